@@ -1,4 +1,4 @@
-"""The documents hold to the code: settings, commands, addresses, links."""
+"""The documents agree with the code: settings, commands, addresses, links."""
 
 from __future__ import annotations
 
@@ -111,7 +111,7 @@ def test_the_tour_names_every_command() -> None:
     assert sorted(main.commands) == sorted(line.split(", "))
 
 
-def test_the_tour_goes_where_something_is() -> None:
+def test_every_place_of_the_tour_exists() -> None:
     """Each place named exists, and each folder of the three rooms is named."""
     places = re.compile(r"^    ( *)((?:[\w./-]+(?:, )?)+)(?: {2,}|$)", re.MULTILINE)
     lines = places.findall(TOUR.read_text("utf-8"))
@@ -154,7 +154,7 @@ def _is_served(path: str, routes: list[BaseRoute]) -> bool:
     return any(route.matches(scope)[0] is not Match.NONE for route in routes)
 
 
-def test_every_chat_command_listed_is_handled_and_the_other_way_round() -> None:
+def test_the_listed_chat_commands_are_those_that_are_handled() -> None:
     """What Telegram's menu offers is what the chat takes, and the README shows nothing else."""
     tree = ast.parse(Path(usecases.__file__).read_text("utf-8"))
     handled = {
@@ -196,7 +196,7 @@ def test_a_decision_has_its_number_and_its_three_parts(page: Path) -> None:
     assert all(part.strip() for part in parts)
 
 
-def test_each_decision_has_a_number_of_its_own() -> None:
+def test_each_decision_has_its_own_number() -> None:
     """A gap is a page that is still being written on another branch."""
     numbers = [int(page.name.partition("-")[0]) for page in DECISIONS]
     assert numbers == sorted(set(numbers))
@@ -220,7 +220,7 @@ def test_no_file_names_a_registry_or_a_home() -> None:
     assert not guilty
 
 
-def test_requirements_name_no_address() -> None:
+def test_requirements_contain_no_address() -> None:
     """Packages are named and hashed; where they come from is the machine's business."""
     pinned = sorted(ROOT.glob("requirements*.txt"))
     assert [path.name for path in pinned] == ["requirements-dev.txt", "requirements.txt"]

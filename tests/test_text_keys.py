@@ -1,4 +1,4 @@
-"""Code and texts hold together: each key asked for exists, and each that exists is asked for."""
+"""Code and texts agree: each key in the code has a text, and each text is used."""
 
 from __future__ import annotations
 

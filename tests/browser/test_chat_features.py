@@ -1,4 +1,4 @@
-"""The chat page as a chat client: how it looks, what may be done with it, who can use it."""
+"""The chat page as a chat client: its look, its functions, its accessibility."""
 
 from __future__ import annotations
 
@@ -116,7 +116,7 @@ async def sound(page: Page, *, dark: bool = False) -> None:
     )
 
 
-async def test_it_is_dark_where_the_system_is(browser: Browser, bot: Bot) -> None:
+async def test_it_is_dark_if_the_system_is(browser: Browser, bot: Bot) -> None:
     shades = []
     for scheme in SCHEMES:
         async with open_chat_page(browser, bot, color_scheme=scheme) as page:
@@ -158,7 +158,7 @@ async def test_a_document_is_downloaded_as_it_was_sent(
     assert download.suggested_filename == "poster.pdf"
 
 
-async def test_what_is_silent_or_edited_says_so(
+async def test_silent_and_edited_messages_are_marked(
     browser: Browser, bot: Bot, sam: people.Person
 ) -> None:
     loud = await bot.done("sendMessage", chat_id=sam.id, text="loud")
@@ -171,7 +171,7 @@ async def test_what_is_silent_or_edited_says_so(
         await expect(message(page, "louder")).to_contain_text("edited")
 
 
-async def test_the_bot_is_seen_typing_until_it_has_answered(
+async def test_the_page_shows_that_the_bot_is_typing(
     browser: Browser, bot: Bot, sam: people.Person
 ) -> None:
     """When it says so, and while a message to it has no answer."""
@@ -191,7 +191,7 @@ async def test_the_bot_is_seen_typing_until_it_has_answered(
             await expect(page.locator("#typing")).to_be_hidden()
 
 
-async def test_new_messages_are_heard_and_counted_where_nobody_looks(
+async def test_unread_messages_are_counted_and_make_a_sound(
     browser: Browser, bot: Bot, sam: people.Person, pat: people.Person, group: Chat
 ) -> None:
     """Each person has read what they have opened, and nothing of the others."""
@@ -213,7 +213,7 @@ async def test_new_messages_are_heard_and_counted_where_nobody_looks(
         await expect(market.get_by_label("unread")).to_have_count(0)
 
 
-async def test_the_payers_phone_stands_beside_the_sellers_chat(
+async def test_the_payers_phone_is_beside_the_sellers_chat(
     browser: Browser, bot: Bot, sam: people.Person, pat: people.Person
 ) -> None:
     async with open_chat_page(browser, bot, viewport=DESK) as page:
@@ -232,7 +232,7 @@ async def test_the_payers_phone_stands_beside_the_sellers_chat(
         await expect(phone.get_by_role("heading", name="Payment Requests")).to_be_visible()
 
 
-async def test_pay_pages_open_in_a_window_of_their_own_and_are_listed(
+async def test_pay_pages_open_in_new_windows_and_are_listed(
     browser: Browser, bot: Bot, sam: people.Person
 ) -> None:
     """They let nobody frame them; on a phone it is a tab."""
@@ -285,7 +285,7 @@ async def test_a_card_is_found_while_typing_and_posted_by_a_click(
         await expect(posted.get_by_role("button", name="Yes")).to_be_visible()
 
 
-async def test_a_picture_is_pasted_dropped_or_chosen_and_looked_at_before_it_goes(
+async def test_a_picture_is_pasted_dropped_or_chosen_and_previewed(
     browser: Browser, bot: Bot, sam: people.Person
 ) -> None:
     async with open_chat_page(browser, bot) as page:
@@ -326,7 +326,7 @@ def stands(chat: Chat, status: str) -> bool:
     return chat.bot_status == status
 
 
-async def test_people_and_groups_are_added_and_anybody_is_played(
+async def test_people_and_groups_are_added_and_can_be_acted_as(
     browser: Browser, bot: Bot, sam: people.Person
 ) -> None:
     async with open_chat_page(browser, bot, viewport=DESK) as page:

@@ -199,7 +199,7 @@ async def test_a_draft_waits_in_its_chat(browser: Browser, bot: Bot, sam: people
         await expect(text).to_have_value("half a sentence")
 
 
-async def test_who_reads_further_up_is_not_torn_away(
+async def test_new_messages_do_not_scroll_a_reader_who_is_further_up(
     browser: Browser, bot: Bot, sam: people.Person
 ) -> None:
     sam.start()

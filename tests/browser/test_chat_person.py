@@ -1,4 +1,4 @@
-"""Who acts on the chat page: the person chosen last, however late the page hears of them."""
+"""The person whom the chat page acts as: the one chosen last, however late it is loaded."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ async def sender(bot: Bot, chat: Chat) -> str:
     return chat.visible[0].sender.first_name
 
 
-async def test_nobody_acts_until_the_person_chosen_is_there(
+async def test_nobody_acts_until_the_chosen_person_is_loaded(
     browser: Browser, bot: Bot, market: Chat
 ) -> None:
     async with open_chat_page(browser, bot, viewport=DESK) as page:
@@ -79,7 +79,7 @@ async def test_nobody_acts_until_the_person_chosen_is_there(
         assert await sender(bot, market) == "Pat"
 
 
-async def test_a_late_answer_about_the_person_before_changes_nothing(
+async def test_a_late_answer_about_the_previous_person_changes_nothing(
     browser: Browser, bot: Bot, market: Chat
 ) -> None:
     """The page asks again whenever something happens in a chat: that answer may be overtaken."""
@@ -95,7 +95,7 @@ async def test_a_late_answer_about_the_person_before_changes_nothing(
         assert await sender(bot, market) == "Pat"
 
 
-async def test_who_cannot_be_played_leaves_the_page_to_the_person_before(
+async def test_if_a_person_cannot_be_loaded_the_previous_one_stays(
     browser: Browser, bot: Bot, market: Chat
 ) -> None:
     async with open_chat_page(browser, bot, ("500",), viewport=DESK) as page:

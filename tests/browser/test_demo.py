@@ -168,7 +168,7 @@ async def decoded(picture: Locator) -> str:
     return str(code.text)
 
 
-async def test_what_was_said_is_there_when_the_page_is_opened_again(
+async def test_a_reloaded_page_shows_the_earlier_messages(
     browser: Browser, demo: Process, tmp_path: Path
 ) -> None:
     """Reloading loses nothing; a button of an old message still works."""
@@ -233,7 +233,7 @@ async def paid_by_form(demo: Process, path: str) -> str:
     return urlsplit(answer.headers["location"]).path
 
 
-async def test_the_demo_stops_in_time_with_a_mail_client_on_the_line(demo: Process) -> None:
+async def test_the_demo_stops_in_time_with_a_connected_mail_client(demo: Process) -> None:
     async with httpx.AsyncClient(base_url=demo.url, trust_env=False) as http:
         address = (await http.get("/chat/api/mails")).json()["address"]
     server = urlsplit(address)

@@ -110,7 +110,7 @@ async def test_without_scripts_the_page_is_complete(
     assert len(await service.rows("payments")) == 1
 
 
-async def test_without_scripts_a_payer_who_waits_goes_on_by_itself(
+async def test_without_scripts_a_waiting_page_reloads_by_itself(
     browser: Browser, tmp_path: Path
 ) -> None:
     async with open_service_on_port(tmp_path) as service:
@@ -154,7 +154,7 @@ async def weigh(answer: Response) -> int:
 
 
 @pytest.mark.parametrize("size", [PHONE, DESK], ids=["phone", "desk"])
-async def test_the_first_view_is_light_and_asks_nobody_else(
+async def test_the_first_view_is_small_and_loads_nothing_foreign(
     browser: Browser, service: ServiceHarness, size: dict[str, int]
 ) -> None:
     """All that is loaded is ours; a phone does not load the code that is for phones."""
@@ -176,7 +176,7 @@ async def test_the_first_view_is_light_and_asks_nobody_else(
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-async def test_the_code_on_a_desk_is_read_off_the_screen(
+async def test_the_code_on_a_desk_can_be_read_from_the_screen(
     browser: Browser, service: ServiceHarness, scheme: Any
 ) -> None:
     """Also in the dark and without scripts; on a phone it is not shown."""

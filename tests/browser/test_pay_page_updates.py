@@ -1,4 +1,4 @@
-"""An open pay page keeps itself up to date: what is left, when it opens and ends, what changed."""
+"""An open pay page keeps itself up to date: units left, its opening, its end, changes."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ async def kept(page: Page) -> bool:
     return await page.locator("html[data-mark=kept]").count() == 1
 
 
-async def test_one_pays_and_the_other_sees_it_without_a_reload(
+async def test_an_open_page_shows_another_payers_payment_without_a_reload(
     service: ServiceHarness, who: Payer
 ) -> None:
     """Down to sold out; what was typed stays, the focus stays, the form goes when it is over."""
@@ -107,7 +107,7 @@ async def test_one_pays_and_the_other_sees_it_without_a_reload(
     assert await kept(page)
 
 
-async def test_a_unit_that_comes_back_brings_the_form_back_as_it_was(
+async def test_a_returned_unit_restores_the_form_with_its_input(
     service: ServiceHarness, who: Payer
 ) -> None:
     made = await service.create(requestedUserData=["email"], **DROP | {"totalUnits": 1})
@@ -139,7 +139,7 @@ async def test_the_form_appears_when_the_request_opens(service: ServiceHarness, 
     await expect(page.get_by_role("button", name="Pay $5.00")).to_be_visible()
 
 
-async def test_the_form_goes_at_the_very_end(service: ServiceHarness, who: Payer) -> None:
+async def test_the_form_is_removed_at_the_end(service: ServiceHarness, who: Payer) -> None:
     """The clock's end is not waited for until the next look."""
     made = await service.create(expirationInSeconds=5)
     page = await who.look(f"/pay/{made['id']}")
@@ -158,7 +158,7 @@ async def test_a_long_time_is_counted_in_days(service: ServiceHarness, who: Paye
     await expect(page.get_by_role("timer")).to_have_text("2 days, 1 hour")
 
 
-async def test_seconds_do_not_run_for_who_wants_calm(
+async def test_seconds_are_not_shown_with_reduced_motion(
     browser: Browser, service: ServiceHarness
 ) -> None:
     made = await service.create(expirationInSeconds=7_260)
@@ -167,7 +167,7 @@ async def test_seconds_do_not_run_for_who_wants_calm(
         await expect(page.get_by_role("timer")).to_have_text("2 hours, 1 minute")
 
 
-async def test_a_request_that_is_deleted_says_so_in_an_open_page(
+async def test_an_open_page_shows_that_its_request_was_deleted(
     service: ServiceHarness, who: Payer
 ) -> None:
     made = await service.create(**DROP)
@@ -177,7 +177,7 @@ async def test_a_request_that_is_deleted_says_so_in_an_open_page(
     await expect(page.get_by_role("heading", name="Nothing to pay here")).to_be_visible()
 
 
-async def test_a_hidden_page_asks_nothing_and_asks_at_once_when_it_is_seen(
+async def test_a_hidden_page_does_not_poll_and_polls_at_once_when_shown(
     service: ServiceHarness, who: Payer
 ) -> None:
     made = await service.create(**DROP)
@@ -201,7 +201,7 @@ async def hide(page: Page, *, hidden: bool) -> None:
     )
 
 
-async def test_where_nothing_changes_a_page_asks_ever_less(
+async def test_a_page_polls_less_often_while_nothing_changes(
     service: ServiceHarness, who: Payer
 ) -> None:
     """From every three seconds on to every fifteen."""
@@ -214,7 +214,7 @@ async def test_where_nothing_changes_a_page_asks_ever_less(
 
 
 @pytest.mark.parametrize("aside", [False, True], ids=["in front", "put aside meanwhile"])
-async def test_trouble_is_waited_out_as_long_as_the_service_asks(
+async def test_a_page_waits_as_long_as_retry_after_says(
     service: ServiceHarness, who: Payer, *, aside: bool
 ) -> None:
     made = await service.create(**DROP)
@@ -231,9 +231,7 @@ async def test_trouble_is_waited_out_as_long_as_the_service_asks(
     await expect(page.get_by_text("2 of 3 left")).to_be_visible()
 
 
-async def test_a_payer_who_waits_goes_on_to_the_receipt(
-    service: ServiceHarness, who: Payer
-) -> None:
+async def test_a_waiting_page_leads_to_the_receipt(service: ServiceHarness, who: Payer) -> None:
     """Without the page being loaded again and again under who reads it aloud."""
     scene = Scene(service, FlakyExchange())
     page = await who.look(await STATES["waiting"](scene))
@@ -247,7 +245,7 @@ async def test_a_payer_who_waits_goes_on_to_the_receipt(
     await expect(page.get_by_role("heading", name="Paid")).to_be_visible()
 
 
-async def test_a_payer_who_waited_too_long_is_told_in_the_open_page(
+async def test_an_open_page_shows_that_the_reservation_lapsed(
     service: ServiceHarness, who: Payer
 ) -> None:
     page = await who.look(await STATES["waiting"](Scene(service, FlakyExchange())))

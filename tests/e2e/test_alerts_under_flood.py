@@ -1,4 +1,4 @@
-"""Floods against the whole product at Telegram's own limits: payments are told all the same."""
+"""Alerts of the whole product during floods, at Telegram's own limits."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def is_alert(call: Call) -> bool:
 
 
 @pytest.mark.parametrize("flood", [chatty, everywhere, searching])
-async def test_a_payment_is_told_amid_a_flood(
+async def test_a_payment_has_its_alert_during_a_flood(
     tmp_path: Path, flood: Callable[[World], None]
 ) -> None:
     async with sold(tmp_path) as (world, link):
@@ -104,7 +104,7 @@ def presses(world: World) -> None:
 @pytest.mark.parametrize(
     ("method", "flood"), [("answerInlineQuery", searching), ("answerCallbackQuery", presses)]
 )
-async def test_answers_that_hang_take_no_connection_of_an_alert(
+async def test_calls_that_hang_take_no_connection_from_alerts(
     tmp_path: Path, method: str, flood: Callable[[World], None]
 ) -> None:
     async with sold(tmp_path) as (world, link):

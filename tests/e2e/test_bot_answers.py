@@ -1,4 +1,4 @@
-"""What the bot answers to whatever is typed: clearly, and creating nothing that was not asked."""
+"""The bot's answers to any typed text: clear, and without creating anything unasked."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def made(run: Process, seller_id: int) -> int:
         ("hello", "I am not sure what to do with that."),
     ],
 )
-async def test_each_command_answers_and_an_unknown_one_says_what_there_is(
+async def test_each_command_answers_and_an_unknown_one_lists_them(
     world: World, command: str, expect: str
 ) -> None:
     answer = await seller(world).say(command, expect)
@@ -95,9 +95,7 @@ async def test_a_malformed_line_is_explained_and_creates_nothing(
     assert sam.cards == []
 
 
-async def test_an_ambiguous_amount_is_asked_about_and_never_guessed(
-    world: World, run: Process
-) -> None:
+async def test_an_ambiguous_amount_is_asked_about(world: World, run: Process) -> None:
     sam = await seller_with_destination(world)
     asked = await sam.say("/donation 1.000 KWD Tea", "Which amount do you mean?")
     assert labels(asked) == ["KWD\xa01.000", "KWD\xa01,000.000", "✖ Cancel"]
@@ -107,7 +105,7 @@ async def test_an_ambiguous_amount_is_asked_about_and_never_guessed(
     assert lines_of(card)[1] == "Donation · KWD 1,000.000"
 
 
-async def test_each_question_says_what_is_wrong_with_an_answer(world: World, run: Process) -> None:
+async def test_each_question_explains_a_wrong_answer(world: World, run: Process) -> None:
     """The form stays where it is until the answer can be used."""
     sam = await seller_with_destination(world)
     kind = await sam.say("/new", "What kind of request")
@@ -134,7 +132,7 @@ async def test_each_question_says_what_is_wrong_with_an_answer(world: World, run
     assert len(card.text) <= 1024
 
 
-async def test_what_people_write_is_shown_as_they_wrote_it(world: World) -> None:
+async def test_typed_text_is_shown_unchanged(world: World) -> None:
     """Markup in a name is text in card, list, alert, question, pay page and inline result."""
     sam = seller(world)
     await sam.say(f"/drop 2 5 USD {NASTY}", "Where should the money go")
@@ -160,7 +158,7 @@ def sam_friend(world: World) -> people.Person:
     return people.join(world, "Fay")
 
 
-async def test_settings_change_the_destination_of_what_comes_next(world: World) -> None:
+async def test_a_new_destination_is_used_for_later_requests(world: World) -> None:
     """What is no handle is refused; the form that was under way goes on afterwards."""
     sam = await seller_with_destination(world)
     kind = await sam.say("/new", "What kind of request")
@@ -174,7 +172,7 @@ async def test_settings_change_the_destination_of_what_comes_next(world: World) 
     assert "Money goes to: $bert" in lines_of(review)
 
 
-async def test_a_form_under_way_is_offered_again_not_lost(world: World) -> None:
+async def test_an_open_form_is_offered_again(world: World) -> None:
     """A second /new asks: go on, or start over."""
     sam = await seller_with_destination(world)
     kind = await sam.say("/new", "What kind of request")
@@ -187,7 +185,7 @@ async def test_a_form_under_way_is_offered_again_not_lost(world: World) -> None:
     assert "What kind of request" in first.text
 
 
-async def test_pictures_and_files_are_answered_like_words_not_understood(
+async def test_pictures_and_files_are_answered_like_unknown_words(
     world: World, run: Process
 ) -> None:
     sam = await seller_with_destination(world)
@@ -220,7 +218,7 @@ async def test_a_seller_without_a_language_is_answered_in_english(world: World) 
     assert "Telegram Stars" not in again.text
 
 
-async def test_every_callback_is_answered_whatever_it_carries(world: World) -> None:
+async def test_every_callback_is_answered_with_any_data(world: World) -> None:
     sam = await seller_with_destination(world)
     card = await sam.card("/donation 5 USD Tea", "Tea")
     for data in ("x", "card:", "draft:zzzzzz:create:00000000", "list:99999999999", "\N{SNOWMAN}"):

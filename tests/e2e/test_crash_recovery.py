@@ -1,4 +1,4 @@
-"""`kill -9` between the parts: nothing is lost, nothing is doubled without saying so."""
+"""`kill -9` at each stage: nothing is lost, and a repeated message is marked."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ async def quiet(run: Process) -> None:
     await until(look)
 
 
-async def test_killed_right_after_the_post_each_payment_is_told(
+async def test_after_a_kill_right_after_the_post_each_payment_has_an_alert(
     stage: ProductSetup, port: str
 ) -> None:
     """Paid is paid: the webhook or the alert that was not sent yet is sent by the next start."""
@@ -100,7 +100,7 @@ async def test_killed_right_after_the_post_each_payment_is_told(
     assert len(sam.alerts) - len(repeated) <= 5 <= len(sam.alerts)
 
 
-async def test_killed_before_telegram_took_the_alert_it_is_told_once(
+async def test_after_a_kill_before_telegram_took_the_alert_it_is_sent_once(
     stage: ProductSetup, port: str
 ) -> None:
     """Telegram had refused it, so nothing arrived: the next start tells it, once."""
@@ -120,7 +120,7 @@ async def test_killed_before_telegram_took_the_alert_it_is_told_once(
 
 
 @pytest.mark.parametrize("fault", ["delay", "cut"])
-async def test_killed_while_telegrams_answer_is_on_its_way_the_second_is_marked(
+async def test_after_a_kill_during_telegrams_answer_the_second_alert_is_marked(
     stage: ProductSetup, port: str, fault: str
 ) -> None:
     """Telegram took the alert, but nobody heard so: it comes again and says that it may be one."""
@@ -151,7 +151,9 @@ async def test_answered_alerts_are_not_repeated_by_a_restart(
     assert [text.splitlines()[0] for text in texts(sam.alerts)] == [ALERT, ALERT]
 
 
-async def test_killed_again_and_again_every_payment_is_told(stage: ProductSetup, port: str) -> None:
+async def test_after_repeated_kills_every_payment_has_an_alert(
+    stage: ProductSetup, port: str
+) -> None:
     """Payers keep paying whenever the page is there; each receipt has its alert in the end."""
     async with killed(stage, port):
         sam, card = await selling(stage)
@@ -172,7 +174,7 @@ async def test_killed_again_and_again_every_payment_is_told(stage: ProductSetup,
 
 
 @pytest.mark.parametrize("moment", ["at once", "message stored", "created"])
-async def test_killed_between_the_message_and_the_card_one_request_is_made(
+async def test_after_a_kill_between_message_and_card_there_is_one_request(
     stage: ProductSetup, port: str, moment: str
 ) -> None:
     """The seller's line is acted on exactly once, and the card comes."""
@@ -198,7 +200,7 @@ async def test_killed_between_the_message_and_the_card_one_request_is_made(
     assert [lines_of(one)[-4:][0] for one in sam.cards] == ["Painting"] * len(sam.cards)
 
 
-async def test_killed_while_the_services_answer_is_on_its_way_one_request_is_made(
+async def test_after_a_kill_during_the_services_answer_there_is_one_request(
     stage: ProductSetup, tmp_path: Path, port: str
 ) -> None:
     """The service made the request and the bot never heard so: the next start finds it."""
@@ -223,7 +225,7 @@ async def test_killed_while_the_services_answer_is_on_its_way_one_request_is_mad
         assert (len(sam.cards), lines_of(card)[0]) == (1, "Painting")
 
 
-async def test_a_form_under_way_goes_on_after_a_crash(stage: ProductSetup, port: str) -> None:
+async def test_an_open_form_continues_after_a_crash(stage: ProductSetup, port: str) -> None:
     """Drafts live in the database: the next answer is taken as if nothing had been."""
     async with killed(stage, port):
         sam = seller(stage.world)

@@ -1,4 +1,4 @@
-"""A seller names an e-mail address in the chat, its holder confirms it, and is told of payments.
+"""A seller names an e-mail address in the chat, and its holder confirms it and gets letters.
 
 Over the whole product, with a mail server beside it.
 """
@@ -36,7 +36,7 @@ async def arrived(post: MailServerStub, number: int) -> EmailMessage:
     return post.letters[-1]
 
 
-async def test_an_address_named_in_the_chat_is_told_once_its_holder_confirms(
+async def test_an_address_named_in_the_chat_gets_letters_once_its_holder_confirms(
     tmp_path: Path,
 ) -> None:
     async with mail_server() as post:
@@ -73,7 +73,7 @@ async def test_an_address_named_in_the_chat_is_told_once_its_holder_confirms(
             assert len(post.letters) == 2
 
 
-async def test_the_demos_mailbox_shows_the_question_and_what_follows(tmp_path: Path) -> None:
+async def test_the_demos_mailbox_shows_the_confirmation_and_later_letters(tmp_path: Path) -> None:
     """A newcomer sees all of it: the letter that asks, its page, the summary."""
     async with start_bot(tmp_path, "demo", "--no-browser", PORT=free_port()) as run:
         await run.ready()

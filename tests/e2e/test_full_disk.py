@@ -1,4 +1,4 @@
-"""A file system that is really full: /readyz says so as long as payments can't be stored."""
+"""A file system that is really full: /readyz fails while payments cannot be stored."""
 
 from __future__ import annotations
 

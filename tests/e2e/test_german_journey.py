@@ -1,4 +1,4 @@
-"""The whole product in its second language: seller, payer and what both are shown."""
+"""The whole product in German, for the seller and the payer."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ async def paid(sam: Seller, card: Message) -> Message:
     return sam.said[-1]
 
 
-async def test_a_german_seller_is_spoken_to_in_german_from_start_to_sold_out(
+async def test_a_german_seller_reads_german_from_start_to_sold_out(
     world: World,
 ) -> None:
     sam = seller(world, language="de")
@@ -69,7 +69,7 @@ async def test_a_german_seller_is_spoken_to_in_german_from_start_to_sold_out(
     assert lines_of(await paid(sam, card))[1] == "🏁 AUSVERKAUFT: Das war das letzte Stück."
 
 
-async def test_what_a_german_seller_shares_and_what_is_refused_is_german(world: World) -> None:
+async def test_shared_cards_and_refusals_of_a_german_seller_are_german(world: World) -> None:
     sam = seller(world, language="de-AT")
     await sam.say("/donation 5 EUR Tee", "Wohin soll das Geld gehen")
     await sam.say("$anna", "Noch nicht bezahlt")

@@ -103,7 +103,7 @@ async def test_settings_are_asked_for_and_shown(world: World) -> None:
     assert "Daily summary: 20:00" in (await sam.say("/settings", "Your money is sent")).text
 
 
-async def test_a_form_that_was_begun_is_offered_by_start(world: World) -> None:
+async def test_start_offers_an_open_form(world: World) -> None:
     sam = await seller_with_destination(world)
     kind = await sam.say("/new", "What kind of request")
     await sam.press(kind, "Donation", "What is it called")

@@ -1,4 +1,4 @@
-"""The whole journey on HandCash's dialect: made, paid, told, sold out, stopped, deleted."""
+"""The whole journey on HandCash's dialect: made, paid, alerted, sold out, stopped, deleted."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ async def quiet(sam: Seller) -> None:
     await sam.say("/help", "In one line")
 
 
-async def test_a_donation_and_a_one_off_are_made_paid_and_told(tmp_path: Path) -> None:
+async def test_a_donation_and_a_one_off_are_made_paid_and_alerted(tmp_path: Path) -> None:
     """The amount is the listing's, for HandCash names none; the payer's data is shown as it is."""
     async with playing(tmp_path) as (server, stage, _, sam):
         card = await sam.card("/donation 5 USD Coffee for the team", "Coffee for the team")
@@ -119,7 +119,7 @@ async def test_a_guided_drop_is_sold_out_stopped_resumed_and_deleted(tmp_path: P
         assert run.rows("SELECT COUNT(*) FROM payment_requests") == [(0,)]
 
 
-async def test_webhooks_are_told_once_and_forged_ones_never(tmp_path: Path) -> None:
+async def test_a_webhook_has_one_alert_and_a_forged_one_none(tmp_path: Path) -> None:
     async with playing(tmp_path) as (server, _, run, sam):
         await sam.card("/drop 5 2.50 USD Sticker", "Sticker")
         drop = server.only
@@ -142,7 +142,7 @@ async def test_webhooks_are_told_once_and_forged_ones_never(tmp_path: Path) -> N
         assert run.rows("SELECT COUNT(*) FROM received_payments") == [(1,)]
 
 
-async def test_a_name_too_long_for_the_server_is_mended_at_its_step(tmp_path: Path) -> None:
+async def test_a_name_too_long_for_the_server_is_corrected_at_its_step(tmp_path: Path) -> None:
     async with playing(tmp_path) as (server, _, __, sam):
         asked = await sam.say(f"/drop 3 2 USD {'S' * 26}", "less than or equal to 25 characters")
         assert "What is it called" in asked.text
@@ -157,7 +157,7 @@ async def test_a_name_too_long_for_the_server_is_mended_at_its_step(tmp_path: Pa
         assert len(server.made) == 1
 
 
-async def test_a_request_is_edited_and_units_are_taken_out(tmp_path: Path) -> None:
+async def test_a_request_is_edited_and_units_are_removed(tmp_path: Path) -> None:
     """It takes short names only, has no call for one request, and leaves its total as it was."""
     async with playing(tmp_path) as (server, stage, _, sam):
         card = await sam.card("/drop 10 2.50 USD Sticker", "Sticker")
@@ -179,7 +179,7 @@ async def test_a_request_is_edited_and_units_are_taken_out(tmp_path: Path) -> No
         assert stage.world.refused == []
 
 
-async def test_a_server_that_is_down_and_back_loses_and_doubles_nothing(tmp_path: Path) -> None:
+async def test_an_outage_of_the_server_loses_and_doubles_nothing(tmp_path: Path) -> None:
     """Down: said once and waited for. A lost answer: found again. Payments meanwhile: all told."""
     port = int(free_port())
     async with sandbox_telegram(tmp_path) as stage:
@@ -206,7 +206,7 @@ async def test_a_server_that_is_down_and_back_loses_and_doubles_nothing(tmp_path
             ]
 
 
-async def test_a_bot_that_ends_in_the_middle_goes_on_where_it_was(tmp_path: Path) -> None:
+async def test_a_bot_killed_in_the_middle_continues(tmp_path: Path) -> None:
     """Killed while a create is under way and while payments come: one request, each told once."""
     async with handcash(app_secret=SECRET) as server, sandbox_telegram(tmp_path) as stage:
         port = free_port()

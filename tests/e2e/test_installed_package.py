@@ -1,4 +1,4 @@
-"""The package as a stranger gets it: built, installed, started where nothing of ours lies."""
+"""The package as a user installs it: built, installed and started outside of the repository."""
 
 from __future__ import annotations
 

@@ -42,7 +42,7 @@ async def alerts_of(sam: Seller, number: int) -> list[list[str]]:
     return [lines_of(message) for message in sam.alerts]
 
 
-async def test_later_too_late_and_oversold_money_reaches_the_chat(tmp_path: Path) -> None:
+async def test_delayed_late_and_oversold_money_has_its_alert(tmp_path: Path) -> None:
     """The last unit is held for who pays later; money after that is told as owed back."""
     async with running_product(tmp_path, PAYER_RATE="0", RESERVATION_SECONDS="5") as (stage, run):
         sam = await seller_with_destination(stage.world)

@@ -1,4 +1,4 @@
-"""The machine under the whole product: no file handles, SIGTERM in a burst, `kill -9` anywhere."""
+"""Limits of the machine: no file handles, SIGTERM in a burst, `kill -9` at any time."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ async def test_without_file_handles_it_waits_quietly_and_goes_on(tmp_path: Path)
         assert await run.stop() == 0
 
 
-async def test_idle_visitors_make_room_for_payers(tmp_path: Path) -> None:
+async def test_idle_connections_are_closed_for_payers(tmp_path: Path) -> None:
     """More connections than there are handles: payers are served, and the chat goes on."""
     async with drop_under_load(tmp_path) as (_, run, shop), AsyncExitStack() as crowd:
         with limited(run, resource.RLIMIT_NOFILE, 4 * RESERVE):
@@ -104,7 +104,7 @@ async def test_idle_visitors_make_room_for_payers(tmp_path: Path) -> None:
         assert await run.stop() == 0
 
 
-async def test_sigterm_in_a_burst_ends_in_time_and_the_next_start_tells_the_rest(
+async def test_sigterm_in_a_burst_ends_in_time_and_the_next_start_sends_the_rest(
     stage: ProductSetup,
 ) -> None:
     """Payers one after the other, a seller who types, alerts on their way: exit 0, none lost."""
@@ -145,7 +145,7 @@ async def queue(shop: DropUnderLoad, first: int, ended: asyncio.Event) -> None:
 
 
 @pytest.mark.timeout(300)  # twelve starts
-async def test_killed_ten_times_amid_everything(stage: ProductSetup) -> None:
+async def test_ten_kills_under_every_kind_of_load_lose_nothing(stage: ProductSetup) -> None:
     """Updates, creates, payments and alerts under way: each is acted on once in the end."""
     moments, env = random.Random(SEED), {**OPEN, "PORT": free_port()}
     async with stage.run(**env) as run:

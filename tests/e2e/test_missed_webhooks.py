@@ -1,4 +1,4 @@
-"""Payments whose webhooks never came, in the whole product: told all the same, and once."""
+"""Payments whose webhooks never came: each has one alert all the same."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ async def webhook(run: Process, secret: str, transaction: str) -> int:
         return (await http.post(address, content=body, headers=signed)).status_code
 
 
-async def test_what_was_paid_while_the_bot_was_down_is_found_and_its_late_webhook_told_no_more(
+async def test_a_payment_during_an_outage_is_found_and_its_late_webhook_sends_no_alert(
     tmp_path: Path,
 ) -> None:
     """Its address has changed besides, so that no webhook ever finds it."""

@@ -55,7 +55,7 @@ def test_every_command_answers_help_without_any_setting(command: tuple[str, ...]
         assert (answer.exit_code, answer.output.startswith("Usage: ")) == (0, True)
 
 
-def test_a_command_that_there_is_not_is_named() -> None:
+def test_an_unknown_command_is_named() -> None:
     answer = CliRunner().invoke(main, ["fly"])
     assert (answer.exit_code, "No such command 'fly'" in answer.output) == (2, True)
 
@@ -143,7 +143,7 @@ async def test_apps_are_created_rotated_and_revoked_beside_the_service(service: 
     ],
     ids=" ".join,
 )
-async def test_what_there_is_not_ends_with_1_and_one_line(
+async def test_an_unknown_id_ends_with_1_and_one_line(
     service: Process, command: tuple[str, ...]
 ) -> None:
     code, out, err = await run_command(service.database.parent, *command)
@@ -220,7 +220,7 @@ async def settled(service: Process, request_id: str, state: str) -> str:
 
 
 @BESIDE
-async def test_an_answer_is_shown_so_that_it_can_not_steer_the_terminal(service: Process) -> None:
+async def test_an_answer_is_shown_without_terminal_control_characters(service: Process) -> None:
     """Its first lines, of every attempt; the list is narrowed to a state."""
     keys = await create(service, "rude")
     nasty = b"\x1b]0;owned\x07\r\n\r\n\x1b[2Jsecond\nthird\nfourth"
@@ -342,7 +342,7 @@ async def test_doctor_says_what_to_fix(tmp_path: Path) -> None:
     ]
 
 
-async def test_doctor_tells_a_refused_token_from_a_lost_network(tmp_path: Path) -> None:
+async def test_doctor_distinguishes_a_refused_token_from_a_lost_network(tmp_path: Path) -> None:
     async with sandbox_telegram(tmp_path) as stage:
         wrong = {**stage.settings, "BOT_TOKEN": "43:not-the-one-of-the-sandbox"}
         _, refused, _ = await run_command(tmp_path, "doctor", **wrong)
@@ -358,7 +358,7 @@ async def test_doctor_tells_a_refused_token_from_a_lost_network(tmp_path: Path) 
     [("apps", "create", "shop"), ("apps", "list"), ("deliveries", "list"), ("service",)],
     ids=" ".join,
 )
-async def test_another_secret_key_than_the_databases_is_told_before_anything_is_done(
+async def test_a_wrong_secret_key_is_reported_before_anything_is_done(
     tmp_path: Path, command: tuple[str, ...]
 ) -> None:
     """Or else what is made under it could never be signed beside the rest."""
@@ -371,7 +371,7 @@ async def test_another_secret_key_than_the_databases_is_told_before_anything_is_
     assert [json.loads(line)["name"] for line in kept] == ["first"]
 
 
-async def test_an_upload_under_way_does_not_spoil_the_stop(tmp_path: Path) -> None:
+async def test_an_upload_under_way_does_not_disturb_the_stop(tmp_path: Path) -> None:
     """Exit 0, and no traceback in the log, which every process of a test is searched for."""
     async with start_bot(tmp_path, "service") as run:
         await run.ready()

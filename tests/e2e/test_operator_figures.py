@@ -1,4 +1,4 @@
-"""What operators see of the whole product at work: its figures, its readiness, who did what."""
+"""What operators see of the running product: metrics, readiness, the audit log."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ async def audited(folder: Path, *options: str) -> list[dict[str, Any]]:
 
 
 @BESIDE
-async def test_a_sale_is_in_the_figures_and_in_the_audit_log(world: World, run: Process) -> None:
+async def test_a_sale_is_in_the_metrics_and_in_the_audit_log(world: World, run: Process) -> None:
     """Each change by who made it: the seller asked, the bot's application did."""
     before = await metrics(run)
     sam = await seller_with_destination(world)
@@ -136,7 +136,7 @@ async def test_the_audit_log_is_a_table_for_people(run: Process) -> None:
     ],
     ids=lambda value: getattr(value, "kind", value),
 )
-async def test_what_telegram_refuses_is_counted_by_what_came_of_it(
+async def test_calls_that_telegram_refuses_are_counted_by_outcome(
     world: World, run: Process, fault: Fault, outcome: str
 ) -> None:
     before = await metrics(run)
@@ -155,7 +155,7 @@ async def test_what_telegram_refuses_is_counted_by_what_came_of_it(
 
 
 @BESIDE
-async def test_every_queue_is_told_of_also_while_it_is_empty(run: Process) -> None:
+async def test_every_queue_is_in_the_metrics_even_while_empty(run: Process) -> None:
     """Or an alarm for one that grows would have nothing to begin with."""
     async with httpx.AsyncClient(trust_env=False) as http:
         text = (await http.get(f"{run.url}/metrics")).text
@@ -169,7 +169,7 @@ async def test_every_queue_is_told_of_also_while_it_is_empty(run: Process) -> No
 
 
 @BESIDE
-async def test_what_the_server_refuses_by_itself_is_counted(run: Process) -> None:
+async def test_requests_that_the_web_server_refuses_are_counted(run: Process) -> None:
     """No part of ours has seen such a request."""
     before = (await metrics(run)).get("http_requests_total UNREAD 400", 0)
     reader, writer = await asyncio.open_connection("127.0.0.1", int(run.port))
@@ -179,7 +179,7 @@ async def test_what_the_server_refuses_by_itself_is_counted(run: Process) -> Non
     assert (await metrics(run))["http_requests_total UNREAD 400"] == before + 1
 
 
-async def test_a_queue_that_nobody_works_any_more_makes_it_not_ready(tmp_path: Path) -> None:
+async def test_a_queue_without_a_worker_makes_it_not_ready(tmp_path: Path) -> None:
     settings = config.load(database_url=f"sqlite:///{tmp_path}/bot.db", port=int(free_port()))
     application = Application(settings, chat=False)
     serving = asyncio.create_task(application.serve())
@@ -198,7 +198,7 @@ async def test_a_queue_that_nobody_works_any_more_makes_it_not_ready(tmp_path: P
     await serving
 
 
-async def test_it_stays_ready_while_telegram_rests_and_says_so(tmp_path: Path) -> None:
+async def test_it_stays_ready_but_degraded_while_telegram_is_away(tmp_path: Path) -> None:
     """Payers go on paying; what is to be told waits in the outbox."""
     async with running_product(tmp_path) as (stage, run):
         stage.world.faults.add(Fault("error", "getMe", code=502, times=9))
@@ -215,7 +215,7 @@ async def test_it_stays_ready_while_telegram_rests_and_says_so(tmp_path: Path) -
         assert len(stage.world.calls_of("getMe")) == calls
 
 
-async def test_it_says_that_the_mail_server_is_away(tmp_path: Path) -> None:
+async def test_readyz_names_a_mail_server_that_is_away(tmp_path: Path) -> None:
     """By the error's name alone: its address may have a password in it."""
     mail = {"SMTP_URL": "smtp://shop:geheim-pass@127.0.0.1:1", "SMTP_FROM": "a@example.org"}
     async with running_product(tmp_path, **mail) as (_, run):
@@ -224,7 +224,7 @@ async def test_it_says_that_the_mail_server_is_away(tmp_path: Path) -> None:
     assert "geheim" not in json.dumps(told)
 
 
-async def test_it_says_that_another_payment_server_is_away(tmp_path: Path) -> None:
+async def test_readyz_names_a_payment_server_that_is_away(tmp_path: Path) -> None:
     elsewhere = {"PAYMENTS_URL": "http://127.0.0.1:1", "APP_ID": "a", "APP_SECRET": "geheim-word"}
     async with running_product(tmp_path, **elsewhere) as (_, run):
         code, told = await answered(run, "payments")

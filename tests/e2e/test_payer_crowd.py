@@ -1,4 +1,4 @@
-"""A thousand payers at once want one of a hundred: no more are sold, all are told."""
+"""A thousand payers of a hundred units at once: none is oversold, all are answered."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The settings about payers reach the service; who is known stays known over a restart."""
+"""The settings about payers reach the service; their browsers are recognized after a restart."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ async def form(http: httpx.AsyncClient, path: str) -> dict[str, str]:
     return {"token": form_token((await http.get(path)).text), "manner": "never"}
 
 
-async def test_the_cap_and_the_schemes_are_those_of_the_settings(tmp_path: Path) -> None:
+async def test_payer_holds_and_redirect_schemes_come_from_the_settings(tmp_path: Path) -> None:
     env = {"PAYER_HOLDS": "2", "REDIRECT_SCHEMES": "myapp, other"}
     async with foreign_service(tmp_path, **env) as (run, keys):
         assert (await made(run.url, keys, redirectUrl="ms-msdt:/id")).status_code == 400
@@ -41,7 +41,7 @@ async def test_the_cap_and_the_schemes_are_those_of_the_settings(tmp_path: Path)
         assert await run.stop() == 0
 
 
-async def test_a_browser_is_known_after_a_restart(tmp_path: Path) -> None:
+async def test_a_payers_browser_is_recognized_after_a_restart(tmp_path: Path) -> None:
     """Its cookie is signed with a key that the database keeps, sealed."""
     async with httpx.AsyncClient(trust_env=False) as browser:
         async with foreign_service(tmp_path) as (run, keys):
@@ -58,7 +58,7 @@ async def test_a_browser_is_known_after_a_restart(tmp_path: Path) -> None:
             assert await again.stop() == 0
 
 
-async def test_a_scheme_that_runs_something_ends_the_start_with_2(tmp_path: Path) -> None:
+async def test_a_scheme_that_runs_code_ends_the_start_with_2(tmp_path: Path) -> None:
     code, _, lines = await run_command(tmp_path, "service", REDIRECT_SCHEMES="myapp,javascript")
     assert (code, len(lines)) == (2, 1)
     assert "REDIRECT_SCHEMES: javascript opens no application" in lines[0]

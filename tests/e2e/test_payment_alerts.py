@@ -1,4 +1,4 @@
-"""How sellers hear of payments, in the whole product: as they chose, in bursts, and at the end."""
+"""Alerts in the whole product: as the seller chose, in bursts, after a block."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def endings(sam: Seller) -> list[Message]:
     return [message for message in sam.said if message.text.startswith("🏁")]
 
 
-async def test_alerts_on_silent_and_off_as_the_seller_chose_at_the_card(tmp_path: Path) -> None:
+async def test_alerts_are_on_silent_or_off_as_the_seller_chose(tmp_path: Path) -> None:
     """Off, the card alone says what came in; then on again, with the total of all."""
     async with running_product(tmp_path, PAYER_RATE="0") as (stage, run):
         sam = await seller_with_destination(stage.world)
@@ -62,7 +62,7 @@ async def test_alerts_on_silent_and_off_as_the_seller_chose_at_the_card(tmp_path
         assert stage.world.refused == []
 
 
-async def test_a_drop_sold_in_a_burst_ends_with_one_line_though_answers_are_lost(
+async def test_a_drop_sold_in_a_burst_has_one_closing_line_even_if_answers_are_lost(
     tmp_path: Path,
 ) -> None:
     """At Telegram's pace: digests with the total, and every unit told at least once."""
@@ -85,7 +85,7 @@ async def test_a_drop_sold_in_a_burst_ends_with_one_line_though_answers_are_lost
         assert len(endings(sam)) == 1
 
 
-async def test_what_came_while_the_bot_was_blocked_is_listed_and_arrives(tmp_path: Path) -> None:
+async def test_alerts_during_a_block_are_listed_and_sent_later(tmp_path: Path) -> None:
     async with running_product(tmp_path, PAYER_RATE="0") as (stage, run):
         sam = await seller_with_destination(stage.world)
         card = await sam.card("/drop 2 5 USD Mug", "Mug")
@@ -139,7 +139,7 @@ def give_up(run: Process) -> None:
         database.execute("UPDATE outbox SET state = 'dead', settled_at = due_at WHERE priority = 1")
 
 
-async def test_the_daily_summary_and_quiet_hours_are_kept_across_a_restart(
+async def test_the_daily_summary_and_quiet_hours_survive_a_restart(
     tmp_path: Path,
 ) -> None:
     """A summary that was missed comes once at the start; quiet hours from midnight to midnight."""

@@ -97,7 +97,7 @@ async def test_each_payment_is_one_letter_over_tls_with_a_login(tmp_path: Path) 
     assert {login[1:] for login in post.logins} == {ACCOUNT}
 
 
-async def test_without_a_mail_server_it_is_said_at_create(tmp_path: Path) -> None:
+async def test_without_a_mail_server_a_create_with_an_address_is_refused(tmp_path: Path) -> None:
     async with start_bot(tmp_path, "service", PORT=free_port()) as run:
         await run.ready()
         _, lines, _ = await run_command(tmp_path, "apps", "create", "shop")

@@ -1,4 +1,4 @@
-"""Managing a request over the whole product: edits, units, posters, payments, the end of it."""
+"""Managing a request in the whole product: edits, units, posters, payments, delete."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ async def field(sam: Seller, card: Message, button: str, asks: str) -> Message:
     return question
 
 
-async def test_each_field_is_edited_by_its_button_and_shown_where_the_card_stands(
+async def test_each_field_is_edited_by_its_button_and_shown_on_the_card(
     world: World,
 ) -> None:
     """The name, the description, where payers go, the end: on the card and on the pay page."""
@@ -85,7 +85,7 @@ async def test_each_field_is_edited_by_its_button_and_shown_where_the_card_stand
     assert len(sam.cards) == 1
 
 
-async def test_an_end_stops_a_request_and_a_new_one_brings_it_back(world: World) -> None:
+async def test_an_end_stops_a_request_and_a_later_end_resumes_it(world: World) -> None:
     sam = await seller_with_destination(world)
     card = await sam.card("/donation 5 USD Coffee", "Coffee")
     zone = await field(sam, card, "End", "Which time zone")
@@ -101,7 +101,7 @@ async def test_an_end_stops_a_request_and_a_new_one_brings_it_back(world: World)
     assert not await is_closed(link_of(card))
 
 
-async def test_a_picture_is_sent_as_a_photo_and_stands_on_the_page(
+async def test_a_picture_is_sent_as_a_photo_and_shown_on_the_page(
     world: World, run: Process
 ) -> None:
     sam = await seller_with_destination(world)
@@ -118,7 +118,7 @@ async def test_a_picture_is_sent_as_a_photo_and_stands_on_the_page(
     assert (picture.status_code, picture.headers["content-type"]) == (200, "image/jpeg")
 
 
-async def test_mail_that_cannot_be_sent_is_refused_in_words(world: World) -> None:
+async def test_an_email_address_without_a_mail_server_is_refused_with_a_text(world: World) -> None:
     """No mail server is set here; the next answer is another address, until it is cancelled."""
     sam = await seller_with_destination(world)
     card = await sam.card("/donation 5 USD Coffee", "Coffee")
@@ -130,7 +130,7 @@ async def test_mail_that_cannot_be_sent_is_refused_in_words(world: World) -> Non
     await sam.say("hello", "not sure what to do")
 
 
-async def test_units_are_taken_out_and_what_is_left_is_of_the_rest(
+async def test_removed_units_lower_the_total_and_the_rest_is_sold(
     world: World, run: Process
 ) -> None:
     """On the card, on the page and in the next alert; more than is left is not taken."""
@@ -159,7 +159,7 @@ def listing_of_menu(card: Message) -> str:
     return str(card.button("Back")["callback_data"]).partition(":")[2]
 
 
-async def test_what_cannot_be_changed_is_duplicated_with_changes(world: World) -> None:
+async def test_a_field_that_cannot_be_edited_is_changed_in_a_duplicate(world: World) -> None:
     sam = await seller_with_destination(world)
     card = await sam.card("/drop 4 2.50 USD Sticker", "Sticker")
     await sam.edit(card)
@@ -183,7 +183,7 @@ async def test_stop_and_resume_by_double_taps_and_old_buttons(world: World) -> N
     assert not await is_closed(link_of(card))
 
 
-async def test_after_a_delete_every_card_says_so_and_every_old_button_is_answered(
+async def test_after_a_delete_every_card_is_marked_and_every_old_button_is_answered(
     world: World,
 ) -> None:
     sam = await seller_with_destination(world)
@@ -203,7 +203,7 @@ async def test_after_a_delete_every_card_says_so_and_every_old_button_is_answere
         assert "not in your list any more" in await sam.words(card, word.format(listing))
 
 
-async def test_posters_come_as_files_whose_code_is_read(world: World) -> None:
+async def test_posters_are_files_with_a_readable_code(world: World) -> None:
     """Print gives a picture and a PDF, a square a picture; five presses give one set."""
     sam = await seller_with_destination(world)
     card = await sam.card("/donation 5 USD Größe & Kaffee", "Kaffee")
@@ -236,7 +236,7 @@ def files(sam: Seller, start: int) -> list[dict[str, str]]:
     return [m.content["document"] for m in sam.said[start:] if "document" in m.content]
 
 
-async def test_payments_are_looked_up_page_by_page(world: World) -> None:
+async def test_payments_are_listed_in_pages(world: World) -> None:
     """In a message beside the card; back leads to it."""
     sam = await seller_with_destination(world)
     card = await sam.card("/donation 5 USD Coffee", "Coffee")

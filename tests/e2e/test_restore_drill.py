@@ -1,4 +1,4 @@
-"""The drill: backups under load, the machine lost, its work taken up elsewhere from a backup."""
+"""A drill: backups under load, the machine lost, a restore on another one."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ async def paying(url: str, request_id: str, who: str, receipts: set[str]) -> Non
         receipts.add(got.location.rpartition("/")[2])
 
 
-async def test_what_was_acknowledged_before_the_backup_goes_on_elsewhere(
+async def test_acknowledged_work_continues_from_the_backup_elsewhere(
     stage: ProductSetup, tmp_path: Path
 ) -> None:
     """Each such payment is there, told, exported; alerts and webhooks go on where they stopped."""

@@ -1,4 +1,4 @@
-"""The whole product: a seller's words to the payer's page to the alert, over real HTTP."""
+"""The whole product over real HTTP: from a seller's words to the pay page and the alert."""
 
 from __future__ import annotations
 
@@ -156,7 +156,7 @@ async def test_one_line_asks_for_the_destination_first(world: World) -> None:
     assert [decoded(world, one) for one in sam.cards] == [link_of(one) for one in sam.cards]
 
 
-async def test_stop_says_so_to_payers_until_resumed(world: World) -> None:
+async def test_a_stopped_request_shows_it_to_payers_until_resumed(world: World) -> None:
     """A stopped request explains itself and takes no money; resumed, it is paid as before."""
     sam = await seller_with_destination(world)
     card = await sam.card("/donation 5 USD Coffee", "Coffee")

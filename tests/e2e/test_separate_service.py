@@ -1,4 +1,4 @@
-"""`service` beside `run` on one database: whoever takes a payment, the seller is told at once."""
+"""`service` beside `run` on one database: either takes payments, and alerts come at once."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ async def attempted(run: Process, payments: int) -> None:
     assert run.rows(attempts) == [(200,)] * payments
 
 
-async def test_payments_at_the_service_are_told_by_the_bot_beside_it_at_once(
+async def test_payments_at_the_service_have_alerts_from_the_bot_at_once(
     tmp_path: Path,
 ) -> None:
     """The service has no receiver of the bot's webhooks, so it leaves them to who has one."""
@@ -66,7 +66,7 @@ async def test_payments_at_the_service_are_told_by_the_bot_beside_it_at_once(
         await attempted(run, PAYMENTS)
 
 
-async def test_payments_at_the_service_wait_untried_until_the_bot_is_back(tmp_path: Path) -> None:
+async def test_webhooks_wait_without_attempts_until_the_bot_is_back(tmp_path: Path) -> None:
     """No attempt is spent on a receiver that nobody runs, so its alert comes with the start."""
     async with sandbox_telegram(tmp_path) as stage, start_bot(tmp_path, "service") as service:
         await service.ready()

@@ -1,4 +1,4 @@
-"""The product on servers that spell currencies their own way: the seller's price, or a word."""
+"""The product on servers with other dialects: the seller's price, or a text."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ async def is_sold_for(server: HandCash, sam: Seller, words: str) -> None:
     assert lines_of(sam.alerts[0])[0] == "💰 $5.00 received for Coffee"
 
 
-async def test_a_server_that_ignores_a_spelling_sells_at_the_sellers_price(tmp_path: Path) -> None:
+async def test_a_server_that_ignores_a_dialect_sells_at_the_sellers_price(tmp_path: Path) -> None:
     """It took the price for 5 BSV once: that request is gone, and a restart remembers."""
     async with handcash(app_secret=SECRET) as server, sandbox_telegram(tmp_path) as stage:
         server.understands = CORRECTED
@@ -56,7 +56,7 @@ async def test_a_server_that_ignores_a_spelling_sells_at_the_sellers_price(tmp_p
             assert (server.asked("POST"), len(server.deleted)) == (3, 1)
 
 
-async def test_a_server_that_refuses_a_spelling_sells_at_the_sellers_price(tmp_path: Path) -> None:
+async def test_a_server_that_refuses_a_dialect_sells_at_the_sellers_price(tmp_path: Path) -> None:
     async with handcash(app_secret=SECRET) as server:
         server.refused = frozenset({CORRECTED})
         async with selling(tmp_path, server) as sam:
@@ -73,7 +73,7 @@ async def test_a_server_that_refuses_a_spelling_sells_at_the_sellers_price(tmp_p
             assert (server.asked("POST"), server.deleted) == (2, {})
 
 
-async def test_where_no_spelling_helps_the_seller_hears_why_and_there_is_no_card(
+async def test_if_every_dialect_fails_the_seller_gets_the_reason_and_no_card(
     tmp_path: Path,
 ) -> None:
     async with handcash(app_secret=SECRET) as server:
@@ -87,7 +87,7 @@ async def test_where_no_spelling_helps_the_seller_hears_why_and_there_is_no_card
             await sam.say("/list", "You have no requests yet")
 
 
-async def test_a_server_that_tells_no_price_is_said_to_be_unchecked_once(tmp_path: Path) -> None:
+async def test_the_seller_is_warned_once_of_a_server_that_sends_no_price(tmp_path: Path) -> None:
     """It writes "" for an end that there is none of, too."""
     async with handcash(app_secret=SECRET) as server:
         server.tells_prices, server.blank = False, True
@@ -101,7 +101,7 @@ async def test_a_server_that_tells_no_price_is_said_to_be_unchecked_once(tmp_pat
             assert said.count(t("en", "service-price-untold")) == 1
 
 
-async def test_a_bot_that_dies_before_it_compares_the_price_leaves_no_wrong_one(
+async def test_a_bot_killed_before_it_compares_the_price_leaves_no_wrong_price(
     tmp_path: Path,
 ) -> None:
     async with handcash(app_secret=SECRET) as server, sandbox_telegram(tmp_path) as stage:

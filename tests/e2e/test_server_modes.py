@@ -1,4 +1,4 @@
-"""The same journey with other ends: Telegram's webhook, a foreign service, the demo."""
+"""The same journey with Telegram's webhook, with a foreign service, and in the demo."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     import pytest
 
 
-async def test_in_webhook_mode_telegram_brings_the_updates(
+async def test_in_webhook_mode_telegram_sends_the_updates(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Registered with a secret, delivered over https, answered; strangers are turned away."""
@@ -107,7 +107,7 @@ async def test_a_foreign_service_works_the_same(tmp_path: Path) -> None:
 PAYER = {"email": "pat@example.org", "paymail": "pat@<i>hand</i>cash.io"}
 
 
-async def test_a_payers_data_is_told_as_the_webhook_brings_it(tmp_path: Path) -> None:
+async def test_an_alert_shows_the_payer_data_of_the_webhook(tmp_path: Path) -> None:
     """Signed, told once however often it comes; unsigned or altered it is 401 and not told."""
     async with (
         foreign_service(tmp_path) as (service, keys),
@@ -178,7 +178,7 @@ async def post(run: Process, body: bytes, headers: dict[str, str]) -> int:
         return (await http.post(address, content=body, headers=headers)).status_code
 
 
-async def test_a_foreign_service_that_is_down_is_waited_for(tmp_path: Path) -> None:
+async def test_the_bot_waits_for_a_foreign_service_that_is_down(tmp_path: Path) -> None:
     """The seller is told, nothing is lost, and the card comes once it is back, once."""
     port = free_port()
     async with (
@@ -201,7 +201,7 @@ async def test_a_foreign_service_that_is_down_is_waited_for(tmp_path: Path) -> N
         assert len(sam.cards) == 1
 
 
-async def test_wrong_credentials_at_a_foreign_service_are_said(tmp_path: Path) -> None:
+async def test_wrong_credentials_at_a_foreign_service_are_reported(tmp_path: Path) -> None:
     """The seller learns whom to turn to; the operator finds what to mend in the log."""
     async with foreign_service(tmp_path) as (service, _), sandbox_telegram(tmp_path) as stage:
         keys = {"APP_ID": "nobody", "APP_SECRET": "a wrong secret of a test"}
@@ -213,7 +213,7 @@ async def test_wrong_credentials_at_a_foreign_service_are_said(tmp_path: Path) -
             await sam.say("/list", "You have no requests yet")
 
 
-async def test_the_demo_goes_on_where_it_was_with_the_same_database(tmp_path: Path) -> None:
+async def test_the_demo_continues_with_the_same_database(tmp_path: Path) -> None:
     """The Telegram of the demo forgets, the bot doesn't: /list, buttons and pages still work."""
     port = free_port()
     link = ""

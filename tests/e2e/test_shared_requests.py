@@ -1,4 +1,4 @@
-"""Requests shared: live wherever they stand, through a burst, a restart and the end of the drop."""
+"""Shared requests stay up to date through a burst, a restart and the end of the drop."""
 
 from __future__ import annotations
 
@@ -122,7 +122,7 @@ async def test_a_delete_stamps_the_picture_in_every_chat(world: World) -> None:
     assert world.refused == []
 
 
-async def test_without_inline_feedback_a_shared_card_stays_as_it_was_posted(
+async def test_without_inline_feedback_a_shared_card_is_not_refreshed(
     world: World,
 ) -> None:
     """Nobody tells where it stands; the own card is kept up to date all the same."""
@@ -138,9 +138,7 @@ async def test_without_inline_feedback_a_shared_card_stays_as_it_was_posted(
     assert world.refused == []
 
 
-async def test_a_forged_result_makes_nobodys_message_of_a_foreign_request(
-    world: World, run: Process
-) -> None:
+async def test_a_forged_inline_result_shows_no_foreign_request(world: World, run: Process) -> None:
     sam, pat = await seller_with_destination(world), seller(world, "Pat")
     card = await sam.card("/donation 5 USD Tea round", "Tea round")
     chosen = {"result_id": f"{listing_of(card)}-00", "from": pat.person.user.json(), "query": ""}
@@ -170,7 +168,7 @@ async def test_a_deep_link_shows_a_payer_the_card_and_its_seller_their_own(world
     assert world.refused == []
 
 
-async def test_what_was_to_be_shown_is_shown_after_a_restart(tmp_path: Path) -> None:
+async def test_waiting_refreshes_are_made_after_a_restart(tmp_path: Path) -> None:
     """The process dies right after a payment, before any card was changed."""
     async with sandbox_telegram(tmp_path) as stage:
         stage.world.inline_feedback = True

@@ -1,4 +1,4 @@
-"""The process: how it starts, when it is ready, how it stops, what it says of bad settings."""
+"""The process: its start, readiness, stop, and its answers to bad settings."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ async def silent() -> AsyncIterator[tuple[int, asyncio.Event]]:
 
 
 @pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGINT])
-async def test_it_is_ready_once_telegram_knows_it_and_stops_with_0(
+async def test_it_is_ready_once_its_profile_is_set_and_stops_with_0(
     tmp_path: Path, how: signal.Signals
 ) -> None:
     async with running_product(tmp_path) as (stage, run):
@@ -163,7 +163,7 @@ async def test_sigterm_ends_it_while_telegram_is_not_reached(tmp_path: Path) -> 
         assert await asyncio.wait_for(run.stop(), SIGTERM_SECONDS) == 0
 
 
-async def test_telegram_unreachable_at_the_start_is_waited_for(tmp_path: Path) -> None:
+async def test_it_waits_for_a_telegram_that_is_unreachable_at_the_start(tmp_path: Path) -> None:
     """/readyz is 503 with the reason until Telegram is there; pay pages work meanwhile."""
     port = free_port()
     async with start_bot(
@@ -218,7 +218,7 @@ async def test_bad_settings_end_with_2_and_one_line_each(
         assert line.startswith(problem)
 
 
-async def test_a_taken_port_ends_with_2_and_says_what_to_do(tmp_path: Path) -> None:
+async def test_a_taken_port_ends_it_with_2_and_a_fix(tmp_path: Path) -> None:
     with closing(socket.create_server(("127.0.0.1", 0))) as taken:
         port = str(taken.getsockname()[1])
         code, out, err = await run_command(tmp_path, "run", BOT_TOKEN=TOKEN, PORT=port)
@@ -278,7 +278,7 @@ def modes(folder: Path) -> dict[str, int]:
     return {path.name: stat.S_IMODE(path.stat().st_mode) for path in folder.iterdir()}
 
 
-async def test_nobody_waits_for_an_answer_until_the_commands_are_set(tmp_path: Path) -> None:
+async def test_answers_do_not_wait_until_the_commands_are_set(tmp_path: Path) -> None:
     async with sandbox_telegram(tmp_path) as stage:
         stage.world.faults.add(Fault("delay", "setMyCommands", seconds=600))
         async with stage.run() as run:
@@ -288,7 +288,7 @@ async def test_nobody_waits_for_an_answer_until_the_commands_are_set(tmp_path: P
             assert await asyncio.wait_for(run.stop(), SIGTERM_SECONDS) == 0
 
 
-async def test_a_refusal_at_the_start_is_told_in_telegrams_words(tmp_path: Path) -> None:
+async def test_a_refusal_at_the_start_is_reported_in_telegrams_words(tmp_path: Path) -> None:
     async with sandbox_telegram(tmp_path) as stage:
         words = "Bad Request: bad webhook: nobody is there"
         stage.world.faults.add(Fault("error", "deleteWebhook", code=400, description=words))
@@ -300,7 +300,7 @@ async def test_a_refusal_at_the_start_is_told_in_telegrams_words(tmp_path: Path)
             assert await run.stop() == 0
 
 
-async def test_a_bot_api_server_may_say_little_of_the_bot(tmp_path: Path) -> None:
+async def test_a_bot_api_server_may_omit_fields_of_the_bot(tmp_path: Path) -> None:
     """An answer that says nothing is waited out; a bot without a username is one all the same."""
     me = {"id": 42, "is_bot": True, "first_name": "Payments"}
     results: list[Any] = [[], me, True]
@@ -314,7 +314,7 @@ async def test_a_bot_api_server_may_say_little_of_the_bot(tmp_path: Path) -> Non
         assert await run.stop() == 0
 
 
-def test_it_may_open_more_files_than_systems_grant_unasked() -> None:
+def test_it_raises_its_limit_of_open_files() -> None:
     """Each payer's connection is one; what is granted already is never taken back."""
     look = (
         "import resource as r\n"
@@ -330,7 +330,7 @@ def test_it_may_open_more_files_than_systems_grant_unasked() -> None:
     subprocess.run([sys.executable, "-c", look], cwd=ROOT, check=True)
 
 
-def test_garbage_is_looked_for_again_once_everything_is_imported() -> None:
+def test_garbage_collection_is_on_after_the_imports() -> None:
     """And what was imported is out of its sight, else the next look would stand still for it."""
     look = "import gc, bot.__main__\nprint(gc.isenabled(), gc.get_freeze_count() > 50_000)"
     told = subprocess.run([sys.executable, "-c", look], cwd=ROOT, check=True, capture_output=True)
@@ -356,7 +356,7 @@ def heaps_of_threads(pid: int) -> int:
     return found
 
 
-async def test_threads_have_no_heaps_of_their_own(tmp_path: Path) -> None:
+async def test_all_threads_share_one_heap(tmp_path: Path) -> None:
     """Each would keep the most that its thread ever needed: 55 MiB after six minutes of floods."""
     async with running_product(tmp_path) as (stage, run):
         sam = await seller_with_destination(stage.world)

@@ -89,7 +89,7 @@ async def meet(
 
 
 @pytest.mark.parametrize(("fault", "reason"), [(full, FULL), (away, FILE_MOVED)])
-async def test_what_cannot_be_stored_is_not_acknowledged_and_goes_on_by_itself(
+async def test_unstored_work_is_not_acknowledged_and_resumes_by_itself(
     tmp_path: Path, fault: Fault, reason: str
 ) -> None:
     """Forms are answered 503 with a page, updates not confirmed; afterwards all is told once."""
@@ -105,7 +105,7 @@ async def test_what_cannot_be_stored_is_not_acknowledged_and_goes_on_by_itself(
         assert await run.stop() == 0
 
 
-async def test_a_disk_that_is_full_now_and_then_costs_no_payment_and_no_draft(
+async def test_a_disk_that_is_full_at_times_loses_no_payment_and_no_draft(
     tmp_path: Path,
 ) -> None:
     """It fills while alerts are on their way and a form is under way: none comes a second time."""
@@ -128,7 +128,7 @@ async def test_a_disk_that_is_full_now_and_then_costs_no_payment_and_no_draft(
         assert await run.stop() == 0
 
 
-async def test_a_lock_is_waited_for_by_all_together_and_not_by_the_stop(tmp_path: Path) -> None:
+async def test_transactions_wait_for_a_lock_together_and_the_stop_does_not(tmp_path: Path) -> None:
     """However many queue, nobody waits longer than the time-out counted from their own coming."""
     async with drop_under_load(tmp_path) as (_, run, shop):
         with locked(run.database):
@@ -154,7 +154,7 @@ async def test_a_lock_is_waited_for_by_all_together_and_not_by_the_stop(tmp_path
             assert (await asked).status == 503
 
 
-async def test_a_webhook_that_cannot_be_stored_comes_again(tmp_path: Path) -> None:
+async def test_a_webhook_that_cannot_be_stored_is_sent_again(tmp_path: Path) -> None:
     """The receiver answers 503 and never 200; the other service sends it once more."""
     async with foreign_service(tmp_path, **OPEN) as (service, keys):
         keys["PAYMENTS_URL"] = service.url

@@ -1,4 +1,4 @@
-"""`python -m tests.floods NAME…`: let floods loose on the product and print what they did.
+"""`python -m tests.floods NAME…`: run floods against the product and print the results.
 
 Without names every flood is measured but the soak, which is asked for by name. `make bench`
 measures speed; this measures what strangers take from the sellers.

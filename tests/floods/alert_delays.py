@@ -1,4 +1,4 @@
-"""Payments and the alerts that tell of them: how late, lost, doubled."""
+"""Payments and their alerts: how late, lost or doubled."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Clients that mean no good, as a process: `python -m tests.floods.attack_client KIND …`.
+"""Hostile clients as a process: `python -m tests.floods.attack_client KIND …`.
 
 It ends after the seconds it is told, or when its standard input is closed, and prints how many
 connections were opened and how many the server closed.

@@ -1,4 +1,4 @@
-"""Attacks run as processes beside the product: our own, or `wrk` where it is installed."""
+"""Attacks as processes beside the product: our own, or `wrk` if it is installed."""
 
 from __future__ import annotations
 

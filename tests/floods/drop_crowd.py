@@ -1,4 +1,4 @@
-"""A drop that many want at once, and one that a script holds without paying."""
+"""A drop that many want at once, and one whose units a script holds without paying."""
 
 from __future__ import annotations
 

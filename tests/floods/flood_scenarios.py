@@ -1,4 +1,4 @@
-"""The floods by name: who does what, how often."""
+"""The floods by name: the people, their acts and their rate."""
 
 from __future__ import annotations
 

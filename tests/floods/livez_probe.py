@@ -1,4 +1,4 @@
-"""How long /livez takes, on a connection of its own each time."""
+"""Measures how long /livez takes, each time on a new connection."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Letters to somebody who never asked for any: how many come in ten seconds."""
+"""Letters to an address whose holder never asked: how many arrive in ten seconds."""
 
 from __future__ import annotations
 

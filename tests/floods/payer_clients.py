@@ -1,4 +1,4 @@
-"""Payers: each a browser with an address and cookies of its own, come what may."""
+"""Payers: each a browser with its own address and cookies."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a process holds, with its children, as Linux tells it; and the peak of it."""
+"""The memory and handles of a process with its children, and the peak."""
 
 from __future__ import annotations
 

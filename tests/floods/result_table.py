@@ -1,4 +1,4 @@
-"""The results as one table, for a terminal or as Markdown."""
+"""The results as a table, for a terminal or in Markdown."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One scenario measured: payments and alerts in calm, the same during a flood, and afterwards."""
+"""Measures a scenario: payments and alerts in calm, during the flood, and afterwards."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The soak: payments, new requests and every flood in turn, for an hour; what grows meanwhile."""
+"""The soak: payments, new requests and every flood in turn for an hour; shows what grows."""
 
 from __future__ import annotations
 

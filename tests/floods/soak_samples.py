@@ -1,4 +1,4 @@
-"""The samples of a soak: a line a minute, and the verdict on how the last differ from the first."""
+"""The samples of a soak: one a minute, and a verdict on the last compared to the first."""
 
 from __future__ import annotations
 

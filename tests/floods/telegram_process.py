@@ -1,4 +1,4 @@
-"""The harness's end of the Bot API server: a command a call."""
+"""The harness's side of the Bot API server process: each call is a command."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A Bot API server as a process of its own, with Telegram's limits; told over pipes what to do.
+"""A Bot API server as a process, with Telegram's limits; it takes commands over pipes.
 
 Started by `remote.started`: a line of JSON in is a command, a line out its result.
 """

@@ -1,4 +1,4 @@
-"""The floods' own harness: it measures what it says, and leaves nothing behind."""
+"""The tools of the floods: they measure correctly and leave nothing behind."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ async def test_alerts_are_matched_in_the_order_of_each_chat() -> None:
         ({"found": Found("", "ended with -9")}, "ended with -9"),
     ],
 )
-def test_the_verdict_names_what_falls_short(changes: dict[str, object], expected: str) -> None:
+def test_the_verdict_names_each_failed_goal(changes: dict[str, object], expected: str) -> None:
     calm = Spread(10, 20, 30)
     given = {
         "name": "quiet", "calm": calm, "flood": calm, "paying": calm, "livez": calm,
@@ -91,7 +91,7 @@ async def test_a_soak_writes_a_sample_a_minute_and_a_verdict(tmp_path: Path) -> 
     assert "alerts lost: 0 (ok)" in told
 
 
-async def test_what_was_started_ends_with_the_harness() -> None:
+async def test_started_processes_end_with_the_harness() -> None:
     """Whoever stops a run finds no product and no Telegram of it left."""
     command = (sys.executable, "-m", "tests.floods", "chatty", "--sellers", "1")
     run = await asyncio.create_subprocess_exec(*command, cwd=ROOT)
@@ -105,7 +105,7 @@ async def test_what_was_started_ends_with_the_harness() -> None:
     assert children.isdisjoint(map(int, filter(str.isdigit, os.listdir("/proc"))))  # noqa: PTH208
 
 
-async def test_a_command_that_fails_is_told() -> None:
+async def test_a_failed_command_is_reported() -> None:
     async with started() as telegram:
         assert isinstance(telegram, Telegram)
         with pytest.raises(RuntimeError, match="offer"):

@@ -1,4 +1,4 @@
-"""What the parts say that no operator should have to read: errors, tracebacks, lost tasks."""
+"""The errors that the parts log: tracebacks and lost tasks, which no schedule may cause."""
 
 from __future__ import annotations
 

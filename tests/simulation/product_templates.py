@@ -1,4 +1,4 @@
-"""The parts that live and die in a schedule, and what they are started from."""
+"""Database templates and settings from which the parts of a simulation start."""
 
 from __future__ import annotations
 

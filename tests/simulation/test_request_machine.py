@@ -1,4 +1,4 @@
-"""Requests live through anything in any order; what must hold of them, holds after each step."""
+"""A state machine of requests, checkouts and payments: its invariants hold after each step."""
 
 from __future__ import annotations
 

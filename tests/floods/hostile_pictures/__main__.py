@@ -1,7 +1,8 @@
-"""python -m tests.hostile_pictures: ten strangers send the collection, idle and under payments.
+"""`python -m tests.floods.hostile_pictures`: ten strangers send the collection of odd pictures.
 
-Prints what the memory of the product and its children was, how often the product died, how long
-it took, and how late payments' alerts came. Exits with 1 where it died or kept the memory.
+They do so while the product is idle and while it is paid. Prints the memory of the product and its
+children, how often it died, how long it took, and how late the alerts of payments came. Exits with
+1 if it died or kept the memory.
 """
 
 from __future__ import annotations

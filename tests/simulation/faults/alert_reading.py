@@ -1,4 +1,4 @@
-"""What messages in a chat tell, for who has to count it: the one place that knows their words."""
+"""Reads the messages in a chat: the only place that knows their words."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A schedule: drawn whole from its seed, played, and then looked at by `checking`."""
+"""A schedule: drawn whole from its seed, played, and then checked by `fault_invariants`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What can happen to each kind of request on each link, and how often beside each other."""
+"""The faults of each kind of request on each link, with their weights."""
 
 from __future__ import annotations
 

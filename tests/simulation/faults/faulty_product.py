@@ -1,4 +1,4 @@
-"""The parts of a schedule and the links between them; any part can die and be started again.
+"""The parts of a schedule and the links between them; any part can be killed and restarted.
 
 sellers ── world (Bot API) ◀─telegram─ bot ─service─▶ service ◀─page─ payers
                 └──────────receiver──▶  ▲              │

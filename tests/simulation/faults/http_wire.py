@@ -1,4 +1,4 @@
-"""HTTP/1.1 as far as a proxy needs it: whole requests and whole answers, as they came."""
+"""HTTP/1.1 as far as a proxy needs it: whole requests and whole answers, unchanged."""
 
 from __future__ import annotations
 

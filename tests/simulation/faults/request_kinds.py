@@ -1,4 +1,4 @@
-"""The kinds of requests on each link, by which what happens to them is drawn."""
+"""The kinds of requests on each link; the faults are drawn by kind."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who does what in a schedule: sellers at their clients, payers at their browsers."""
+"""The acts of sellers at their clients and of payers at their browsers."""
 
 from __future__ import annotations
 

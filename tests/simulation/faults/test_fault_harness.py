@@ -1,4 +1,4 @@
-"""What the schedules lean on: time that skips, faults as they are named, stories that repeat."""
+"""The tools of the schedules: skipped time, faults by name, repeatable stories."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def test_an_hour_of_waiting_passes_at_once_and_the_clock_with_it() -> None:
     run(main)
 
 
-def test_what_passes_is_the_request_and_the_answer_as_they_were() -> None:
+def test_an_exchange_without_a_fault_passes_unchanged() -> None:
     async def main() -> None:
         async with standing(Fault.PASS, YES) as (peer, proxy, ask):
             answer = await ask()
@@ -80,7 +80,7 @@ def test_what_passes_is_the_request_and_the_answer_as_they_were() -> None:
         (Fault.HANG_AFTER, 1),
     ],
 )
-def test_a_cut_leaves_the_client_in_doubt_whether_it_came_or_not(fault: Fault, seen: int) -> None:
+def test_after_a_cut_the_client_cannot_know_the_result(fault: Fault, seen: int) -> None:
     async def main() -> None:
         async with standing(fault, YES) as (peer, proxy, ask):
             with pytest.raises(httpx.TransportError):
@@ -98,7 +98,7 @@ def test_a_cut_leaves_the_client_in_doubt_whether_it_came_or_not(fault: Fault, s
     ("fault", "seen", "doubtful"),
     [(Fault.REFUSED, 0, False), (Fault.BROKEN, 0, True), (Fault.BROKEN_AFTER, 1, True)],
 )
-def test_an_answer_given_on_the_way_is_a_refusal_or_a_doubt(
+def test_an_answer_of_a_proxy_is_a_refusal_or_uncertain(
     fault: Fault, seen: int, *, doubtful: bool
 ) -> None:
     async def main() -> None:
@@ -112,7 +112,7 @@ def test_an_answer_given_on_the_way_is_a_refusal_or_a_doubt(
     run(main)
 
 
-def test_what_comes_twice_is_answered_once() -> None:
+def test_a_repeated_request_has_one_answer() -> None:
     async def main() -> None:
         async with standing(Fault.TWICE, YES, NO) as (peer, proxy, ask):
             assert (await ask()).json()["answer"] in {"yes", "no"}
@@ -122,7 +122,7 @@ def test_what_comes_twice_is_answered_once() -> None:
     run(main)
 
 
-def test_a_request_that_is_overtaken_comes_after_the_next_one() -> None:
+def test_an_overtaken_request_arrives_after_the_next_one() -> None:
     async def main() -> None:
         async with standing(Fault.OVERTAKEN, YES, YES) as (peer, proxy, ask):
             first = asyncio.create_task(ask())
@@ -137,7 +137,7 @@ def test_a_request_that_is_overtaken_comes_after_the_next_one() -> None:
     run(main)
 
 
-def test_who_is_cut_off_is_cut_off_at_once() -> None:
+def test_cut_connections_end_at_once() -> None:
     async def main() -> None:
         async with standing(Fault.HANG_BEFORE) as (_, proxy, ask):
             asked = asyncio.create_task(ask())

@@ -1,5 +1,6 @@
-"""Two hundred courses of events in which the network fails and parts die: nothing is lost, nothing
-is told twice unmarked, nothing comes out of order.
+"""Two hundred schedules in which the network fails and parts die.
+
+No payment is lost, no second alert is unmarked, and no alert is out of order.
 
 `make test-all ARGS="tests/simulation/faults -rP" FAULT_SEED=7` plays the one of seed 7 and prints
 its story, `make test-all ARGS=tests/simulation/faults FAULT_SEEDS=5000` plays the first 5,000.
@@ -33,7 +34,7 @@ def player() -> Iterator[ProcessPoolExecutor]:
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-def test_whatever_fails_each_payment_is_told_once_and_in_order(
+def test_with_any_faults_each_payment_has_one_alert_in_order(
     seed: int, player: ProcessPoolExecutor
 ) -> None:
     outcome = player.submit(play, seed).result()

@@ -1,4 +1,4 @@
-"""The hour: who is there, who does what when, and how everybody comes to rest after it."""
+"""The hour: its people, their acts, and the end of each open form."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""People who pay what the sellers ask for, at the pay page, in every manner that it offers."""
+"""Payers at the pay page, in every manner that it offers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The whole product in one process, on the loop that skips waiting: Telegram's limits hold.
+"""The whole product in one process, on the loop that skips waiting, with Telegram's limits.
 
 people ── world (Bot API, limits on) ◀── bot with its own service ◀── payers
 """

@@ -1,4 +1,4 @@
-"""Plays an hour in this process; tests let others do it, one for each processor."""
+"""Plays an hour in this process."""
 
 from __future__ import annotations
 

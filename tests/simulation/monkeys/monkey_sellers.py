@@ -1,4 +1,4 @@
-"""What a seller does in the hour: one act at a time, each drawn from the seller's own chance."""
+"""The acts of a seller in the hour, one at a time, drawn from the seller's own random source."""
 
 from __future__ import annotations
 

@@ -41,7 +41,7 @@ def player() -> Iterator[ProcessPoolExecutor]:
 
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize("seed", SEEDS)
-def test_whatever_people_do_nothing_is_refused_stuck_unanswered_or_seen_by_others(
+def test_with_any_input_nothing_is_refused_stuck_unanswered_or_seen_by_others(
     seed: int, player: ProcessPoolExecutor
 ) -> None:
     outcome = player.submit(play, seed, NUMBER).result()

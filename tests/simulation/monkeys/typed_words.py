@@ -1,4 +1,4 @@
-"""What a hundred sellers type: each in words that are theirs alone, so that leaks can be found."""
+"""The texts that sellers type: each has words of its seller alone, so that leaks are found."""
 
 from __future__ import annotations
 
