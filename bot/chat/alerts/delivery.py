@@ -96,8 +96,8 @@ def _drop_end(tx: Transaction, queues: Queues, account: AlertCounts) -> DropEnd 
     paid, units = listing.paid_count, _units_of_drop(listing)
     if units is None or paid < units:
         return None
-    lost = _given_up(tx, queues, listing) if account.told + account.muted < paid else ()
-    if account.told + account.muted + len(lost) < paid:
+    lost = _given_up(tx, queues, listing) if account.delivered + account.muted < paid else ()
+    if account.delivered + account.muted + len(lost) < paid:
         return None
     oversold = count_oversold(tx, listing.id)
     sold = paid - oversold

@@ -136,7 +136,8 @@ class Attempt:
                 await self._client.delete(request_id)
             except Refused as error:
                 self.is_left = True
-                log.error("not deleted", request=request_id, reason=str(error))  # noqa: TRY400 - foreseen
+                reason = str(error)
+                log.error("other price not deleted", request=request_id, reason=reason)  # noqa: TRY400 - foreseen
                 raise NoDialect from error
 
     def is_unchecked(self, made: Answer) -> bool:
@@ -229,7 +230,7 @@ class Attempt:
             await _delete_all_but(client, order.listing.id, right, {kept.id, *order.paid})
         except (PeerError, Refused) as error:
             self._is_untidy = True
-            log.warning("made twice", listing=order.listing.id, reason=str(error))
+            log.warning("double request not deleted", listing=order.listing.id, reason=str(error))
         return kept
 
 
@@ -249,10 +250,10 @@ async def _delete_all_but(
         if extra.id in kept:
             continue
         if was_paid(extra):
-            log.error("made twice and paid", listing=listing_id, request=extra.id)
+            log.error("double request was paid", listing=listing_id, request=extra.id)
             continue
         await client.delete(extra.id)
-        log.warning("made twice, one deleted", listing=listing_id, request=extra.id)
+        log.warning("double request deleted", listing=listing_id, request=extra.id)
 
 
 def refused_field(error: Refused) -> FieldProblem:

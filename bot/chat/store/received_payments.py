@@ -65,12 +65,12 @@ class ListingTakings:
 class AlertCounts:
     """The alerts of a listing's payments.
 
-    `told` counts the delivered alerts, `muted` the payments that came while alerts were off.
+    `delivered` counts the delivered alerts, `muted` the payments that came while alerts were off.
     `is_summed_up`: the line at the end of a drop is queued.
     """
 
     listing: Listing
-    told: int
+    delivered: int
     muted: int
     is_summed_up: bool
 
@@ -180,14 +180,14 @@ def alert_counts(tx: Transaction, listing_id: str) -> AlertCounts | None:
     if row is None or Wish.from_json(row["wish"]) is None:
         return None
     return AlertCounts(
-        read_listing(row), row["told_count"], row["muted_count"], bool(row["summed_up"])
+        read_listing(row), row["delivered_count"], row["muted_count"], bool(row["summed_up"])
     )
 
 
 def add_delivered(tx: Transaction, listing_id: str, payments: int) -> None:
     """Add to the number of payments whose alerts were delivered."""
     tx.execute(
-        "UPDATE listings SET told_count = told_count + :payments WHERE id = :id",
+        "UPDATE listings SET delivered_count = delivered_count + :payments WHERE id = :id",
         id=listing_id,
         payments=payments,
     )

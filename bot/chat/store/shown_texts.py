@@ -13,15 +13,15 @@ if TYPE_CHECKING:
     from bot.core.database.database import Transaction
 
 
-def save_text(tx: Transaction, place: MessagePlace, words: str, now: int) -> None:
-    """Store `words`, the key of the text and buttons that a message shows from `now` (epoch ms)."""
+def save_text(tx: Transaction, place: MessagePlace, key: str, now: int) -> None:
+    """Store the key of the text and buttons that a message shows from `now` (epoch ms)."""
     tx.execute(
-        "INSERT INTO said (lane, message_id, words, said_at)"
-        " VALUES (:lane, :message, :words, :now) ON CONFLICT (lane, message_id)"
-        " DO UPDATE SET words = excluded.words, said_at = excluded.said_at",
+        "INSERT INTO shown_texts (lane, message_id, text_key, shown_at)"
+        " VALUES (:lane, :message, :key, :now) ON CONFLICT (lane, message_id)"
+        " DO UPDATE SET text_key = excluded.text_key, shown_at = excluded.shown_at",
         lane=place.lane,
         message=place.message_id,
-        words=words,
+        key=key,
         now=now,
     )
 
@@ -29,17 +29,17 @@ def save_text(tx: Transaction, place: MessagePlace, words: str, now: int) -> Non
 def text_key_at(tx: Transaction, place: MessagePlace) -> str | None:
     """Return the key of the text that a message shows, None if it is not known."""
     row = tx.one(
-        "SELECT words FROM said WHERE lane = :lane AND message_id = :message",
+        "SELECT text_key FROM shown_texts WHERE lane = :lane AND message_id = :message",
         lane=place.lane,
         message=place.message_id,
     )
-    return None if row is None else str(row["words"])
+    return None if row is None else str(row["text_key"])
 
 
 def forget_text(tx: Transaction, place: MessagePlace) -> None:
     """Forget the text of a message: it may be deleted, or an uncertain edit may have changed it."""
     tx.execute(
-        "DELETE FROM said WHERE lane = :lane AND message_id = :message",
+        "DELETE FROM shown_texts WHERE lane = :lane AND message_id = :message",
         lane=place.lane,
         message=place.message_id,
     )
@@ -47,4 +47,4 @@ def forget_text(tx: Transaction, place: MessagePlace) -> None:
 
 def sweep_texts(tx: Transaction, before: int) -> int:
     """Delete the keys stored before a time (epoch ms); return their number."""
-    return tx.execute("DELETE FROM said WHERE said_at < :before", before=before)
+    return tx.execute("DELETE FROM shown_texts WHERE shown_at < :before", before=before)

@@ -228,7 +228,7 @@ async def test_a_resolved_placeholder_counts_both_payments(
     assert await chat.recorder.record_missing(listing.id, 1, 1) == 0
     found = chat.db.run(lambda tx: received_payments.alert_counts(tx, listing.id))
     assert found is not None
-    assert (found.told, found.listing.paid_count) == (2, 2)
+    assert (found.delivered, found.listing.paid_count) == (2, 2)
 
 
 async def test_a_drop_ends_without_the_units_taken_out(

@@ -169,7 +169,7 @@ async def test_a_paid_double_is_never_deleted(cloud: HandCashJobs, chat: ChatHar
         await cloud.advance(TIDYING / 1000)
     assert cloud.server.deleted == {}
     assert [(line["event"], line["log_level"]) for line in logs] == [
-        ("made twice and paid", "error")
+        ("double request was paid", "error")
     ]
 
 

@@ -29,10 +29,10 @@ CHAT = (
     )
     """,
     # A request as its seller knows it: the `wish`, the server's last `answer`. `folded_name` is
-    # casefolded, which SQL can't do. `due_at`: when time alone changes its cards. `told_count`:
-    # payments whose alert was delivered; `muted_count`: payments that came while alerts were off;
-    # `summed_up`: 1 once the line at the end of a drop was sent. `file_id`: Telegram's id of the
-    # picture that was made for `file_key`.
+    # casefolded, which SQL can't do. `due_at`: when time alone changes its cards.
+    # `delivered_count`: payments whose alert was delivered; `muted_count`: payments that came while
+    # alerts were off; `summed_up`: 1 once the line at the end of a drop was sent. `file_id`:
+    # Telegram's id of the picture that was made for `file_key`.
     """
     CREATE TABLE listings (
         id TEXT PRIMARY KEY,
@@ -47,7 +47,7 @@ CHAT = (
         alerts TEXT NOT NULL DEFAULT 'on',
         poster_text TEXT,
         due_at BIGINT,
-        told_count BIGINT NOT NULL DEFAULT 0,
+        delivered_count BIGINT NOT NULL DEFAULT 0,
         muted_count BIGINT NOT NULL DEFAULT 0,
         summed_up INTEGER NOT NULL DEFAULT 0,
         file_id TEXT,
@@ -61,7 +61,7 @@ CHAT = (
     WHERE state IN ('live', 'stopped')
     """,
     "CREATE INDEX listings_due ON listings (due_at) WHERE due_at IS NOT NULL",
-    # `found`: 1 where the reconciler found the payment and no webhook brought it.
+    # `found`: 1 if the reconciler found it, 2 if its webhook replaced a placeholder, 0 otherwise.
     """
     CREATE TABLE received_payments (
         request_id TEXT NOT NULL,
@@ -134,15 +134,15 @@ CHAT = (
     "CREATE INDEX posts_listing ON posts (listing_id, own, lane)",
     # The text keys of messages with buttons: Telegram refuses an edit that changes nothing.
     """
-    CREATE TABLE said (
+    CREATE TABLE shown_texts (
         lane TEXT NOT NULL,
         message_id BIGINT NOT NULL,
-        words TEXT NOT NULL,
-        said_at BIGINT NOT NULL,
+        text_key TEXT NOT NULL,
+        shown_at BIGINT NOT NULL,
         PRIMARY KEY (lane, message_id)
     )
     """,
-    "CREATE INDEX said_oldest ON said (said_at)",
+    "CREATE INDEX shown_texts_oldest ON shown_texts (shown_at)",
     # Sellers' pictures, JPEG. `kept`: 1 once a request has it; else it is deleted with its draft.
     """
     CREATE TABLE images (
