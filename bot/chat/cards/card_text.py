@@ -184,7 +184,7 @@ def _pay_button(card: Card, language: str) -> Button:
 
 
 def _card_caption(card: Card, language: str, state: str) -> str:
-    """Fit the card into a caption: first the description is cut, then the link is left out.
+    """Fit the card into a caption: a long description is cut, a very long link left out.
 
     Room is left for the mark of a repetition.
     """
@@ -204,15 +204,9 @@ def _state(card: Card, language: str) -> str:
     """Return status, open checkouts, takings, start or end, and e-mail address, a line each."""
     being_paid = card.reserved_units if card.status == "active" else 0
     reserved = t(language, "card-reserved", reserved=being_paid) if being_paid else None
-    email = _email_state(card, language)
-    parts = (
-        _status(card, language),
-        reserved,
-        _takings(card, language),
-        _start_or_end(card, language),
-        email,
-    )
-    return "\n".join(filter(None, parts))
+    lines = [_status(card, language), reserved, _takings(card, language)]
+    lines += [_start_or_end(card, language), _email_state(card, language)]
+    return "\n".join(filter(None, lines))
 
 
 def _email_state(card: Card, language: str) -> str | None:
@@ -252,10 +246,8 @@ def _short_moment(at: int, zone: str | None, language: str) -> str | None:
     """
     for shown in (zone or zones.UTC_ZONE, zones.UTC_ZONE):
         try:
-            label, place = (
-                display.button_label(at, shown, language),
-                zones.place_name(shown, language),
-            )
+            label = display.button_label(at, shown, language)
+            place = zones.place_name(shown, language)
         except (OSError, KeyError, ValueError, OverflowError):
             continue
         return escaped(f"{label} ({place})", _MOMENT)
