@@ -1,4 +1,4 @@
-"""The rooms of the house and the doors between them: who may import what, file by file."""
+"""Which room may import what, checked file by file."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ IMPURE = frozenset(
         *("sqlite3", "subprocess", "threading", "time"),
     ]
 )
-"""What a rule has no use for that is told the time and gives back what should happen."""
+"""Modules of the standard library that a pure room must not import."""
 
 LARGEST_ROOM = 2_500
 """Lines."""
@@ -38,15 +38,18 @@ PART_OF = {"pydantic_core": "pydantic"}
 
 @dataclass(frozen=True)
 class Room:
-    """What the modules of a room may import; their own room is always open to them."""
+    """What the modules of a room may import beside their own room.
 
-    ours: str = ""
-    others: str = ""
+    `rooms` of `bot`, third-party `packages`; a `pure` room imports nothing of IMPURE.
+    """
+
+    rooms: str = ""
+    packages: str = ""
     pure: bool = False
 
 
 MODEL = "core.errors core.money core.text"
-"""What a pure room of a slice may use of the floor."""
+"""What pure rooms may import of the floor."""
 
 ROOMS = {
     # The floor, from bottom to top.
@@ -210,7 +213,7 @@ def _within(module: str, room: str) -> bool:
 
 
 def offences(path: str, module: str, source: str) -> list[str]:
-    """Say where a file goes beyond its room, as `file:line imports X`."""
+    """List the imports of a file that its room does not allow, as `file:line imports X`."""
     return [
         f"{path}:{found.line} imports {found.name}"
         for found in imports(module, source)
@@ -223,14 +226,14 @@ def _allowed(module: str, name: str) -> bool:
     assert own, f"{module} stands in no room: give it one in ROOMS"
     room, package = ROOMS[own], name.partition(".")[0]
     if package == "bot":
-        return any(_within(name.removeprefix("bot."), door) for door in (own, *room.ours.split()))
+        return any(_within(name.removeprefix("bot."), door) for door in (own, *room.rooms.split()))
     if package in sys.stdlib_module_names:
         return not (room.pure and package in IMPURE)
-    return package in room.others.split()
+    return package in room.packages.split()
 
 
 def circle(sources: dict[str, str]) -> list[str]:
-    """Give the modules of a circle of imports, those for type checking included; [] for none."""
+    """Return the modules of a circle of imports, those for type checking included; [] for none."""
     graph = {
         module: {found.name for found in imports(module, source) if found.name in sources}
         for module, source in sources.items()
@@ -243,7 +246,7 @@ def circle(sources: dict[str, str]) -> list[str]:
 
 
 def environment_reads(path: str, source: str) -> list[str]:
-    """Say where a file reads the environment, as `file:line reads the environment`."""
+    """List where a file reads the environment, as `file:line reads the environment`."""
     names = {"environ", "environb", "getenv", "getenvb"}
     return [
         f"{path}:{node.lineno} reads the environment"
@@ -272,8 +275,8 @@ def test_nothing_but_config_reads_the_environment() -> None:
     assert not found
 
 
-def test_every_room_has_somebody_in_it() -> None:
-    """A rule for what is gone would hold nothing and mislead."""
+def test_every_row_has_a_room() -> None:
+    """A row for a room that is gone would mislead."""
     assert ROOMS.keys() == {room_of(module_of(path)) for path in FILES} - {None}
 
 
@@ -281,7 +284,7 @@ def test_rooms_and_what_they_may_import_form_no_circle() -> None:
     doors = {
         name: {
             other
-            for door in room.ours.split()
+            for door in room.rooms.split()
             for other in ROOMS
             if _within(other, door) and not _within(name, other) and not _within(other, name)
         }
@@ -290,12 +293,12 @@ def test_rooms_and_what_they_may_import_form_no_circle() -> None:
     TopologicalSorter(doors).prepare()
 
 
-def test_every_door_is_used() -> None:
-    """A permission that nobody needs is a wall that is missing."""
+def test_every_permission_is_used() -> None:
+    """A permission that no file needs is a missing wall."""
     unused = {
         (name, door)
         for name, room in ROOMS.items()
-        for door in (*room.ours.split(), *room.others.split())
+        for door in (*room.rooms.split(), *room.packages.split())
     }
     for path in FILES:
         own = room_of(module_of(path))
@@ -307,8 +310,8 @@ def test_every_door_is_used() -> None:
     assert not unused
 
 
-def test_each_room_says_what_belongs_in_it() -> None:
-    """Its `__init__.py` opens with that, and holds nothing else: nothing is re-exported."""
+def test_each_init_file_is_a_docstring_alone() -> None:
+    """It says what belongs in the room, and re-exports nothing."""
     folders = [path for path in FILES if path.name == "__init__.py" and path.parent.name != "bot"]
     for path in folders:
         (first,) = ast.parse(path.read_text("utf-8")).body
@@ -316,7 +319,7 @@ def test_each_room_says_what_belongs_in_it() -> None:
         assert isinstance(first.value, ast.Constant), path
 
 
-def test_no_room_is_too_large_to_know() -> None:
+def test_no_room_is_larger_than_the_limit() -> None:
     sizes: Counter[Path] = Counter()
     for path in FILES:
         sizes[path.parent] += len(path.read_text("utf-8").splitlines())
@@ -451,7 +454,7 @@ def test_a_read_of_the_environment_is_found(source: str) -> None:
 
 
 def test_run_is_started_without_the_sandbox() -> None:
-    """It is for the demo and the tests, and costs every start its time and memory."""
+    """The sandbox is for demo and tests; importing it would cost time and memory."""
     look = "import sys, bot.cli.commands, bot.wiring.app.application; print([*sys.modules])"
     loaded = subprocess.run(
         [sys.executable, "-c", look], cwd=ROOT, capture_output=True, text=True, check=True
