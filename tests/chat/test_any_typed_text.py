@@ -17,8 +17,8 @@ from bot.chat.alerts import alert_text, daily_summary
 from bot.chat.cards import card_text, menus
 from bot.chat.cards.request_card import Card
 from bot.chat.dialogue.alert_settings import show_undelivered
+from bot.chat.dialogue.event_context import EventContext
 from bot.chat.dialogue.events import Person
-from bot.chat.dialogue.turn import Turn
 from bot.chat.fields.receiver_shares import read_portions
 from bot.chat.fields.registry import BY_NAME
 from bot.chat.fields.typed_text import (
@@ -299,7 +299,7 @@ def test_what_was_not_delivered_is_listed(chat: ChatHarness, language: str, word
             outbox.put(tx, chat.queues.messages, "7", body, NOW, priority=ALERT)
         person = Person(7, 7, private=True, tag=None)
         seller = seller_of(words, language)
-        show_undelivered(Turn(tx, chat.queues, person, seller, draft=None, now=NOW))
+        show_undelivered(EventContext(tx, chat.queues, person, seller, draft=None, now=NOW))
 
     chat.clear_messages()
     chat.db.run(look)

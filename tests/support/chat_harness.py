@@ -92,7 +92,7 @@ class ChatHarness:
     async def take(self) -> None:
         """Store what people did and handle all that may be handled now."""
         await self.store()
-        await handle_all(self.db, self.queues.updates, self.dialogue.take, self.clock)
+        await handle_all(self.db, self.queues.updates, self.dialogue.handle, self.clock)
 
     async def says(self, person: people.Person, text: str) -> None:
         person.send(text)

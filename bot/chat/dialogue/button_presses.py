@@ -1,4 +1,4 @@
-"""What a seller presses: a button's words, each with what it does."""
+"""Presses of buttons: what each button does."""
 
 from __future__ import annotations
 
@@ -9,9 +9,8 @@ from bot.chat.cards import menus
 from bot.chat.cards.card_text import seller_card
 from bot.chat.dialogue import alert_settings, sharing
 from bot.chat.dialogue.commands import requests_page, show_page
-from bot.chat.dialogue.edit_effects import form_of, no_units
-from bot.chat.dialogue.form_effects import follow
-from bot.chat.dialogue.ownership import own_card, own_listing
+from bot.chat.dialogue.event_context import own_card, own_listing
+from bot.chat.dialogue.form_effects import apply_outcome, removal_obstacle, start_edit_form
 from bot.chat.dialogue.posters import send_poster, show_payments, show_poster
 from bot.chat.fields.registry import EDITS, UNITS
 from bot.chat.forms.existing import duplicate
@@ -28,8 +27,8 @@ from bot.chat.requests import audit_trail, edit_rules
 from bot.chat.store import listings
 
 if TYPE_CHECKING:
-    from bot.chat.dialogue.events import Tapped
-    from bot.chat.dialogue.turn import Turn
+    from bot.chat.dialogue.event_context import EventContext
+    from bot.chat.dialogue.events import PressEvent
     from bot.chat.forms.outcome import Outcome
     from bot.chat.messages.jobs import CardJob
     from bot.chat.messages.reply import Action
@@ -47,109 +46,112 @@ JOBS: dict[str, type[CardJob]] = {
 MANAGING = JOBS.keys() | frozenset(
     ["delete", "edit", "edit-not", "duplicate", "poster", "payments", "alerts"]
 )
-"""Button words that are about a request, which only its seller may manage."""
+"""Buttons about a request, which only its seller may use."""
 
 
-def take_press(turn: Turn, tapped: Tapped) -> None:
-    """Deal with a press, and answer it in any case."""
-    turn.answer(tapped, _pressed(turn, tapped))
+def handle_press(context: EventContext, press: PressEvent) -> None:
+    """Handle a press, and answer its callback query in any case."""
+    context.answer_press(press, _perform(context, press))
 
 
-def _pressed(turn: Turn, tapped: Tapped) -> str | None:
-    """Do what a button says; the words of the answer, if any."""
-    action = tapped.action or ("",)
+def _perform(context: EventContext, press: PressEvent) -> str | None:
+    """Perform the action of a button; return the text of the answer, if any."""
+    action = press.action or ("",)
     match action:
         case ("draft", *_):
-            outcome = take_input(turn.draft, ButtonInput(action), turn.seller, turn.now)
-            follow(turn, outcome)
+            outcome = take_input(context.draft, ButtonInput(action), context.seller, context.now)
+            apply_outcome(context, outcome)
             if outcome.then is not None:
-                left = replace(turn, draft=outcome.draft)
-                return _pressed(left, replace(tapped, action=outcome.then))
+                left = replace(context, draft=outcome.draft)
+                return _perform(left, replace(press, action=outcome.then))
             return outcome.toast
         case ("look", listing_id):
-            return sharing.look(turn, tapped, listing_id)
+            return sharing.refresh_visited_card(context, press, listing_id)
         case ("undelivered", "again"):
-            return alert_settings.send_again(turn)
+            return alert_settings.resend_undelivered(context)
         case (word, listing_id, *more) if word in MANAGING:
-            listing = own_listing(turn, listing_id)
-            action = (word, *more)
-            return listing if isinstance(listing, str) else _manage(turn, tapped, listing, action)
+            return _manage_listing(context, press, listing_id, (word, *more))
         case _:
-            return _open(turn, action)
+            return _open_page(context, action)
 
 
-def _open(turn: Turn, action: Action) -> str | None:
-    """Show what is asked for beside requests; the words of the answer, if any."""
+def _open_page(context: EventContext, action: Action) -> str | None:
+    """Show a page that is not about a request; return the text of the answer, if any."""
     match action:
-        case ("new",) if not turn.may_create:
-            return turn.words("not-allowed")
+        case ("new",) if not context.may_create:
+            return context.text("not-allowed")
         case ("list", page):
-            turn.say(requests_page(turn, int(page)))
+            context.reply(requests_page(context, int(page)))
         case ("settings", step):
-            form = settings_form(step, listings.short_id(6), turn.seller, turn.draft)
-            follow(turn, form)
+            form = settings_form(step, listings.short_id(6), context.seller, context.draft)
+            apply_outcome(context, form)
         case (("new" | "help" | "settings") as page,):
-            show_page(turn.anew(), page)
+            show_page(context.without_press(), page)
         case _:
-            return turn.words("button-unknown")
+            return context.text("button-unknown")
     return None
 
 
-def _manage(turn: Turn, tapped: Tapped, listing: Listing, action: tuple[str, ...]) -> str | None:
-    """Do something with a request of this person; the words of the answer, if any."""
+def _manage_listing(
+    context: EventContext, press: PressEvent, listing_id: str, action: tuple[str, ...]
+) -> str | None:
+    """Perform an action on a request of this person; return the text of the answer, if any."""
+    listing = own_listing(context, listing_id)
+    if isinstance(listing, str):
+        return listing
     match action:
         case (word,) if word in JOBS:
-            job = JOBS[word](listing.id, turn.reply_to(tapped))
-            audit_trail.record_press(turn.tx, listing, job, turn.now)
-            turn.add_job(job)
+            job = JOBS[word](listing.id, context.reply_to(press))
+            audit_trail.record_press(context.tx, listing, job, context.now)
+            context.add_job(job)
         case ("edit", field):
-            return _edit(turn, listing, field)
+            return _edit(context, listing, field)
         case ("duplicate",):
-            return _duplicate(turn, listing)
+            return _duplicate(context, listing)
         case ("poster",):
-            show_poster(turn, listing)
+            show_poster(context, listing)
         case ("poster", design):
-            return send_poster(turn, listing, design)
+            return send_poster(context, listing, design)
         case ("payments", page):
-            show_payments(turn, listing, int(page))
+            show_payments(context, listing, int(page))
         case ("alerts", *mode):
-            return alert_settings.take_alerts(turn, listing, mode[0] if mode else None)
+            return alert_settings.choose_alert_mode(context, listing, mode[0] if mode else None)
         case (word,):
-            _ask(turn, listing, word)
+            _show_menu(context, listing, word)
     return None
 
 
-def _ask(turn: Turn, listing: Listing, word: str) -> None:
-    """Show what is asked next, in the place of the card's buttons."""
+def _show_menu(context: EventContext, listing: Listing, word: str) -> None:
+    """Show a menu in place of the card."""
     menu = {
         "delete": menus.delete_question,
         "edit": menus.edit_menu,
         "edit-not": menus.fixed_menu,
     }[word]
-    turn.say(menu(own_card(turn, listing), turn.seller.language))
+    context.reply(menu(own_card(context, listing), context.seller.language))
 
 
-def _edit(turn: Turn, listing: Listing, field: str) -> str | None:
-    """Ask for a field's new value; the words of the answer, where there is nothing to change."""
+def _edit(context: EventContext, listing: Listing, field: str) -> str | None:
+    """Ask for a field's new value; return the reason if it can't change."""
     if field not in EDITS:
-        return turn.words("button-unknown")
-    if EDITS[field] is UNITS and (why := no_units(turn, listing)):
+        return context.text("button-unknown")
+    if EDITS[field] is UNITS and (why := removal_obstacle(context, listing)):
         return why
-    return _ask_beside(turn, listing, form_of(turn, listing, field))
+    return _ask_in_new_message(context, listing, start_edit_form(context, listing, field))
 
 
-def _duplicate(turn: Turn, listing: Listing) -> str | None:
-    """Begin a new request with all that this one has; the words of the answer, if any."""
-    if not turn.may_create:
-        return turn.words("not-allowed")
-    wish = edit_rules.copy_wish(listing.wish, turn.now)
-    form = duplicate(wish, listings.short_id(6), turn.seller, turn.draft)
-    return _ask_beside(turn, listing, form)
+def _duplicate(context: EventContext, listing: Listing) -> str | None:
+    """Begin a request with the values of this one; return the text of the answer, if any."""
+    if not context.may_create:
+        return context.text("not-allowed")
+    wish = edit_rules.copy_wish(listing.wish, context.now)
+    form = duplicate(wish, listings.short_id(6), context.seller, context.draft)
+    return _ask_in_new_message(context, listing, form)
 
 
-def _ask_beside(turn: Turn, listing: Listing, form: Outcome) -> str | None:
-    """Ask in a message of its own, and let the menu be the card again that it was."""
-    if turn.tapped is not None and turn.tapped.picture:
-        turn.say(seller_card(own_card(turn, listing), turn.seller.language))
-    follow(turn.anew(), form)
+def _ask_in_new_message(context: EventContext, listing: Listing, form: Outcome) -> str | None:
+    """Ask in a new message, and turn the menu back into the card."""
+    if context.press is not None and context.press.picture:
+        context.reply(seller_card(own_card(context, listing), context.seller.language))
+    apply_outcome(context.without_press(), form)
     return form.toast

@@ -1,4 +1,4 @@
-"""What a seller says: commands, and answers to what a form asks."""
+"""Messages of a seller: commands, and answers to the questions of a form."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from bot.chat.cards.card_text import list_page
 from bot.chat.cards.request_card import card_of
 from bot.chat.dialogue import alert_settings, sharing
-from bot.chat.dialogue.form_effects import follow
+from bot.chat.dialogue.form_effects import apply_outcome
 from bot.chat.forms.bot_texts import (
     help_reply,
     paysupport_reply,
@@ -23,75 +23,77 @@ from bot.chat.model.kinds import KINDS
 from bot.chat.store import listings, queries, sellers
 
 if TYPE_CHECKING:
-    from bot.chat.dialogue.events import Spoke
-    from bot.chat.dialogue.turn import Turn
+    from bot.chat.dialogue.event_context import EventContext
+    from bot.chat.dialogue.events import MessageEvent
 
 PAGE = 8
 """Requests on one page of the list."""
 
 FROM_INLINE = "new"
-"""What `/start` brings from the button above inline results: a form is wanted at once."""
+"""Payload of `/start` from the button above inline results: it opens the form at once."""
 
 
-def take_words(turn: Turn, event: Spoke) -> None:
-    """Deal with a message: a command, or a text that a form may be waiting for."""
+def handle_message(context: EventContext, event: MessageEvent) -> None:
+    """Handle a message: a command, or the answer to a question."""
     if event.command is None:
         given = MessageInput(event.text, event.photo)
-        follow(turn, take_input(turn.draft, given, turn.seller, turn.now))
-    elif event.command == "start" and sharing.follow_link(turn, event.text):
+        apply_outcome(context, take_input(context.draft, given, context.seller, context.now))
+    elif event.command == "start" and sharing.open_deep_link(context, event.text):
         return
-    elif event.command in ("new", *KINDS) and not turn.may_create:
-        turn.say(Reply(turn.words("not-allowed")))
+    elif event.command in ("new", *KINDS) and not context.may_create:
+        context.reply(Reply(context.text("not-allowed")))
     elif event.command in KINDS:
-        form = one_line(event.command, event.text, listings.short_id(6), turn.seller, turn.draft)
-        follow(turn, form)
-    elif (event.command, event.text) == ("start", FROM_INLINE) and turn.may_create:
-        _greet(turn, again=False)
-        show_page(turn, "new")
+        form = one_line(
+            event.command, event.text, listings.short_id(6), context.seller, context.draft
+        )
+        apply_outcome(context, form)
+    elif (event.command, event.text) == ("start", FROM_INLINE) and context.may_create:
+        _greet(context, again=False)
+        show_page(context, "new")
     else:
-        show_page(turn, event.command)
+        show_page(context, event.command)
 
 
-def _greet(turn: Turn, *, again: bool) -> None:
-    """Greet whoever is new, and others `again` where they ask for it."""
-    first = sellers.mark_greeted(turn.tx, turn.person.id, turn.now)
+def _greet(context: EventContext, *, again: bool) -> None:
+    """Reply with the greeting to a new person; to others only `again`."""
+    first = sellers.mark_greeted(context.tx, context.person.id, context.now)
     if first or again:
-        offer = resume_offer(turn.draft, turn.seller)
-        turn.say(start_reply(turn.seller, new=first, offer=offer))
+        offer = resume_offer(context.draft, context.seller)
+        context.reply(start_reply(context.seller, new=first, offer=offer))
 
 
-def show_page(turn: Turn, command: str) -> None:
-    """Answer a command that asks for one page; an unknown one is told what there is."""
-    language = turn.seller.language
+def show_page(context: EventContext, command: str) -> None:
+    """Answer a command that shows a page; for an unknown one, list the commands."""
+    language = context.seller.language
     match command:
         case "new":
-            form = new_form(turn.draft, listings.short_id(6), turn.seller)
-            follow(turn, form)
+            form = new_form(context.draft, listings.short_id(6), context.seller)
+            apply_outcome(context, form)
         case "start":
-            _greet(turn, again=True)
+            _greet(context, again=True)
         case "cancel":
-            follow(turn, cancel(turn.draft, turn.seller))
+            apply_outcome(context, cancel(context.draft, context.seller))
         case "list":
-            turn.say(requests_page(turn, 0))
+            context.reply(requests_page(context, 0))
         case "alerts":
-            alert_settings.show_undelivered(turn)
+            alert_settings.show_undelivered(context)
         case "settings":
-            turn.say(settings(turn.seller))
+            context.reply(settings(context.seller))
         case "help":
-            turn.say(help_reply(language))
+            context.reply(help_reply(language))
         case "privacy":
-            turn.say(privacy_reply(language))
+            context.reply(privacy_reply(language))
         case "paysupport":
-            turn.say(paysupport_reply(language))
+            context.reply(paysupport_reply(language))
         case _:
-            turn.say(Reply(turn.words("command-unknown")))
+            context.reply(Reply(context.text("command-unknown")))
 
 
-def requests_page(turn: Turn, page: int) -> Reply:
-    """Give a page of the seller's requests, the last one where there are fewer."""
-    pages = max(1, -(-queries.count_listings(turn.tx, turn.person.id) // PAGE))
+def requests_page(context: EventContext, page: int) -> Reply:
+    """Return a page of the seller's requests, the last one if there are fewer pages."""
+    pages = max(1, -(-queries.count_listings(context.tx, context.person.id) // PAGE))
     page = min(page, pages - 1)
-    found = queries.listings_page(turn.tx, turn.person.id, PAGE, page * PAGE)
-    shown = [card_of(item, turn.now) for item in found]
-    pending = listings.pending_names(turn.tx, turn.person.id)
-    return list_page(shown, page, pages, turn.seller.language, pending=pending)
+    found = queries.listings_page(context.tx, context.person.id, PAGE, page * PAGE)
+    shown = [card_of(item, context.now) for item in found]
+    pending = listings.pending_names(context.tx, context.person.id)
+    return list_page(shown, page, pages, context.seller.language, pending=pending)

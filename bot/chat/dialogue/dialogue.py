@@ -1,4 +1,4 @@
-"""The use cases as the rest of the house sees them: updates, searches."""
+"""The dialogue: handles updates, one in a transaction, and searches a seller's requests."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 import structlog
 
 from bot.chat.cards.request_card import card_of
-from bot.chat.dialogue.button_presses import take_press
-from bot.chat.dialogue.commands import take_words
-from bot.chat.dialogue.events import Chosen, Moved, Spoke, Tapped, read
-from bot.chat.dialogue.sharing import take_chosen
-from bot.chat.dialogue.turn import Turn
+from bot.chat.dialogue.button_presses import handle_press
+from bot.chat.dialogue.commands import handle_message
+from bot.chat.dialogue.event_context import EventContext
+from bot.chat.dialogue.events import BlockEvent, MessageEvent, PostedEvent, PressEvent, read
+from bot.chat.dialogue.sharing import handle_posted
 from bot.chat.forms.bot_texts import commands
 from bot.chat.messages.payloads import CallbackAnswer, new_message
 from bot.chat.messages.reply import Reply
@@ -34,7 +34,7 @@ log = structlog.get_logger()
 
 
 class Chat:
-    """The chat's use cases; `allowed` names who may create, empty for everyone."""
+    """Handles updates; `allowed` are the people who may create requests, empty for everyone."""
 
     def __init__(
         self,
@@ -51,10 +51,11 @@ class Chat:
         self._now = now
         self._allowed = allowed
 
-    async def take(self, message: Message) -> None:
-        """Deal with one stored update; one that keeps failing is set aside with an apology.
+    async def handle(self, message: Message) -> None:
+        """Handle one stored update.
 
-        One that can't be read at all is set aside at once: nobody knows what was asked.
+        An update that can't be read is a dead letter at once, without an apology: what was asked
+        is unknown.
         """
         try:
             event = read(message.body, self._bot_name())
@@ -65,17 +66,18 @@ class Chat:
             await self._db.transaction(lambda tx: self._bury(tx, message, note))
 
     def buried(self, tx: Transaction, message: Message) -> None:
-        """Apologize for an update that was set aside; answer its press, or its button spins on."""
+        """Send an apology for an update that is a dead letter, and answer its callback query."""
         self._note_buried(tx, message)
         chat_id = int(message.lane)
         if chat_id:
-            language = sellers.language_of(tx, chat_id) or choose(None)  # in private they are one
+            # The id of a private chat is the id of the person.
+            language = sellers.language_of(tx, chat_id) or choose(None)
             self._put(tx, chat_id, new_message(Reply(t(language, "update-failed")), language))
 
     async def search(self, seller_id: int, text: str, limit: int, start: int) -> list[Card]:
-        """Give the cards of the seller's requests that can be shared and fit `text`.
+        """Return cards of the seller's requests that can be shared and match `text`.
 
-        Up to `limit`, newest first, after the first `start`.
+        They are the newest first, at most `limit` after the first `start`.
         """
         now = self._now()
 
@@ -89,39 +91,41 @@ class Chat:
 
     def _take(self, tx: Transaction, message: Message, event: Event | None) -> None:
         match event:
-            case Spoke() | Tapped() if not event.person.private:
+            case MessageEvent() | PressEvent() if not event.person.private:
                 self._public(tx, event)
-            case Spoke():
-                take_words(self._turn(tx, event.person), event)
-            case Tapped():
-                take_press(self._turn(tx, event.person, event), event)
-            case Chosen():
-                take_chosen(tx, self._queues, event, self._now())
-            case Moved():
+            case MessageEvent():
+                handle_message(self._turn(tx, event.person), event)
+            case PressEvent():
+                handle_press(self._turn(tx, event.person, event), event)
+            case PostedEvent():
+                handle_posted(tx, self._queues, event, self._now())
+            case BlockEvent():
                 why = None if event.open else "the bot was blocked"
                 lanes.pause(tx, self._queues.messages, str(event.person.chat_id), why)
         outbox.done(tx, self._queues.updates, message, self._now())
         tx.count("telegram_updates_handled", "done")
 
-    def _turn(self, tx: Transaction, person: Person, tapped: Tapped | None = None) -> Turn:
+    def _turn(
+        self, tx: Transaction, person: Person, press: PressEvent | None = None
+    ) -> EventContext:
         now = self._now()
         language = choose(person.tag or sellers.language_of(tx, person.id))
         lanes.resume(tx, self._queues.messages, str(person.chat_id))
         seller = sellers.ensure_seller(tx, person.id, language, now)
-        return Turn(
+        return EventContext(
             tx, self._queues, person, seller,
             draft=sellers.find_draft(tx, person.chat_id, person.id),
             now=now,
             bot_name=self._bot_name(),
             may_create=not self._allowed or person.id in self._allowed,
-            tapped=tapped,
+            press=press,
         )  # fmt: skip
 
-    def _public(self, tx: Transaction, event: Spoke | Tapped) -> None:
-        """In a group: requests are made in private, so say where, if spoken to."""
+    def _public(self, tx: Transaction, event: MessageEvent | PressEvent) -> None:
+        """Reply in a group, if the bot is addressed, that requests are made in private."""
         language = choose(event.person.tag)
         words = t(language, "only-in-private", bot=self._bot_name())
-        if isinstance(event, Tapped):
+        if isinstance(event, PressEvent):
             self._answer(tx, event.query_id, event.person.chat_id, words)
         elif event.command in {name for name, _ in commands(language)}:
             self._put(tx, event.person.chat_id, new_message(Reply(words), language))

@@ -1,4 +1,4 @@
-"""Telegram's updates as what a person did."""
+"""Events: Telegram's updates, read as actions of a person."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ COMMAND = re.compile(r"/(\S*)(.*)", re.DOTALL)
 HALF = re.compile(r"[\ud800-\udfff]")
 
 LARGEST_ID = 2**63 - 1
-"""Telegram's have 52 bits; the database takes 63."""
+"""The largest id that the database takes; Telegram's have 52 bits."""
 
 
 @dataclass(frozen=True, slots=True)
 class Person:
-    """Who did something, and in which chat; `tag` is Telegram's language_code."""
+    """The person who did something, and the chat; `tag` is Telegram's language_code."""
 
     id: int
     chat_id: int
@@ -34,7 +34,7 @@ class Person:
 
 
 @dataclass(frozen=True, slots=True)
-class Spoke:
+class MessageEvent:
     """A message: a command with its arguments, or text (empty for pictures and the like).
 
     `photo` is the file_id of the picture that came with it, the largest of its sizes.
@@ -47,8 +47,8 @@ class Spoke:
 
 
 @dataclass(frozen=True, slots=True)
-class Tapped:
-    """A button pressed; `message_id` None where the message is too old to be touched."""
+class PressEvent:
+    """A pressed button; `message_id` is None for a message that is too old to edit."""
 
     person: Person
     query_id: str
@@ -58,7 +58,7 @@ class Tapped:
 
 
 @dataclass(frozen=True, slots=True)
-class Searched:
+class SearchEvent:
     """An inline query: words typed after the bot's name in some chat."""
 
     person: Person
@@ -68,10 +68,10 @@ class Searched:
 
 
 @dataclass(frozen=True, slots=True)
-class Chosen:
+class PostedEvent:
     """An inline result that the person posted; `message_id` is its inline_message_id.
 
-    None where the message has no buttons: Telegram names no other.
+    It is None for a message without buttons: Telegram reports no id then.
     """
 
     person: Person
@@ -80,21 +80,21 @@ class Chosen:
 
 
 @dataclass(frozen=True, slots=True)
-class Moved:
-    """The bot was blocked or let in again; `open` says whether it may write now."""
+class BlockEvent:
+    """The bot was blocked or unblocked; `open` is true if it may write now."""
 
     person: Person
     open: bool
 
 
-Event = Spoke | Tapped | Searched | Chosen | Moved
+Event = MessageEvent | PressEvent | SearchEvent | PostedEvent | BlockEvent
 
 
 def read(raw: Mapping[str, Any], bot_name: str) -> Event | None:
-    """Read an update; None for what the bot has no use for.
+    """Read an update; None for one that the bot does not handle.
 
-    Only what is needed is asked for, since other people's Bot API servers leave much out; a field
-    of the wrong type counts as left out. Raises Unreadable where there is no going on without.
+    Only necessary fields are required, since other Bot API servers leave many out; a field of the
+    wrong type counts as missing. Raises Unreadable if a required field is missing.
     """
     if message := _object(raw, "message"):
         return _spoke(message, bot_name) if "from" in message else None
@@ -109,22 +109,22 @@ def read(raw: Mapping[str, Any], bot_name: str) -> Event | None:
     return None
 
 
-def _spoke(message: Mapping[str, Any], bot_name: str) -> Spoke | None:
+def _spoke(message: Mapping[str, Any], bot_name: str) -> MessageEvent | None:
     person = _person(message, _object(message, "chat"))
     if bot_name and _text(_object(message, "via_bot"), "username") == bot_name:
-        return None  # what we wrote ourselves, posted inline into our own chat
+        return None  # posted inline by this bot into its own chat
     text = _text(message, "text") or _text(message, "caption")
     command = COMMAND.fullmatch(text)
     if command is None:
-        return Spoke(person, text, photo=_photo(message))
+        return MessageEvent(person, text, photo=_photo(message))
     name, _, addressee = command[1].partition("@")
     if addressee and addressee.lower() != bot_name.lower():
         return None
-    return Spoke(person, command[2].strip(), name.lower())
+    return MessageEvent(person, command[2].strip(), name.lower())
 
 
 def _photo(message: Mapping[str, Any]) -> str | None:
-    """Give the file_id of a picture, sent as such or as a file (Bot API: PhotoSize, Document)."""
+    """Return the file_id of a photo or a picture file (Bot API: PhotoSize, Document)."""
     sizes = message.get("photo")
     known = [size for size in sizes if isinstance(size, dict)] if isinstance(sizes, list) else []
     if known:
@@ -135,10 +135,10 @@ def _photo(message: Mapping[str, Any]) -> str | None:
     return (_text(file, "file_id") or None) if is_picture else None
 
 
-def _tapped(query: Mapping[str, Any]) -> Tapped:
+def _tapped(query: Mapping[str, Any]) -> PressEvent:
     message = _object(query, "message")
-    is_accessible = _number(message, "date") > 0  # Telegram dates what is too old with 0
-    return Tapped(
+    is_accessible = _number(message, "date") > 0  # an inaccessible message has the date 0
+    return PressEvent(
         person=_person(query, _object(message, "chat")) if message else _alone(query),
         query_id=_query_id(query),
         action=decode(_text(query, "data")),
@@ -147,25 +147,27 @@ def _tapped(query: Mapping[str, Any]) -> Tapped:
     )
 
 
-def _searched(query: Mapping[str, Any]) -> Searched:
-    return Searched(_alone(query), _query_id(query), _text(query, "query"), _text(query, "offset"))
+def _searched(query: Mapping[str, Any]) -> SearchEvent:
+    return SearchEvent(
+        _alone(query), _query_id(query), _text(query, "query"), _text(query, "offset")
+    )
 
 
-def _chosen(result: Mapping[str, Any]) -> Chosen:
+def _chosen(result: Mapping[str, Any]) -> PostedEvent:
     message_id = _text(result, "inline_message_id") or None
-    return Chosen(_alone(result), _text(result, "result_id"), message_id)
+    return PostedEvent(_alone(result), _text(result, "result_id"), message_id)
 
 
-def _moved(change: Mapping[str, Any]) -> Moved:
+def _moved(change: Mapping[str, Any]) -> BlockEvent:
     status = _text(_object(change, "new_chat_member"), "status")
     if not status:
-        raise Unreadable("what the bot is now is not told")
+        raise Unreadable("the new status of the bot is missing")
     gone = status in {ChatMemberStatus.BANNED, ChatMemberStatus.LEFT}
-    return Moved(_person(change, _object(change, "chat")), open=not gone)
+    return BlockEvent(_person(change, _object(change, "chat")), open=not gone)
 
 
 def _alone(told: Mapping[str, Any]) -> Person:
-    """Give who did it, in private: the chat with a person has the person's id."""
+    """Return the person in their private chat, which has the person's id."""
     return _person(told, _object(told, "from"))
 
 
@@ -173,7 +175,7 @@ def _person(told: Mapping[str, Any], chat: Mapping[str, Any]) -> Person:
     user = _object(told, "from")
     user_id, chat_id = _number(user, "id"), _number(chat, "id")
     if not user_id or not chat_id:
-        raise Unreadable("who did it, or where, is not told")
+        raise Unreadable("the person or the chat is missing")
     chat_type = _text(chat, "type")
     private = chat_type == ChatType.PRIVATE if chat_type else chat_id > 0
     return Person(user_id, chat_id, private, _text(user, "language_code") or None)
@@ -192,7 +194,7 @@ def _object(told: Mapping[str, Any], field: str) -> Mapping[str, Any]:
 
 
 def _text(told: Mapping[str, Any], field: str) -> str:
-    """Return a text; halves of characters, which JSON can carry, fit into no database or answer."""
+    """Return a text; lone surrogates, which JSON can have, are replaced: no database takes them."""
     value = told.get(field)
     return HALF.sub("\N{REPLACEMENT CHARACTER}", value) if isinstance(value, str) else ""
 

@@ -1,52 +1,63 @@
-"""What follows in the database and the queues from what the conversation decided."""
+"""The effects of forms: what their outcomes change in the database and the queues."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from bot.chat.dialogue import edit_effects
+from bot.chat.cards import menus
+from bot.chat.dialogue.event_context import EventContext, own_card, own_listing
+from bot.chat.dialogue.events import Person
+from bot.chat.fields.registry import EDITS, POSTER_TEXT, UNITS
+from bot.chat.forms.existing import edit_form
+from bot.chat.forms.form import take_picture
 from bot.chat.messages.jobs import CreateRequest
 from bot.chat.messages.payloads import PhotoDownload
-from bot.chat.messages.reply import Reply
-from bot.chat.requests import audit_trail
-from bot.chat.store import listings, seller_images, sellers
+from bot.chat.messages.reply import Reply, escaped
+from bot.chat.requests import audit_trail, edit_rules
+from bot.chat.store import listings, pending, seller_images, sellers
 from bot.chat.times import local_time
 from bot.core.outbox import outbox
 
 if TYPE_CHECKING:
-    from bot.chat.dialogue.turn import Turn
-    from bot.chat.forms.outcome import Outcome, Photo, Setting
+    from bot.chat.forms.outcome import Change, Outcome, Photo, Setting
+    from bot.chat.messages.queues import Queues
     from bot.chat.model.wish import Wish
+    from bot.chat.store.listings import Listing
+    from bot.core.database.database import Transaction
+    from bot.core.outbox.outbox import Message
+
+NAME = 200
+"""UTF-16 units of a request's name."""
 
 
-def follow(turn: Turn, outcome: Outcome) -> None:
-    """Carry out what the conversation decided: all of it, in this transaction."""
-    person = turn.person
-    if outcome.wish is not None and not turn.may_create:
-        turn.say(Reply(turn.words("not-allowed")))
+def apply_outcome(context: EventContext, outcome: Outcome) -> None:
+    """Apply the outcome of a form in this transaction: draft, settings, replies and jobs."""
+    person = context.person
+    if outcome.wish is not None and not context.may_create:
+        context.reply(Reply(context.text("not-allowed")))
         return
-    sellers.save_draft(turn.tx, person.chat_id, person.id, outcome.draft, turn.now)
+    sellers.save_draft(context.tx, person.chat_id, person.id, outcome.draft, context.now)
     if outcome.destination is not None:
-        sellers.save_destination(turn.tx, person.id, outcome.destination)
-        was = turn.seller.destination
-        audit_trail.record_destination(turn.tx, person.id, was, outcome.destination, turn.now)
+        sellers.save_destination(context.tx, person.id, outcome.destination)
+        was = context.seller.destination
+        audit_trail.record_destination(context.tx, person.id, was, outcome.destination, context.now)
     if outcome.setting is not None:
-        _save(turn, outcome.setting)
+        _save(context, outcome.setting)
     if outcome.photo is not None:
-        _fetch(turn, outcome.photo)
+        _fetch(context, outcome.photo)
     for reply in outcome.replies:
-        turn.say(reply)
-        turn = turn.anew()
+        context.reply(reply)
+        context = context.without_press()
     if outcome.wish is not None:
-        _wish(turn, outcome.wish)
+        _wish(context, outcome.wish)
     if outcome.change is not None:
-        edit_effects.apply(turn, outcome.change)
+        _apply_change(context, outcome.change)
 
 
-def _save(turn: Turn, setting: Setting) -> None:
-    """Save a setting; in another zone the next summary comes at another time."""
-    tx, seller_id, value = turn.tx, turn.person.id, setting.value
-    zone, minute = turn.seller.zone, turn.seller.summary
+def _save(context: EventContext, setting: Setting) -> None:
+    """Store a setting; with the time zone, the time of the next summary changes."""
+    tx, seller_id, value = context.tx, context.person.id, setting.value
+    zone, minute = context.seller.zone, context.seller.summary
     if setting.name == "quiet":
         sellers.save_quiet(tx, seller_id, value if isinstance(value, tuple) else None)
         return
@@ -57,22 +68,101 @@ def _save(turn: Turn, setting: Setting) -> None:
         minute = value if isinstance(value, int) else None
     due_at = None
     if minute is not None and zone is not None:
-        due_at = local_time.next_epoch_at(minute, turn.now, zone)
+        due_at = local_time.next_epoch_at(minute, context.now, zone)
     sellers.save_summary(tx, seller_id, minute, due_at)
 
 
-def _fetch(turn: Turn, photo: Photo) -> None:
-    """Let a photo be fetched for its form, in the order in which photos were sent."""
-    body = PhotoDownload(photo.file_id, photo.draft_id, turn.person.id)
-    outbox.put(turn.tx, turn.queues.photos, str(turn.person.chat_id), body, turn.now)
+def _fetch(context: EventContext, photo: Photo) -> None:
+    """Queue the download of a photo for its form, in the order of sending."""
+    body = PhotoDownload(photo.file_id, photo.draft_id, context.person.id)
+    outbox.put(context.tx, context.queues.photos, str(context.person.chat_id), body, context.now)
 
 
-def _wish(turn: Turn, wish: Wish) -> None:
-    """Write a request down, to be created at the service."""
-    person = turn.person
-    sellers.save_price(turn.tx, person.id, wish.amount, wish.currency)
+def _wish(context: EventContext, wish: Wish) -> None:
+    """Store a request and queue its creation at the service."""
+    person = context.person
+    sellers.save_price(context.tx, person.id, wish.amount, wish.currency)
     if wish.image is not None:
-        seller_images.keep_image(turn.tx, wish.image, person.id)
-    listing = listings.add_listing(turn.tx, person.chat_id, person.id, wish, turn.now)
-    audit_trail.record_wish(turn.tx, person.id, listing, wish, turn.now)
-    turn.add_job(CreateRequest(listing, turn.reply_to()))
+        seller_images.keep_image(context.tx, wish.image, person.id)
+    listing = listings.add_listing(context.tx, person.chat_id, person.id, wish, context.now)
+    audit_trail.record_wish(context.tx, person.id, listing, wish, context.now)
+    context.add_job(CreateRequest(listing, context.reply_to()))
+
+
+def start_edit_form(context: EventContext, listing: Listing, field: str) -> Outcome:
+    """Return the form that asks for a field's new value."""
+    draft_id = listings.short_id(6)
+    return edit_form(
+        draft_id,
+        edit_rules.request_for_form(listing, field),
+        field,
+        context.seller,
+        current=context.draft,
+    )
+
+
+def _apply_change(context: EventContext, change: Change) -> None:
+    """Apply an edit, or queue its job; reply with the reason if it is impossible."""
+    listing = own_listing(context, change.listing_id)
+    if isinstance(listing, str):
+        context.reply(Reply(listing))
+    elif EDITS[change.field] is POSTER_TEXT:
+        _set_poster_text(context, listing, change)
+    elif why := _edit_obstacle(context, listing, change):
+        context.reply(menus.unsaved_reply(own_card(context, listing), why, context.seller.language))
+    else:
+        context.add_job(edit_rules.job_of(change, context.reply_to()))
+
+
+def _set_poster_text(context: EventContext, listing: Listing, change: Change) -> None:
+    text = edit_rules.text_of(change)
+    listings.set_poster_text(context.tx, listing.id, text)
+    values = (listing.poster_text, text)
+    audit_trail.record_edit(context.tx, listing, POSTER_TEXT.name, values, context.now)
+    context.reply(
+        menus.saved_reply(own_card(context, listing), change, context.seller, context.now)
+    )
+
+
+def _edit_obstacle(context: EventContext, listing: Listing, change: Change) -> str | None:
+    """Return why units can't be removed, for an edit of units that is impossible."""
+    if EDITS[change.field] is not UNITS:
+        return None
+    if why := removal_obstacle(context, listing):
+        return why
+    name = escaped(listing.wish.name, NAME)
+    if pending.is_removal_uncertain(context.tx, context.queues, listing.id):
+        return context.text("units-doubted", name=name)
+    problem = edit_rules.removal_problem(listing, change)
+    left = own_card(context, listing).remaining_units
+    return problem and context.text(problem, name=name, left=left or 0)
+
+
+def removal_obstacle(context: EventContext, listing: Listing) -> str | None:
+    """Return why no units at all can be removed from a request; None if some can."""
+    if listing.wish.units is None:
+        return context.text("toast-no-units")
+    return (
+        context.text("toast-none-left") if own_card(context, listing).remaining_units == 0 else None
+    )
+
+
+def receive_photo(
+    tx: Transaction, queues: Queues, message: Message, photo: bytes | str, now: int
+) -> None:
+    """Resume the form of a photo; `photo` is its data, or the reason why there is none.
+
+    The photo is deleted if its form has ended, and so is the photo that it replaces.
+    """
+    wanted: PhotoDownload = message.body
+    seller_id, chat_id = wanted.seller_id, int(message.lane)
+    seller, draft = sellers.find_seller(tx, seller_id), sellers.find_draft(tx, chat_id, seller_id)
+    if seller is None:
+        return
+    image = seller_images.add_image(tx, seller_id, photo, now) if isinstance(photo, bytes) else None
+    problem = f"photo-{photo}" if isinstance(photo, str) else None
+    outcome = take_picture(draft, wanted.draft_id, image, problem, seller)
+    person = Person(seller_id, chat_id, private=True, tag=None)
+    apply_outcome(EventContext(tx, queues, person, seller, draft, now), outcome)
+    if outcome.change is None:  # otherwise a job needs it
+        seller_images.delete_unused(tx, [image, draft.image if draft else None])

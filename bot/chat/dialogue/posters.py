@@ -1,4 +1,4 @@
-"""A request's poster and payments: what a seller takes along and looks up."""
+"""A request's posters and list of payments."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ import unicodedata
 from typing import TYPE_CHECKING
 
 from bot.chat.cards import menus
-from bot.chat.dialogue.ownership import own_card
+from bot.chat.dialogue.event_context import own_card
 from bot.chat.messages.payloads import PosterFile
 from bot.chat.store import pending, queries
 
 if TYPE_CHECKING:
-    from bot.chat.dialogue.turn import Turn
+    from bot.chat.dialogue.event_context import EventContext
     from bot.chat.store.listings import Listing
 
 PAGE = 10
@@ -24,49 +24,49 @@ FILES = {
     "square-light": ("square-light.png",),
     "square-dark": ("square-dark.png",),
 }
-"""What each design of the poster comes as."""
+"""The files of each design of the poster."""
 
 LONGEST_FILE_NAME = 40
 """Characters of a poster's file name before its design."""
 
 NO_LETTER = re.compile(r"[^a-z0-9]+")
 SPELLED = str.maketrans({"æ": "ae", "œ": "oe", "ø": "o", "đ": "d", "ł": "l"})
-"""Letters that don't come apart into an ASCII one and a mark."""
+"""Letters that Unicode does not decompose into an ASCII letter and a mark."""
 
 
-def show_poster(turn: Turn, listing: Listing) -> None:
-    """Show where a request is found, and the posters that can be had."""
-    shown, text = own_card(turn, listing), listing.poster_text
-    turn.say(menus.poster_menu(shown, text, turn.bot_name, turn.seller.language))
+def show_poster(context: EventContext, listing: Listing) -> None:
+    """Show the addresses of a request and the designs of its poster."""
+    shown, text = own_card(context, listing), listing.poster_text
+    context.reply(menus.poster_menu(shown, text, context.bot_name, context.seller.language))
 
 
-def send_poster(turn: Turn, listing: Listing, design: str) -> str:
-    """Send the files of a poster, unless they are on their way; the words of the answer."""
-    chat, files = str(turn.person.chat_id), FILES[design]
-    if pending.is_file_queued(turn.tx, turn.queues, chat, listing.id, files):
-        return turn.words("toast-poster-coming")
+def send_poster(context: EventContext, listing: Listing, design: str) -> str:
+    """Queue the files of a poster, unless they are queued; return the text of the answer."""
+    chat, files = str(context.person.chat_id), FILES[design]
+    if pending.is_file_queued(context.tx, context.queues, chat, listing.id, files):
+        return context.text("toast-poster-coming")
     for file in files:
         name = f"{file_name(listing.wish.name)}-{file}"
-        turn.put(PosterFile(listing.id, turn.seller.language, file, name), subject=listing.id)
-    return turn.words("toast-poster")
+        context.put(PosterFile(listing.id, context.seller.language, file, name), subject=listing.id)
+    return context.text("toast-poster")
 
 
 def file_name(name: str) -> str:
-    """Make a file's name of a request's: ASCII letters and digits, never empty."""
+    """Derive a file name from a request's name: ASCII letters and digits, never empty."""
     apart = unicodedata.normalize("NFKD", name.casefold().translate(SPELLED))
     plain = "".join(char for char in apart if not unicodedata.combining(char))
     return NO_LETTER.sub("-", plain)[:LONGEST_FILE_NAME].strip("-") or "poster"
 
 
-def show_payments(turn: Turn, listing: Listing, page: int) -> None:
+def show_payments(context: EventContext, listing: Listing, page: int) -> None:
     """Show a page of a request's payments, the last one where there are fewer.
 
     In a message of its own, for a picture's caption has no room for it.
     """
     pages = max(1, -(-listing.paid_count // PAGE))
     page = min(page, pages - 1)
-    found = queries.payments_page(turn.tx, listing.id, PAGE, page * PAGE)
-    shown = own_card(turn, listing)
-    reply = menus.payments_page(shown, found, (page, pages), turn.seller)
-    on_picture = turn.tapped is not None and turn.tapped.picture
-    (turn.anew() if on_picture else turn).say(reply)
+    found = queries.payments_page(context.tx, listing.id, PAGE, page * PAGE)
+    shown = own_card(context, listing)
+    reply = menus.payments_page(shown, found, (page, pages), context.seller)
+    on_picture = context.press is not None and context.press.picture
+    (context.without_press() if on_picture else context).reply(reply)

@@ -1,4 +1,4 @@
-"""A request shown to others: in messages posted inline, and to who followed its link."""
+"""Requests shown to others: messages posted inline, and visitors of a deep link."""
 
 from __future__ import annotations
 
@@ -14,27 +14,27 @@ from bot.chat.store.listings import DELETED, LIVE, STOPPED
 from bot.chat.store.posts import OWN, SHARED, MessagePlace, Shown
 
 if TYPE_CHECKING:
-    from bot.chat.dialogue.events import Chosen, Tapped
-    from bot.chat.dialogue.turn import Turn
+    from bot.chat.dialogue.event_context import EventContext
+    from bot.chat.dialogue.events import PostedEvent, PressEvent
     from bot.chat.messages.queues import Queues
     from bot.core.database.database import Transaction
 
 BETWEEN = "-"
-"""What parts a result's id: the listing's, and the key of the words that it posts."""
+"""Separator in the id of a result, between the listing's id and the key of the text."""
 
 SHOWN = frozenset([LIVE, STOPPED])
 """States of listings that others may see."""
 
 
 def result_id(listing_id: str, words: str) -> str:
-    """Give the id of an inline result, by which `take_chosen` knows what was posted."""
+    """Return the id of an inline result, from which `handle_posted` reads what was posted."""
     return f"{listing_id}{BETWEEN}{words}"
 
 
-def take_chosen(tx: Transaction, queues: Queues, event: Chosen, now: int) -> None:
-    """Note where a request was posted, and let that message become a card with a picture.
+def handle_posted(tx: Transaction, queues: Queues, event: PostedEvent, now: int) -> None:
+    """Store where a request was posted, and queue the refresh that adds the picture.
 
-    Only a seller's own request: results are offered to nobody else.
+    Only for the request's seller, the only one to whom results are offered.
     """
     listing_id, _, words = event.result_id.partition(BETWEEN)
     listing = listings.find_listing(tx, listing_id)
@@ -47,31 +47,31 @@ def take_chosen(tx: Transaction, queues: Queues, event: Chosen, now: int) -> Non
     posts.refresh_one(tx, queues, post, now)
 
 
-def follow_link(turn: Turn, payload: str) -> bool:
-    """Answer who followed a request's deep link; False for what `/start` brings otherwise.
+def open_deep_link(context: EventContext, payload: str) -> bool:
+    """Reply to a visitor of a request's deep link; False for another payload of `/start`.
 
-    Its seller gets their card, anybody else what others see. Of one that is gone nothing is said,
-    not even whether it was ever there.
+    Its seller gets their own card, other people the public one. The reply about a deleted request
+    is the same as about one that never existed.
     """
     if not payload.startswith(DEEP_LINK_PREFIX):
         return False
-    listing = listings.find_listing(turn.tx, payload.removeprefix(DEEP_LINK_PREFIX))
+    listing = listings.find_listing(context.tx, payload.removeprefix(DEEP_LINK_PREFIX))
     if listing is None or listing.answer is None or listing.state not in SHOWN:
-        turn.say(Reply(turn.words("link-gone")))
-    elif listing.seller_id == turn.person.id:
-        own = view_of(turn.tx, listing, OWN, turn.now)
-        turn.put(new_message(own.reply, own.language))
+        context.reply(Reply(context.text("link-gone")))
+    elif listing.seller_id == context.person.id:
+        own = view_of(context.tx, listing, OWN, context.now)
+        context.put(new_message(own.reply, own.language))
     else:
-        turn.put(CardMessage(listing.id, turn.seller.language, is_public=True))
+        context.put(CardMessage(listing.id, context.seller.language, is_public=True))
     return True
 
 
-def look(turn: Turn, tapped: Tapped, listing_id: str) -> str | None:
-    """Bring a visitor's card up to date in its place; the words of the answer, if any."""
-    listing = listings.find_listing(turn.tx, listing_id)
+def refresh_visited_card(context: EventContext, press: PressEvent, listing_id: str) -> str | None:
+    """Refresh a visitor's card in its place; return the text of the answer, if any."""
+    listing = listings.find_listing(context.tx, listing_id)
     known = (*SHOWN, DELETED)
     if listing is None or listing.answer is None or listing.state not in known:
-        return turn.words("link-gone")
-    place = tapped.message_id if tapped.picture else None
-    turn.put(CardMessage(listing.id, turn.seller.language, place, is_public=True))
+        return context.text("link-gone")
+    place = press.message_id if press.picture else None
+    context.put(CardMessage(listing.id, context.seller.language, place, is_public=True))
     return None

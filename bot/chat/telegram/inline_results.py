@@ -24,7 +24,7 @@ from bot.chat.cards.card_text import inline_article, public_card
 from bot.chat.cards.image_route import PATH as IMAGES
 from bot.chat.cards.views import words_key
 from bot.chat.dialogue.commands import FROM_INLINE
-from bot.chat.dialogue.events import Searched, read
+from bot.chat.dialogue.events import SearchEvent, read
 from bot.chat.dialogue.sharing import result_id
 from bot.chat.messages.buttons import linkable, markup
 from bot.chat.telegram.failures import describe_error
@@ -64,14 +64,14 @@ class InlineResults:
         """Answer one inline query; a failure is only logged."""
         try:
             event = read(update, "")  # a query's text names no bot
-            if isinstance(event, Searched):
+            if isinstance(event, SearchEvent):
                 await self._answer(event)
         except (StorageError, Unreadable) as error:
             log.warning("inline query not answered", reason=str(error))
         except TelegramError as error:
             log.warning("inline query not answered", reason=describe_error(error))
 
-    async def _answer(self, event: Searched) -> None:
+    async def _answer(self, event: SearchEvent) -> None:
         language = choose(event.person.tag)
         start = int(event.offset) if OFFSET.fullmatch(event.offset) else 0
         cards = await self._chat.search(event.person.id, event.text, PAGE + 1, start)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import structlog
 from telegram.error import BadRequest, Forbidden, InvalidToken, RetryAfter, TelegramError
 
-from bot.chat.dialogue import photos
+from bot.chat.dialogue import form_effects
 from bot.chat.pictures import decoder_process
 from bot.chat.telegram.downloads import TooManyBytes
 from bot.chat.telegram.failures import describe_error, retry_after_ms
@@ -94,7 +94,7 @@ class PhotoIntake:
 
     def buried(self, tx: Transaction, message: Message) -> None:
         """Ask the seller for another photo in place of one that was set aside."""
-        photos.arrive(tx, self._queues, message, TOO_HEAVY, self._now())
+        form_effects.receive_photo(tx, self._queues, message, TOO_HEAVY, self._now())
 
     async def _fetch(self, file_id: str) -> bytearray:
         """Return a file's bytes. Raises PictureError for too many, and the errors of a download."""
@@ -112,7 +112,7 @@ class PhotoIntake:
 
     def _finish(self, tx: Transaction, message: Message, photo: bytes | str) -> None:
         if outbox.done(tx, self._queues.photos, message, self._now()):
-            photos.arrive(tx, self._queues, message, photo, self._now())
+            form_effects.receive_photo(tx, self._queues, message, photo, self._now())
 
 
 def _reason(error: Exception) -> str:

@@ -110,7 +110,7 @@ class TelegramSide:
         )
         requests = JobHandler(db, queues, now, server)
         return [
-            Job(queues.updates, chat.take, buried=chat.buried),
+            Job(queues.updates, chat.handle, buried=chat.buried),
             Job(queues.jobs, requests.perform, buried=requests.buried),
             Job(queues.messages, sender.send, SENT_AT_ONCE, sender.buried),
             Job(queues.answers, answers.answer, CALLBACKS_AT_ONCE),

@@ -86,7 +86,7 @@ async def test_an_update_that_comes_again_is_handled_once(chat: ChatHarness, sam
     raw = await chat.store()
     for _ in range(2):
         await chat.intake.take(raw)
-        await handle_all(chat.db, chat.queues.updates, chat.dialogue.take, chat.clock)
+        await handle_all(chat.db, chat.queues.updates, chat.dialogue.handle, chat.clock)
     assert (len(chat.rows("listings")), len(chat.jobs)) == (1, 1)
 
 
@@ -108,7 +108,7 @@ async def test_draft_replies_and_done_mark_commit_together_or_not_at_all(
     assert (chat.rows("drafts"), chat.said) == (before, [])
     chat.db.run(lambda tx: tx.execute("DROP TRIGGER fail"))
     chat.clock.advance(60)
-    await handle_all(chat.db, chat.queues.updates, chat.dialogue.take, chat.clock)
+    await handle_all(chat.db, chat.queues.updates, chat.dialogue.handle, chat.clock)
     assert (chat.rows("drafts"), len(chat.said)) == ([], 1)
 
 
@@ -126,7 +126,7 @@ async def fails_as_in_a_worker(chat: ChatHarness) -> list[int]:
     """Handle until nothing is due, as the worker does; the attempts."""
     attempts = []
     queue, dialogue = chat.queues.updates, chat.dialogue
-    worker = Worker(chat.db, Job(queue, dialogue.take, buried=dialogue.buried), chat.clock)
+    worker = Worker(chat.db, Job(queue, dialogue.handle, buried=dialogue.buried), chat.clock)
 
     async def handle(message: Message) -> None:
         attempts.append(message.attempts)
@@ -190,7 +190,7 @@ async def test_an_update_that_cannot_be_read_is_set_aside_at_once_and_in_silence
     chat.world.updates.pending[0]["message"]["from"] = {}
     await chat.store()
     with capture_logs() as logs:
-        await handle_all(chat.db, chat.queues.updates, chat.dialogue.take, chat.clock)
+        await handle_all(chat.db, chat.queues.updates, chat.dialogue.handle, chat.clock)
     assert sorted(chat.states(chat.queues.updates)) == ["dead", "done"]
     assert chat.texts == [t("en", "privacy")]
     assert [(line["event"], line["log_level"]) for line in logs] == [

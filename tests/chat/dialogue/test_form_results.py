@@ -6,9 +6,9 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
+from bot.chat.dialogue.event_context import EventContext
 from bot.chat.dialogue.events import Person as Who
-from bot.chat.dialogue.form_effects import follow
-from bot.chat.dialogue.turn import Turn
+from bot.chat.dialogue.form_effects import apply_outcome
 from bot.chat.forms.outcome import Outcome, Setting
 from bot.chat.model.wish import Wish
 from bot.chat.store import seller_images, sellers
@@ -29,7 +29,7 @@ def act(chat: ChatHarness, sam: Person, *outcomes: Outcome) -> None:
     def work(tx: Transaction, outcome: Outcome) -> None:
         seller = sellers.ensure_seller(tx, sam.id, "en", chat.clock())
         who = Who(sam.id, sam.id, private=True, tag=None)
-        follow(Turn(tx, chat.queues, who, seller, None, chat.clock()), outcome)
+        apply_outcome(EventContext(tx, chat.queues, who, seller, None, chat.clock()), outcome)
 
     for outcome in outcomes:
         chat.db.run(partial(work, outcome=outcome))

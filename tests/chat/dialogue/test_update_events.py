@@ -6,7 +6,15 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from bot.chat.dialogue.events import Chosen, Moved, Person, Searched, Spoke, Tapped, read
+from bot.chat.dialogue.events import (
+    BlockEvent,
+    MessageEvent,
+    Person,
+    PostedEvent,
+    PressEvent,
+    SearchEvent,
+    read,
+)
 from bot.chat.messages.reply import Button
 from bot.core.errors import Unreadable
 from bot.sandbox.world.model import Draft
@@ -47,7 +55,9 @@ def test_a_message_is_a_text_or_a_command_with_its_arguments(
 ) -> None:
     sam = chat.add_person("Sam")
     sam.send(text)
-    assert events(chat) == [Spoke(Person(sam.id, sam.id, private=True, tag="en"), rest, command)]
+    assert events(chat) == [
+        MessageEvent(Person(sam.id, sam.id, private=True, tag="en"), rest, command)
+    ]
 
 
 def test_a_command_for_another_bot_is_none_of_ours(chat: ChatHarness) -> None:
@@ -61,7 +71,10 @@ def test_a_picture_is_a_message_with_the_text_below_it(
     sam = chat.add_person()
     sam.send_photo(qr_picture)
     sam.send_photo(qr_picture, "below")
-    assert [event.text for event in events(chat) if isinstance(event, Spoke)] == ["", "below"]
+    assert [event.text for event in events(chat) if isinstance(event, MessageEvent)] == [
+        "",
+        "below",
+    ]
 
 
 def test_a_picture_is_named_by_the_largest_of_its_sizes_also_when_sent_as_a_file(
@@ -71,7 +84,7 @@ def test_a_picture_is_named_by_the_largest_of_its_sizes_also_when_sent_as_a_file
     photo, file = sam.send_photo(qr_picture), sam.send_document("a.png", qr_picture)
     sam.send_document("a.txt", b"words")
     whole = max(photo.content["photo"], key=lambda size: size["width"])["file_id"]
-    read_as = [event.photo for event in events(chat) if isinstance(event, Spoke)]
+    read_as = [event.photo for event in events(chat) if isinstance(event, MessageEvent)]
     assert read_as == [whole, file.content["document"]["file_id"], None]
 
 
@@ -88,7 +101,7 @@ def test_a_picture_is_named_by_the_largest_of_its_sizes_also_when_sent_as_a_file
 def test_a_picture_that_cannot_be_read_is_none(message: dict[str, Any]) -> None:
     who = {"from": {"id": 7}, "chat": {"id": 7}}
     event = read({"update_id": 1, "message": {**who, **message}}, BOT_NAME)
-    assert event == Spoke(Person(7, 7, private=True, tag=None), "")
+    assert event == MessageEvent(Person(7, 7, private=True, tag=None), "")
 
 
 def test_what_the_bot_wrote_itself_and_somebody_posted_to_it_is_no_message() -> None:
@@ -120,7 +133,9 @@ def test_in_a_group_the_chat_is_the_group(chat: ChatHarness) -> None:
     group = sam.new_group("Market")
     chat.world.updates.pending.clear()
     sam.send("/help", group)
-    assert events(chat) == [Spoke(Person(sam.id, group.id, private=False, tag="en"), "", "help")]
+    assert events(chat) == [
+        MessageEvent(Person(sam.id, group.id, private=False, tag="en"), "", "help")
+    ]
 
 
 def test_a_press_knows_its_query_its_action_and_the_message(chat: ChatHarness) -> None:
@@ -128,7 +143,7 @@ def test_a_press_knows_its_query_its_action_and_the_message(chat: ChatHarness) -
     shown = chat.world.post(sam.chat, chat.world.bot, Draft({"text": "x"}, None))
     query = sam.press_old(shown, "list:3")
     assert events(chat) == [
-        Tapped(
+        PressEvent(
             Person(sam.id, sam.id, private=True, tag="en"),
             query.id, ("list", "3"), shown.id, picture=False,
         )
@@ -141,7 +156,7 @@ def test_a_press_that_no_button_of_ours_carries_has_no_action(chat: ChatHarness,
     shown = chat.world.post(sam.chat, chat.world.bot, Draft({"text": "x"}, None))
     sam.press_old(shown, data)
     (event,) = events(chat)
-    assert isinstance(event, Tapped)
+    assert isinstance(event, PressEvent)
     assert event.action is None
 
 
@@ -155,13 +170,13 @@ def test_a_message_too_old_to_be_touched_has_no_id() -> None:
     """Telegram tells it with the date 0."""
     old = {"chat": {"id": 7, "type": "private"}, "message_id": 5, "date": 0}
     event = read(callback(message=old), BOT_NAME)
-    assert isinstance(event, Tapped)
+    assert isinstance(event, PressEvent)
     assert (event.message_id, event.person.chat_id) == (None, 7)
 
 
 def test_a_press_below_an_inline_message_is_answered_to_its_person_in_private() -> None:
     event = read(callback(inline_message_id="abc"), BOT_NAME)
-    assert isinstance(event, Tapped)
+    assert isinstance(event, PressEvent)
     assert (event.message_id, event.person) == (None, Person(7, 7, private=True, tag=None))
 
 
@@ -169,7 +184,7 @@ def test_an_inline_query_is_what_was_typed(chat: ChatHarness) -> None:
     sam = chat.add_person()
     asked = sam.ask_inline("cof")
     assert events(chat) == [
-        Searched(Person(sam.id, sam.id, private=True, tag="en"), asked.id, "cof", "")
+        SearchEvent(Person(sam.id, sam.id, private=True, tag="en"), asked.id, "cof", "")
     ]
 
 
@@ -178,7 +193,7 @@ def test_a_chosen_result_names_what_was_posted_and_the_message_if_it_has_buttons
     person = Person(7, 7, private=True, tag=None)
     for told, message_id in (({"inline_message_id": "AAA"}, "AAA"), ({}, None)):
         raw = {"update_id": 1, "chosen_inline_result": chosen | told}
-        assert read(raw, BOT_NAME) == Chosen(person, "abc-1", message_id)
+        assert read(raw, BOT_NAME) == PostedEvent(person, "abc-1", message_id)
 
 
 def test_blocking_and_letting_in_again_are_moves(chat: ChatHarness) -> None:
@@ -186,8 +201,8 @@ def test_blocking_and_letting_in_again_are_moves(chat: ChatHarness) -> None:
     sam.block()
     sam.unblock()
     blocked, back = events(chat)
-    assert isinstance(blocked, Moved)
-    assert isinstance(back, Moved)
+    assert isinstance(blocked, BlockEvent)
+    assert isinstance(back, BlockEvent)
     assert (blocked.open, back.open) == (False, True)
     assert blocked.person.chat_id == sam.id
 
@@ -212,7 +227,7 @@ def test_who_has_left_or_was_banned_cannot_be_written_to(
     )
     raw["my_chat_member"]["new_chat_member"] |= {"status": status, "until_date": 0, **rights}
     event = read(raw, BOT_NAME)
-    assert isinstance(event, Moved)
+    assert isinstance(event, BlockEvent)
     assert event.open is is_open
 
 
@@ -226,28 +241,28 @@ def test_other_updates_are_nothing_to_us(kind: str) -> None:
 SPARSE: list[tuple[dict[str, Any], Event | None]] = [
     (
         {"message": {"from": {"id": 7}, "chat": {"id": 7}, "text": "hi"}},
-        Spoke(Person(7, 7, private=True, tag=None), "hi"),
+        MessageEvent(Person(7, 7, private=True, tag=None), "hi"),
     ),
     (
         {"message": {"from": {"id": 7}, "chat": {"id": -7}, "text": "/help"}},
-        Spoke(Person(7, -7, private=False, tag=None), "", "help"),
+        MessageEvent(Person(7, -7, private=False, tag=None), "", "help"),
     ),
     (
         {"message": {"from": {"id": 7, "language_code": 5}, "chat": {"id": 7, "type": 1}}},
-        Spoke(Person(7, 7, private=True, tag=None), ""),
+        MessageEvent(Person(7, 7, private=True, tag=None), ""),
     ),
     (
         {"message": {"from": {"id": 7}, "chat": {"id": 7}, "text": 5, "date": 10**20}},
-        Spoke(Person(7, 7, private=True, tag=None), ""),
+        MessageEvent(Person(7, 7, private=True, tag=None), ""),
     ),
     (
         {"message": {"from": {"id": 7}, "chat": {"id": 7}, "entities": 5, "poll": {}}},
-        Spoke(Person(7, 7, private=True, tag=None), ""),
+        MessageEvent(Person(7, 7, private=True, tag=None), ""),
     ),
     ({"message": {"chat": {"id": 7}, "text": "from nobody"}}, None),
     (
         {"callback_query": {"id": "1", "from": {"id": 7}, "message": {"chat": {"id": 7}}}},
-        Tapped(Person(7, 7, private=True, tag=None), "1", None, None, picture=False),
+        PressEvent(Person(7, 7, private=True, tag=None), "1", None, None, picture=False),
     ),
     (
         {
@@ -256,11 +271,11 @@ SPARSE: list[tuple[dict[str, Any], Event | None]] = [
                 "message": {"chat": {"id": 7}, "date": 10**15, "message_id": 5, "photo": [{}]},
             }
         },
-        Tapped(Person(7, 7, private=True, tag=None), "1", ("help",), 5, picture=True),
+        PressEvent(Person(7, 7, private=True, tag=None), "1", ("help",), 5, picture=True),
     ),
     (
         {"inline_query": {"id": "1", "from": {"id": 7}}},
-        Searched(Person(7, 7, private=True, tag=None), "1", "", ""),
+        SearchEvent(Person(7, 7, private=True, tag=None), "1", "", ""),
     ),
     (
         {
@@ -268,7 +283,7 @@ SPARSE: list[tuple[dict[str, Any], Event | None]] = [
                 "from": {"id": 7}, "chat": {"id": 7}, "new_chat_member": {"status": "kicked"},
             }
         },
-        Moved(Person(7, 7, private=True, tag=None), open=False),
+        BlockEvent(Person(7, 7, private=True, tag=None), open=False),
     ),
 ]  # fmt: skip
 
@@ -308,4 +323,4 @@ def test_a_bot_without_a_name_is_not_the_one_that_a_command_names(chat: ChatHarn
     sam.send("/help")
     addressed, plain = (read(update, "") for update in chat.world.updates.pending)
     assert addressed is None
-    assert plain == Spoke(Person(sam.id, sam.id, private=True, tag="en"), "", "help")
+    assert plain == MessageEvent(Person(sam.id, sam.id, private=True, tag="en"), "", "help")
