@@ -8,10 +8,13 @@ from typing import TYPE_CHECKING
 import pytest
 from structlog.testing import capture_logs
 
+from bot.chat.messages.jobs import CreateProgress, CreateRequest, ReplyTo
+from bot.chat.messages.queues import BACKGROUND
 from bot.chat.provider.client import Client
 from bot.chat.requests.create_job import PATIENCE, TIDYING
 from bot.chat.store import sellers
 from bot.chat.store.listings import CREATING, FAILED, LIVE
+from bot.core.outbox.queue_policy import NOTICE
 from tests.support.certificates import make_certificate
 from tests.support.chat_harness import COFFEE
 from tests.support.http_messages import http_response
@@ -153,3 +156,19 @@ async def test_a_name_that_is_too_long_for_the_server_is_asked_for_again(
     assert draft.step == "name"
     assert "less than or equal to 25 characters" in chat.texts[0]
     assert (cloud.state(listing), cloud.waiting) == (FAILED, [])
+
+
+async def test_a_retry_is_the_same_message_in_the_background_with_what_is_known(
+    cloud: HandCashJobs, chat: ChatHarness, listing: Listing
+) -> None:
+    """A new row would be claimed behind all that was queued since, and count from one again."""
+    cloud.put("create", listing)
+    (before,) = chat.rows("outbox")
+    cloud.server.fail("POST", BROKEN)
+    await cloud.due()
+    (after,) = [row for row in chat.rows("outbox") if row["queue"] == "jobs"]
+    assert (after["id"], after["attempts"], after["uncertain"]) == (before["id"], 1, 0)
+    assert (after["lane"], after["priority"]) == (f"{BACKGROUND}{listing.id}", NOTICE)
+    progress = CreateProgress(lost=1, lost_at=chat.clock(), told=("service-waiting",))
+    reply_to = ReplyTo(listing.chat_id, "en")
+    assert chat.jobs == [CreateRequest(listing.id, reply_to, progress)]
