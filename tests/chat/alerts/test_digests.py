@@ -168,7 +168,7 @@ def sent_by_chat(chat: ChatHarness) -> dict[int, list[float]]:
 async def test_alerts_of_a_storm_take_no_longer_than_the_limits_need(burst: Burst) -> None:
     """Twenty payments for each chat, while Telegram refuses one call in fifty for some seconds.
 
-    Time stands still while something can be done, so this is the time that waiting takes.
+    The clock stops while something can be done, so this is the time that waiting takes.
     `STORM_CHATS=500` makes it 10,000 payments.
     """
     chat, dice = burst.chat, random.Random(SEED)

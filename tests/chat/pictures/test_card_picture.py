@@ -44,12 +44,12 @@ def changed(field: str, value: Any) -> CardContent:
     return replace(PLAIN, **{field: value})
 
 
-def shown(face: CardContent) -> Image.Image:
-    return opened(draw_card(face))
+def shown(content: CardContent) -> Image.Image:
+    return opened(draw_card(content))
 
 
-def same(face: CardContent, other: CardContent) -> bool:
-    return draw_card(face) == draw_card(other)
+def same(content: CardContent, other: CardContent) -> bool:
+    return draw_card(content) == draw_card(other)
 
 
 def darkest(picture: Image.Image) -> int:
@@ -62,7 +62,7 @@ def test_the_code_is_read_as_sent_at_half_size_and_as_a_rough_jpeg(
     length: int, *, with_photo: bool
 ) -> None:
     """And both at once, with any other content of the card."""
-    face = CardContent(
+    content = CardContent(
         "Sticker pack",
         "1,000,000,000.00 USD",
         sample_link(length),
@@ -70,7 +70,7 @@ def test_the_code_is_read_as_sent_at_half_size_and_as_a_rough_jpeg(
         dark=length % 20 == 0,
         hint="Scan to pay" if length % 3 == 0 else None,
     )
-    assert not undecodable_versions(shown(face), sample_link(length))
+    assert not undecodable_versions(shown(content), sample_link(length))
 
 
 def test_the_code_of_a_usual_link_fills_its_white_panel() -> None:
@@ -201,8 +201,8 @@ def test_a_photo_is_darkened_only_behind_the_text() -> None:
 
 def test_text_is_white_on_a_dark_enough_photo() -> None:
     """Behind white letters a white photo is dark enough for a contrast of 4.5."""
-    face = replace(PLAIN, photo=saved(Image.new("RGB", (1280, 960), "white")))
-    behind = shown(face).crop((0, card_picture.HEADER - 190, 30, card_picture.HEADER - 8))
+    content = replace(PLAIN, photo=saved(Image.new("RGB", (1280, 960), "white")))
+    behind = shown(content).crop((0, card_picture.HEADER - 190, 30, card_picture.HEADER - 8))
     assert 255 - darkest(ImageChops.invert(behind)) <= 118
 
 
@@ -214,7 +214,7 @@ def test_a_photo_of_any_shape_fills_the_header(size: tuple[int, int]) -> None:
 
 
 def test_each_part_of_the_content_is_drawn() -> None:
-    faces = [
+    contents = [
         PLAIN,
         *(
             changed(field, value)
@@ -225,7 +225,7 @@ def test_each_part_of_the_content_is_drawn() -> None:
             )
         ),
     ]  # fmt: skip
-    assert len({draw_card(face) for face in faces}) == len(faces)
+    assert len({draw_card(content) for content in contents}) == len(contents)
 
 
 @pytest.mark.parametrize(
@@ -285,8 +285,8 @@ def test_the_card_of_an_ended_request_is_dark_and_has_no_hint(language: str) -> 
         shown_card = Card("abcdefghij", "drop", "Tea", None, 250, "USD", 10, 7, 3, status, LINK)
         view = View(listing, shown_card, Reply(""), language, OWN)
         drawn[status] = view.draw_card(None)
-    face = CardContent("Tea", format_money(250, "USD", language), LINK)
-    assert drawn["active"] == draw_card(replace(face, hint=t(language, "poster-scan")))
+    content = CardContent("Tea", format_money(250, "USD", language), LINK)
+    assert drawn["active"] == draw_card(replace(content, hint=t(language, "poster-scan")))
     assert drawn["soldOut"] == draw_card(
-        replace(face, stamp=t(language, "stamp-soldOut"), dark=True)
+        replace(content, stamp=t(language, "stamp-soldOut"), dark=True)
     )

@@ -64,19 +64,19 @@ def words(data: bytes) -> str:
     return " ".join(text.split())
 
 
-@pytest.mark.parametrize("sheet", [PLAIN, RICH], ids=["plain", "rich"])
+@pytest.mark.parametrize("content", [PLAIN, RICH], ids=["plain", "rich"])
 @pytest.mark.parametrize("draw", [square_png, poster_png])
 def test_the_code_is_read_as_sent_at_half_size_and_as_a_rough_jpeg(
-    draw: Callable[[PosterContent], bytes], sheet: PosterContent
+    draw: Callable[[PosterContent], bytes], content: PosterContent
 ) -> None:
-    assert not undecodable_versions(opened(draw(sheet)), sheet.code)
+    assert not undecodable_versions(opened(draw(content)), content.code)
 
 
 @settings(max_examples=6)
 @given(length=st.integers(20, 300), dark=st.booleans(), with_text=st.booleans())
 def test_a_square_with_any_link_is_read(length: int, *, dark: bool, with_text: bool) -> None:
-    sheet = replace(RICH, code=sample_link(length), dark=dark, text=WORDS if with_text else None)
-    assert not undecodable_versions(opened(square_png(sheet)), sample_link(length))
+    content = replace(RICH, code=sample_link(length), dark=dark, text=WORDS if with_text else None)
+    assert not undecodable_versions(opened(square_png(content)), sample_link(length))
 
 
 def test_the_code_of_a_square_is_as_large_as_whole_pixels_allow() -> None:
@@ -86,16 +86,16 @@ def test_the_code_of_a_square_is_as_large_as_whole_pixels_allow() -> None:
     assert across == pytest.approx(modules * (SQUARE.code // (modules + 2 * qr.BORDER)), abs=3)
 
 
-@pytest.mark.parametrize("sheet", [PLAIN, RICH], ids=["plain", "rich"])
-def test_the_code_of_a_printed_pdf_is_read(sheet: PosterContent) -> None:
+@pytest.mark.parametrize("content", [PLAIN, RICH], ids=["plain", "rich"])
+def test_the_code_of_a_printed_pdf_is_read(content: PosterContent) -> None:
     """It is one page of exactly A4, readable at fine and coarse resolution."""
-    data = poster_pdf(sheet)
+    data = poster_pdf(content)
     document = pypdfium2.PdfDocument(data)
     assert len(document) == 1
     millimetres = [points * 25.4 / 72 for points in document[0].get_size()]
     assert millimetres == pytest.approx([210, 297], abs=0.01)
-    assert not undecodable_versions(printed(data), sheet.code)
-    assert decode(printed(data, 72)) == {sheet.code}
+    assert not undecodable_versions(printed(data), content.code)
+    assert decode(printed(data, 72)) == {content.code}
 
 
 def test_a_poster_has_300_dpi_on_a4_and_a_square_1080_pixels() -> None:
@@ -108,9 +108,9 @@ def test_a_poster_has_300_dpi_on_a4_and_a_square_1080_pixels() -> None:
 @pytest.mark.parametrize("name", ["Sticker pack", "ÄÅéñşžǘ Ωά Жёй ﬁ ½ №"])
 def test_png_and_pdf_look_the_same(name: str) -> None:
     """Letters, composed ones too, photo and code are at the same places."""
-    small, sheet = (496, 702), replace(RICH, name=name)
-    pixels = opened(poster_png(sheet)).resize(small, Image.Resampling.BOX).convert("L")
-    page = printed(poster_pdf(sheet), 300).resize(small, Image.Resampling.BOX).convert("L")
+    small, content = (496, 702), replace(RICH, name=name)
+    pixels = opened(poster_png(content)).resize(small, Image.Resampling.BOX).convert("L")
+    page = printed(poster_pdf(content), 300).resize(small, Image.Resampling.BOX).convert("L")
     pairs = zip(pixels.tobytes(), page.tobytes(), strict=True)
     assert sum(abs(one - other) > 90 for one, other in pairs) < 0.001 * small[0] * small[1]
 
@@ -143,10 +143,10 @@ def test_a_pdf_embeds_the_fonts_of_the_project_and_no_other() -> None:
 
 def test_pdfs_drawn_in_parallel_equal_those_drawn_alone() -> None:
     """The same content always makes the same bytes."""
-    sheets = [replace(PLAIN, name=name, text=name * 3) for name in ("Tea", "Žluť", "Ωά", "Кофе")]
-    alone = [*map(poster_pdf, sheets)]
-    with ThreadPoolExecutor(len(sheets)) as threads:
-        assert [*threads.map(poster_pdf, sheets * 5)] == alone * 5
+    contents = [replace(PLAIN, name=name, text=name * 3) for name in ("Tea", "Žluť", "Ωά", "Кофе")]
+    alone = [*map(poster_pdf, contents)]
+    with ThreadPoolExecutor(len(contents)) as threads:
+        assert [*threads.map(poster_pdf, contents * 5)] == alone * 5
 
 
 @pytest.mark.parametrize("path", sorted(FONTS.glob("*.ttf")), ids=lambda path: path.stem)
@@ -158,7 +158,7 @@ def test_a_pdf_has_the_letter_widths_that_lines_are_split_by(path: Path) -> None
 
 @pytest.mark.parametrize("draw", [square_png, poster_pdf])
 def test_each_part_of_the_content_is_drawn(draw: Callable[[PosterContent], bytes]) -> None:
-    sheets = [
+    contents = [
         PLAIN,
         *(
             changed(field, value)
@@ -169,7 +169,7 @@ def test_each_part_of_the_content_is_drawn(draw: Callable[[PosterContent], bytes
             )
         ),
     ]  # fmt: skip
-    assert len({draw(sheet) for sheet in sheets}) == len(sheets)
+    assert len({draw(content) for content in contents}) == len(contents)
 
 
 @settings(max_examples=12)
@@ -180,9 +180,9 @@ def test_no_text_breaks_a_poster_or_draws_a_missing_glyph(text: str, where: str)
         if where == "text"
         else text_fitting.drawable_text(text) or ""
     )
-    sheet = changed(where, text)
-    assert square_png(sheet) == square_png(changed(where, said))
-    assert "\ufffd" not in words(poster_pdf(sheet))
+    content = changed(where, text)
+    assert square_png(content) == square_png(changed(where, said))
+    assert "\ufffd" not in words(poster_pdf(content))
 
 
 def test_a_text_of_300_characters_is_shown_whole() -> None:
@@ -214,13 +214,13 @@ def test_a_short_text_can_be_read_from_a_metre(text: str) -> None:
 
 def test_the_code_of_a_poster_is_twelve_centimetres_wide() -> None:
     """At least twelve centimetres of modules, and four white modules on each side."""
-    for sheet in (PLAIN, replace(RICH, code=PLAIN.code), RICH):
-        picture = opened(poster_png(sheet))
+    for content in (PLAIN, replace(RICH, code=PLAIN.code), RICH):
+        picture = opened(poster_png(content))
         (code,) = zxingcpp.read_barcodes(picture)
         spots = code.position
         across = spots.top_right.x - spots.top_left.x
         assert across >= 1420
-        border = 4 * across // len(qr.matrix(sheet.code)) - 4
+        border = 4 * across // len(qr.matrix(content.code)) - 4
         left, top, side = spots.top_left.x, spots.top_left.y, across + 2 * border
         part = picture.convert("L").crop((left - border, top - border, left + side, top + side))
         part = part.crop((0, 0, side, side))
