@@ -46,7 +46,7 @@ def erase(
     stays known.
 
     Messages that wait are sent without the data. Sellers' own texts and addresses are not touched.
-    The bot may run meanwhile. At the end the database file is written anew, so that no erased byte
+    The bot may run meanwhile. At the end the database file is rewritten, so that no erased byte
     is left in it. Exits with 1 where data may be left, and says what to do.
     """
     from bot.core.database.compaction import compact  # noqa: PLC0415 - other commands start without it
@@ -107,5 +107,5 @@ def _file(left: int, *, compacted: bool) -> str:
     if left:
         return f"{left} rows with such data came meanwhile: run the same command again"
     if not compacted:
-        return "too large to write anew while the bot runs: stop it and run the same command again"
-    return "written anew; nothing of it is left"
+        return "too large to rewrite while the bot runs: stop it and run the same command again"
+    return "rewritten; no erased data is left in it"

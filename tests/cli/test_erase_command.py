@@ -130,7 +130,7 @@ def test_run_again_it_finds_nothing(path: Path) -> None:
     again = erase("anna@hand.example")
     assert again.exit_code == 0, again.stderr
     assert "No data of them is stored." in again.stderr
-    assert "written anew; nothing of it is left" in again.stdout
+    assert "rewritten; no erased data is left in it" in again.stdout
     assert left(path) == 1
 
 
@@ -169,7 +169,7 @@ def test_beside_a_running_process_no_erased_byte_is_left(path: Path) -> None:
         assert not [one.name for one in files if b"anna" in one.read_bytes().lower()]
 
 
-def test_beside_a_running_process_a_large_file_is_not_written_anew(
+def test_beside_a_running_process_a_large_file_is_not_rewritten(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Payers would be refused meanwhile. The command says to stop the bot, and exits with 1."""

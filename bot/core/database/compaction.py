@@ -1,4 +1,4 @@
-"""A database file written anew, so that no deleted byte is left in it.
+"""A database file rewritten, so that no deleted byte is left in it.
 
 Every connection of the bot deletes securely: SQLite overwrites deleted rows, but not the copies
 that page splits left in the free space of pages. VACUUM leaves none of these.
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from sqlite_utils import Database
 
 MAX_SIZE = 128 * 1024 * 1024
-"""Bytes of the largest file that is written anew beside a running bot, whose payers wait meanwhile
+"""Bytes of the largest file that is rewritten beside a running bot, whose payers wait meanwhile
 and are refused after five seconds (measured: 130 MB in a second, 50 MB on a busy machine)."""
 
 LOG_SECONDS, PAUSE = 30.0, 0.05
@@ -28,7 +28,7 @@ LOG_SECONDS, PAUSE = 30.0, 0.05
 
 
 def compact(path: Path) -> bool:
-    """Write a database file anew without deleted bytes, and empty its -wal; writers wait meanwhile.
+    """Rewrite a database file without deleted bytes, and empty its -wal; writers wait meanwhile.
 
     Returns False, and only empties the -wal, where another process has open a file so large that
     payers would be refused. Raises BotError.
@@ -40,7 +40,7 @@ def compact(path: Path) -> bool:
                 db.vacuum()
             _empty_log(db)
     except sqlite3.Error as error:
-        raise BotError(f"{path}: can't be written anew: {error}") from error
+        raise BotError(f"{path}: can't be rewritten: {error}") from error
     return may_wait
 
 
