@@ -59,7 +59,7 @@ class Family:
     known: tuple[tuple[str, ...], ...] = ()
 
 
-REQUESTS = Family("http_requests", "Answers given, by method and status.", ("method", "status"))
+REQUESTS = Family("http_requests", "Answers, by method and status.", ("method", "status"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,13 +136,13 @@ class Metrics:
     def _outbox(self) -> Iterator[Metric]:
         messages = GaugeMetricFamily(
             "outbox_messages",
-            "Messages by queue and state: to go, kept for a chat that is closed to us, under way,"
-            " given up.",
+            "Messages by queue and state: waiting, kept for a chat that blocked the bot, leased,"
+            " dead.",
             labels=["queue", "state"],
         )
         ages = GaugeMetricFamily(
             "outbox_oldest_due_seconds",
-            "How long the message of the queue that is due longest has been due.",
+            "For how long the oldest due message of the queue has been due.",
             labels=["queue"],
         )
         for queue in sorted({*self.queues, *(queue for queue, _ in self._depth.messages)}):

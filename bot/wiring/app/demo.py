@@ -1,4 +1,4 @@
-"""The demo's stage: a Telegram of our own with people on it, beside the product."""
+"""The demo: a sandbox Telegram with people on it, in the process of the product."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ DEMO_SENDER = "Payment Requests <payments@demo.example>"
 
 @dataclass(frozen=True, slots=True)
 class Stage:
-    """What the demo adds: settings that point at the sandbox, its routes, how to close it."""
+    """The parts of the demo: settings that lead to the sandbox, its routes, how to close it."""
 
     settings: Settings
     routes: Sequence[BaseRoute]
@@ -35,9 +35,9 @@ class Stage:
 
 
 def prepare(settings: Settings) -> Stage:
-    """Set the stage, in the running event loop.
+    """Prepare the demo, in the running event loop.
 
-    The operator's own database and mail server are used only where they are named.
+    It uses the operator's database and mail server only if the settings name them.
     """
     world = World(inline_feedback=True)
     people.cast(world)

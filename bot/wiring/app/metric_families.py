@@ -1,6 +1,6 @@
-"""The figures that /metrics tells of the two slices, by the names that they are counted under.
+"""The counters of the two slices, by the names under which the code counts.
 
-A test holds every count in the code to a family here, and its labels to their number.
+A test checks that each count in the code has a family here, with as many labels.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ SERVICE = (
     ),
     Family(
         "payments",
-        "Payments booked: for their unit, after its reservation had lapsed, with no unit left.",
+        "Payments booked: with their unit, after its reservation had lapsed, with no unit left.",
         ("settlement",),
         (tuple(PaymentState),),
     ),
     Family(
         "delivery_attempts",
-        "Attempts to deliver webhooks and e-mails: delivered, failed and to be tried again,"
-        " failed for the last time, or answered when another attempt had begun.",
+        "Attempts to deliver webhooks and e-mails: delivered, failed and retried, failed for the"
+        " last time, or answered after another attempt had begun.",
         ("channel", "outcome"),
         (tuple(Channel), ("delivered", "failed", "dead", "late")),
     ),
@@ -36,22 +36,22 @@ SERVICE = (
 CHAT = (
     Family(
         "telegram_updates",
-        "Updates that Telegram handed over, each once, by kind.",
+        "Updates received from Telegram, each once, by kind.",
         ("kind",),
         (KINDS,),
     ),
     Family(
         "telegram_updates_handled",
-        "Updates that were dealt with, those that could not be, and inline queries overtaken by"
-        " newer ones.",
+        "Updates handled, updates that could not be handled, and inline queries replaced by newer"
+        " ones.",
         ("outcome",),
         (("done", "set_aside", "dropped"),),
     ),
     Family(
         "telegram_messages",
-        "Calls that bring something into a chat, by what came of each: sent, sent when it may have"
-        " been before, throttled (429), blocked (403), refused for good, failed, answer lost"
-        " (unclear), not needed any more, chat moved.",
+        "Calls that send to a chat, by outcome: sent, sent when it may have been sent before,"
+        " throttled (429), blocked (403), refused for good, failed, answer lost (unclear), no"
+        " longer needed, chat moved.",
         ("method", "class", "outcome"),
         (
             ("sendMessage",),
@@ -61,7 +61,7 @@ CHAT = (
     ),
     Family(
         "payments_told",
-        "Payments that the chat came to know of, by a webhook or by looking for them.",
+        "Payments that the chat recorded, by a webhook or by the reconciler.",
         ("way",),
         (("webhook", "found"),),
     ),

@@ -1,4 +1,4 @@
-"""Who may call how often: by application, by payer, by who only guesses; over a real server."""
+"""Rate limits of applications, payers and failed logins, over a real server."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 US = ("127.0.0.1",)
-"""The proxies where it is we who forward."""
+"""The trusted proxies of a test that forwards by itself."""
 
 PAGE = "/pay/" + "0" * 24
 PUBLIC = f"{REQUESTS_PATH}/public/{'0' * 24}"
@@ -41,12 +41,12 @@ def right(service: ServiceHarness) -> list[str]:
 
 
 def waits(answer: HttpAnswer) -> bool:
-    """Whether a refusal says when to come back."""
+    """Return whether a refusal names a time to wait."""
     return answer.status == 429 and 1 <= int(answer.headers["retry-after"]) <= 60
 
 
 @pytest.mark.parametrize("path", [PAGE, f"{PAGE}/receipt/x", "/qr/x.png", "/qr/x.svg", PUBLIC])
-async def test_a_payer_who_calls_too_often_is_told_when_to_come_back(
+async def test_a_payer_beyond_the_rate_gets_a_time_to_wait(
     service: ServiceHarness, path: str
 ) -> None:
     async with limited(service, payer_rate=Rate(2, 60)) as site:
@@ -55,7 +55,7 @@ async def test_a_payer_who_calls_too_often_is_told_when_to_come_back(
     assert waits(answers[2])
 
 
-async def test_the_page_and_the_api_say_it_each_in_their_form(service: ServiceHarness) -> None:
+async def test_the_page_and_the_api_refuse_in_their_own_forms(service: ServiceHarness) -> None:
     async with limited(service, payer_rate=Rate(1, 60)) as site:
         await site.ask(get(PAGE))
         page, public = await site.ask(get(PAGE)), await site.ask(get(PUBLIC))
@@ -65,20 +65,20 @@ async def test_the_page_and_the_api_say_it_each_in_their_form(service: ServiceHa
     assert public.code == (429, "rateLimited")
 
 
-async def test_payers_are_counted_apart(service: ServiceHarness) -> None:
+async def test_payers_are_counted_one_by_one(service: ServiceHarness) -> None:
     async with limited(service, payer_rate=Rate(1, 60)) as site:
         told = [(await site.ask(get(PAGE), host)).status for host in ("127.0.0.1", "127.0.0.2") * 2]
     assert told == [404, 404, 429, 429]
 
 
-async def test_who_is_no_proxy_can_not_say_who_it_is(service: ServiceHarness) -> None:
-    """Else each call could come from an address of its own."""
+async def test_forwarding_headers_of_strangers_are_ignored(service: ServiceHarness) -> None:
+    """Otherwise each call could claim an address of its own."""
     async with limited(service, payer_rate=Rate(1, 60)) as site:
         calls = [get(PAGE, f"X-Forwarded-For: 198.51.100.{number}") for number in range(3)]
         assert [(await site.ask(call)).status for call in calls] == [404, 429, 429]
 
 
-async def test_a_proxy_says_who_calls(service: ServiceHarness) -> None:
+async def test_a_trusted_proxy_names_the_caller(service: ServiceHarness) -> None:
     async with limited(service, payer_rate=Rate(1, 60), proxies=US) as site:
         calls = [get(PAGE, f"X-Forwarded-For: 198.51.100.{number}") for number in (1, 2, 1)]
         assert [(await site.ask(call)).status for call in calls] == [404, 404, 429]
@@ -93,17 +93,17 @@ async def test_a_proxy_says_who_calls(service: ServiceHarness) -> None:
         "{}\r\nX-Forwarded-For: 198.51.100.1",
     ],
 )
-async def test_of_what_a_proxy_passes_on_its_own_word_counts(
+async def test_of_forwarded_addresses_the_last_untrusted_one_counts(
     service: ServiceHarness, told: str
 ) -> None:
-    """The right-most address that is no proxy's: those before it are the caller's invention."""
+    """It is the right-most one that is no proxy: callers can invent those before it."""
     async with limited(service, payer_rate=Rate(1, 60), proxies=US) as site:
         calls = [get(PAGE, "X-Forwarded-For: " + told.format(f"6.6.6.{n}", n)) for n in range(2)]
         assert [(await site.ask(call)).status for call in calls] == [404, 429]
 
 
-async def test_proxies_may_be_given_as_a_network(service: ServiceHarness) -> None:
-    """Also by an address in it."""
+async def test_proxies_may_be_a_network(service: ServiceHarness) -> None:
+    """A network may be written with any address in it."""
     async with limited(service, payer_rate=Rate(1, 60), proxies=("127.0.0.1/8",)) as site:
         calls = [get(PAGE, f"X-Forwarded-For: 198.51.100.{number}") for number in (1, 2)]
         assert [(await site.ask(call, "127.0.0.9")).status for call in calls] == [404, 404]
@@ -123,26 +123,24 @@ async def test_proxies_may_be_given_as_a_network(service: ServiceHarness) -> Non
         ("", "unknown", False),
     ],
 )
-def test_payers_are_told_apart_as_networks_tell_subscribers_apart(
-    *, one: str, other: str, same: bool
-) -> None:
+def test_payers_count_by_subscriber(*, one: str, other: str, same: bool) -> None:
     assert (subscriber_key(one) == subscriber_key(other)) is same
 
 
-def test_what_is_no_address_is_counted_as_it_stands_but_not_kept_whole() -> None:
+def test_a_peer_without_an_address_counts_by_its_cut_name() -> None:
     assert subscriber_key("unknown") == "unknown"
     assert len(subscriber_key("x" * 30_000)) == 64
 
 
-async def test_a_subscribers_many_addresses_are_one_payer(service: ServiceHarness) -> None:
+async def test_all_addresses_of_a_subscriber_are_one_payer(service: ServiceHarness) -> None:
     async with limited(service, payer_rate=Rate(1, 60), proxies=US) as site:
         names = ("2001:db8::1", "2001:db8::2", "[2001:db8::3]:4711", "2001:db8:0:1::1")
         calls = [get(PAGE, f"X-Forwarded-For: {name}") for name in names]
         assert [(await site.ask(call)).status for call in calls] == [404, 429, 429, 404]
 
 
-async def test_who_guesses_is_slowed_down_and_the_right_one_is_not(service: ServiceHarness) -> None:
-    """Wrong calls are counted for their address, not for the application that they name."""
+async def test_failed_logins_are_limited_and_correct_ones_are_not(service: ServiceHarness) -> None:
+    """They count for their address, not for the application that they name."""
     named = (right(service)[0], "App-Secret: guessed")
     async with limited(service, api_rate=Rate(2, 60)) as site:
         guesses = [
@@ -158,14 +156,14 @@ async def test_who_guesses_is_slowed_down_and_the_right_one_is_not(service: Serv
     assert elsewhere.status == 401
 
 
-async def test_right_calls_use_up_nothing_of_the_guesses(service: ServiceHarness) -> None:
+async def test_correct_calls_do_not_count_as_failed_logins(service: ServiceHarness) -> None:
     async with limited(service, api_rate=Rate(2, 60)) as site:
         for _ in range(3):
             await site.ask(get(REQUESTS_PATH, *right(service)))
         assert (await site.ask(get(REQUESTS_PATH, *WRONG))).status == 401
 
 
-async def test_without_a_rate_nobody_is_counted(service: ServiceHarness) -> None:
+async def test_without_a_rate_there_is_no_limit(service: ServiceHarness) -> None:
     async with limited(service) as site:
         told = [(await site.ask(get(path, *WRONG))).status for path in (REQUESTS_PATH, PAGE) * 5]
     assert told == [401, 404] * 5

@@ -1,4 +1,4 @@
-"""Who holds a drop's units: browsers known by a cookie, scripts without one; over real sockets."""
+"""Holds of a drop's units by browsers with a cookie and scripts without, over real sockets."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 KEY = b"k" * 32
 TLS = ssl.create_default_context()
-"""Made once: nobody here speaks TLS, and each would take longer than a purchase."""
+"""Created once: no test uses TLS, and creating one takes longer than a purchase."""
 
 RESERVATION = 900_000
 RATE = Rate(60, 60)
@@ -43,12 +43,12 @@ US = ("127.0.0.1",)
 ONE_ADDRESS: list[Place] = [("127.0.0.2", {})]
 MANY_ADDRESSES: list[Place] = [(f"127.0.1.{number}", {}) for number in range(1, 201)]
 PROXIED: list[Place] = [("127.0.0.1", {"X-Forwarded-For": "203.0.113.9"})]
-"""Where a crowd calls from: the address of its connections, and what its proxy says of it."""
+"""The places of a crowd: the address of its connections, and the headers of its proxy."""
 
 
 @dataclass
 class Market:
-    """A shop on a port; `browser` opens clients that leave with it."""
+    """A shop on a port; `browser` opens clients that close with it."""
 
     service: ServiceHarness
     url: str
@@ -90,7 +90,7 @@ async def buy(browser: httpx.AsyncClient, path: str, manner: str = "atOnce") -> 
 
 
 async def take(http: httpx.AsyncClient, path: str, number: int) -> httpx.Response:
-    """Post a form as a script does that keeps no cookie and never pays."""
+    """Post a form like a script that keeps no cookie and never pays."""
     http.cookies.clear()
     return await http.post(path, data={"token": f"{number:032x}", "manner": "never"})
 
@@ -98,7 +98,7 @@ async def take(http: httpx.AsyncClient, path: str, number: int) -> httpx.Respons
 async def test_one_script_without_cookies_holds_five_and_the_others_are_served(
     tmp_path: Path,
 ) -> None:
-    """37 units: the script gets 5, whatever it tries, and 105 honest payers the other 32."""
+    """Of 37 units the script holds 5, whatever it tries, and 105 honest payers get the other 32."""
     async with market(tmp_path) as it:
         path = await it.drop(37)
         script = await it.browser("127.0.0.9")
@@ -119,7 +119,7 @@ async def test_one_script_without_cookies_holds_five_and_the_others_are_served(
 async def test_a_crowd_behind_one_address_buys_as_one_from_many(
     tmp_path: Path, places: list[Place]
 ) -> None:
-    """200 browsers at once, with the default PAYER_RATE: 100 units are sold, nobody is held up."""
+    """200 browsers at once, with the default PAYER_RATE: 100 units are sold without a 429."""
     async with market(tmp_path, US if places is PROXIED else NOBODY) as it:
         path = await it.drop(100)
         crowd = [await it.browser(host, **headers) for host, headers in (places * 200)[:200]]
@@ -136,8 +136,8 @@ async def test_a_crowd_behind_one_address_buys_as_one_from_many(
         assert await it.states() == ["paid"] * 100
 
 
-async def test_a_script_that_keeps_cookies_holds_half_of_what_is_not_sold(tmp_path: Path) -> None:
-    """A new browser for each payment; who comes from elsewhere has the other half."""
+async def test_a_script_with_cookies_holds_half_of_the_unsold_units(tmp_path: Path) -> None:
+    """It uses a new browser for each payment; payers elsewhere get the other half."""
     async with market(tmp_path) as it:
         path = await it.drop(36)
         answers = [await buy(await it.browser(), path, "never") for _ in range(40)]
@@ -149,7 +149,7 @@ async def test_a_script_that_keeps_cookies_holds_half_of_what_is_not_sold(tmp_pa
         assert bought == [303] * 18 + [200] * 2
 
 
-async def test_what_is_cancelled_or_lapses_can_be_held_anew(tmp_path: Path) -> None:
+async def test_units_of_cancelled_and_lapsed_checkouts_can_be_held_again(tmp_path: Path) -> None:
     async with market(tmp_path) as it:
         path, script = await it.drop(37), await it.browser()
         held = [(await take(script, path, number)).headers["location"] for number in range(CAP)]
@@ -165,10 +165,10 @@ async def test_what_is_cancelled_or_lapses_can_be_held_anew(tmp_path: Path) -> N
         assert kept["cancelled"] == kept["lapsed"] == (None, None)
 
 
-async def test_the_subscribers_part_of_an_address_counts_and_each_request_apart(
+async def test_holds_count_by_subscriber_and_by_request(
     tmp_path: Path,
 ) -> None:
-    """Addresses of one IPv6 /64 are one payer's; another request is held apart."""
+    """Addresses of one IPv6 /64 are one payer; another request has a count of its own."""
     async with market(tmp_path, US) as it:
         path, other, proxy = await it.drop(37), await it.drop(37), await it.browser("127.0.0.1")
 
@@ -186,7 +186,7 @@ async def test_the_subscribers_part_of_an_address_counts_and_each_request_apart(
 async def test_the_cap_is_a_setting_and_holds_for_donations_too(
     tmp_path: Path, cap: int, fields: dict[str, Any]
 ) -> None:
-    """0 is no cap; of a donation nothing runs out, so only who keeps no cookie is capped."""
+    """0 means no cap; a donation never runs out, so only payers without a cookie are capped."""
     async with market(tmp_path, holds=cap) as it:
         path = f"/pay/{(await it.service.create(**fields))['id']}"
         script = await it.browser()
@@ -195,8 +195,8 @@ async def test_the_cap_is_a_setting_and_holds_for_donations_too(
         assert (await buy(await it.browser(), path, "never")).status_code == 303
 
 
-async def test_a_known_payer_comes_back_to_the_open_checkout(tmp_path: Path) -> None:
-    """With a form of its own, from another tab; when it is paid, the family's next one opens."""
+async def test_a_known_payer_returns_to_the_open_checkout(tmp_path: Path) -> None:
+    """Another tab posts a form of its own; once it is paid, the next form opens a checkout."""
     async with market(tmp_path) as it:
         path, browser = await it.drop(3), await it.browser()
         first = await buy(browser, path, "never")
@@ -209,7 +209,7 @@ async def test_a_known_payer_comes_back_to_the_open_checkout(tmp_path: Path) -> 
         assert await it.states() == ["cancelled", "paid", "paid"]
 
 
-async def test_each_browser_has_a_count_of_its_own_and_who_has_no_cookie_the_addresss(
+async def test_browsers_count_one_by_one_and_those_without_cookies_by_address(
     tmp_path: Path,
 ) -> None:
     async with market(tmp_path, payer_rate=Rate(3, 60)) as it:
@@ -223,7 +223,7 @@ async def test_each_browser_has_a_count_of_its_own_and_who_has_no_cookie_the_add
         assert looks == [200] * 4 + [429]  # the first brought the cookie
 
 
-async def test_an_address_has_an_end_even_for_a_crowd(tmp_path: Path) -> None:
+async def test_an_address_has_a_limit_even_for_a_crowd(tmp_path: Path) -> None:
     async with market(tmp_path, payer_rate=Rate(1, 60)) as it:
         path = await it.drop(9)
         looks = [(await (await it.browser()).get(path)).status_code for _ in range(21)]
@@ -231,8 +231,8 @@ async def test_an_address_has_an_end_even_for_a_crowd(tmp_path: Path) -> None:
         assert (await (await it.browser("127.0.0.3")).get(path)).status_code == 200
 
 
-async def test_the_cookie_is_strictly_what_is_needed(tmp_path: Path) -> None:
-    """One, random, of /pay alone; no script reads it, no other site sends it, soon it is over."""
+async def test_the_cookie_has_only_what_it_needs(tmp_path: Path) -> None:
+    """One random value for /pay: no script reads it, no other site sends it, it soon expires."""
     async with market(tmp_path) as it:
         path, browser = await it.drop(3), await it.browser()
         page = await browser.get(path)
@@ -252,7 +252,7 @@ async def test_the_cookie_is_strictly_what_is_needed(tmp_path: Path) -> None:
         assert "set-cookie" not in (await browser.get(f"/pay/{gone['id']}")).headers
 
 
-async def test_the_cookie_travels_by_https_alone_where_the_page_does(
+async def test_the_cookie_of_a_https_page_is_secure(
     service: ServiceHarness,
 ) -> None:
     made = await service.create()
@@ -284,13 +284,13 @@ END = NOW + FORM_TIME + RESERVATION
     ],
     ids=range(10),  # a cookie is random, and parallel runs need the same names
 )
-def test_a_cookie_counts_for_its_network_and_time(
+def test_a_cookie_is_valid_for_its_network_and_time(
     *, cookie: str, network: str, now: int, known: bool
 ) -> None:
     assert COOKIES.payer(cookie, network, now) == (MADE[:24] if known else None)
 
 
-def test_another_deployments_cookie_says_nothing() -> None:
+def test_a_cookie_of_another_deployment_is_ignored() -> None:
     other = PayerCookies(b"o" * 32, RESERVATION, secure=False)
     assert other.payer(MADE, "192.0.2.1", NOW) is None
     assert other.network("id", "192.0.2.1") != COOKIES.network("id", "192.0.2.1")

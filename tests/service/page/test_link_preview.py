@@ -1,4 +1,4 @@
-"""What a chat shows of a link to a pay page: the words, and a picture where there is none."""
+"""The preview of a link to a pay page in chats: its texts and its picture."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 async def told(service: ServiceHarness, request_id: str, **headers: str) -> dict[str, str]:
-    """The page's Open Graph, by property."""
+    """Return the Open Graph properties of the page."""
     page = await service.anyone.get(f"/pay/{request_id}", headers=headers)
     found = re.findall(r'<meta (?:property|name)="([\w:]+)" content="([^"]*)">', page.text)
     return {name: unescape(content) for name, content in found if ":" in name}
@@ -40,12 +40,12 @@ async def picture(service: ServiceHarness, request_id: str) -> Image.Image:
 
 
 def drawn(**shown: Any) -> Image.Image:
-    """The picture of these words, in grey."""
+    """Return the picture of this content, in grey."""
     content = Content(**{"url": f"{URL}/pay/1", "name": "Coffee", "price": "$5.00"} | shown)
     return Image.open(io.BytesIO(preview_picture.draw(content))).convert("L")
 
 
-async def test_a_shared_link_says_what_it_is_for(service: ServiceHarness) -> None:
+async def test_the_preview_names_product_and_price(service: ServiceHarness) -> None:
     made = await service.create(product={"name": 'Tea & "cake"', "description": "For\ntwo"})
     url = f"{URL}/pay/{made['id']}"
     assert await told(service, made["id"]) == {
@@ -64,7 +64,7 @@ async def test_a_shared_link_says_what_it_is_for(service: ServiceHarness) -> Non
     }
 
 
-async def test_the_products_own_picture_is_shown_where_there_is_one(
+async def test_the_preview_shows_the_products_own_picture(
     service: ServiceHarness,
 ) -> None:
     product = {"name": "Tea", "imageUrl": "https://münchen.example/ö.png"}
@@ -75,8 +75,8 @@ async def test_the_products_own_picture_is_shown_where_there_is_one(
     assert "og:image:width" not in shown
 
 
-async def test_what_is_shared_is_the_same_in_every_state(service: ServiceHarness) -> None:
-    """Chats keep it for long, so it says nothing that changes."""
+async def test_the_preview_is_the_same_in_every_state(service: ServiceHarness) -> None:
+    """Chats cache it for long, so it contains nothing that changes."""
     made = await service.create(**DROP)
     before, seen = await told(service, made["id"]), await picture(service, made["id"])
     for number in range(3):
@@ -85,8 +85,8 @@ async def test_what_is_shared_is_the_same_in_every_state(service: ServiceHarness
     assert (await picture(service, made["id"])).tobytes() == seen.tobytes()
 
 
-async def test_the_picture_has_the_code_of_the_page(service: ServiceHarness) -> None:
-    """Of the size that is told, for two decoders, with its border of white."""
+async def test_the_picture_has_the_qr_code_of_the_page(service: ServiceHarness) -> None:
+    """In the size that the page names, readable by two decoders, with its white border."""
     made = await service.create()
     shown = await picture(service, made["id"])
     assert shown.size == PREVIEW_SIZE
@@ -101,7 +101,7 @@ async def test_the_picture_has_the_code_of_the_page(service: ServiceHarness) -> 
     assert border.getextrema() == (255, 255)
 
 
-async def test_the_picture_is_kept_by_caches_and_counted(tmp_path: Path) -> None:
+async def test_the_picture_is_cacheable_and_counts_as_a_call(tmp_path: Path) -> None:
     async with open_service(tmp_path, payer_rate=Rate(1, 60)) as service:
         made = await service.create()
         answer = await service.anyone.get(f"/pay/{made['id']}/card.png")
@@ -110,7 +110,7 @@ async def test_the_picture_is_kept_by_caches_and_counted(tmp_path: Path) -> None
         assert (await service.anyone.get(f"/pay/{made['id']}/card.png")).status_code == 429
 
 
-async def test_there_is_no_picture_of_what_is_not_there(service: ServiceHarness) -> None:
+async def test_unknown_requests_have_no_picture(service: ServiceHarness) -> None:
     made = await service.create()
     await service.seller.delete(f"/v3/paymentRequests/{made['id']}")
     for one in (made["id"], "0" * 24):
@@ -118,8 +118,8 @@ async def test_there_is_no_picture_of_what_is_not_there(service: ServiceHarness)
 
 
 @pytest.mark.parametrize("name", ["Кофе", "Ωμέγα", "Crème brûlée", "x" * 100, "long words " * 9])
-def test_nothing_is_written_outside_its_column(name: str) -> None:
-    """However long: all around the words and the code is ground."""
+def test_no_text_leaves_its_column(name: str) -> None:
+    """Everything around texts and code is background, however long a name is."""
     shown = drawn(name=name.strip(), price="1,000,000,000.00 USD")
     width, height = PREVIEW_SIZE
     free = preview_picture.MARGIN - 8  # letters such as j reach a little beyond where they begin
@@ -132,10 +132,8 @@ def test_nothing_is_written_outside_its_column(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["קפה", "قهوة", "コーヒー", "Coffee ☕", "कॉफ़ी"])
-async def test_a_name_that_the_font_cannot_write_is_left_out(
-    service: ServiceHarness, name: str
-) -> None:
-    """Never boxes; the page's title carries it."""
+async def test_a_name_that_the_font_lacks_is_left_out(service: ServiceHarness, name: str) -> None:
+    """The picture never shows boxes; the title of the page has the name."""
     made = await service.create(product={"name": name})
     assert (await told(service, made["id"]))["og:title"] == name
     url = made["paymentRequestUrl"]
@@ -144,7 +142,7 @@ async def test_a_name_that_the_font_cannot_write_is_left_out(
     assert shown.tobytes() != drawn(url=url, name="Coffee").tobytes()
 
 
-async def test_a_price_that_the_font_cannot_write_is_written_plainly(
+async def test_a_price_that_the_font_lacks_is_written_plainly(
     service: ServiceHarness,
 ) -> None:
     made = await service.create(instrumentCurrencyCode="USD")
@@ -157,10 +155,10 @@ async def test_a_price_that_the_font_cannot_write_is_written_plainly(
 
 
 @pytest.mark.parametrize(("language", "direction"), [("en", "ltr"), ("ar", "rtl"), ("he", "rtl")])
-def test_a_page_runs_the_way_its_language_is_written(language: str, direction: str) -> None:
+def test_a_page_has_the_direction_of_its_script(language: str, direction: str) -> None:
     assert Reader(language, language).direction == direction
 
 
 @pytest.mark.parametrize("language", translations.languages())
-def test_a_language_names_the_country_that_open_graph_asks_for(language: str) -> None:
+def test_each_language_names_a_locale_for_open_graph(language: str) -> None:
     assert re.fullmatch(rf"{language}_[A-Z]{{2}}", Reader(language, language).t("page-locale"))

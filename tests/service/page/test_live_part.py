@@ -1,4 +1,4 @@
-"""The part of a pay page that changes: the same as on the page, cheap to watch, never stale."""
+"""The live part of a pay page: the same as on the page, cheap, never stale."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ async def look(service: ServiceHarness, request_id: str, **headers: str) -> http
 
 
 def counted(service: ServiceHarness) -> list[str]:
-    """The ids of requests that the database is asked for from now on."""
+    """Record the ids of the requests that are read from now on."""
     asked: list[str] = []
     service.db._loop_reader.set_trace_callback(
         lambda statement: asked.extend(re.findall(r" r\.id = '(\w+)'", statement))
@@ -51,7 +51,7 @@ def of(text: str, name: str) -> str | None:
         ({"expirationInSeconds": 60}, 0),
     ],
 )
-async def test_it_is_word_for_word_what_the_page_has(
+async def test_it_equals_the_part_of_the_page(
     service: ServiceHarness, fields: dict[str, object], pays: int
 ) -> None:
     made = await service.create(**fields)
@@ -62,8 +62,8 @@ async def test_it_is_word_for_word_what_the_page_has(
     assert part in (await service.anyone.get(f"/pay/{made['id']}")).text
 
 
-async def test_it_says_when_to_ask_again_and_what_time_it_is(service: ServiceHarness) -> None:
-    """Often where units can run out, seldom where only the seller ends it."""
+async def test_it_has_the_next_interval_and_the_time(service: ServiceHarness) -> None:
+    """Short intervals if units can run out, long ones if only the seller can end the request."""
     drop, donation = await service.create(**DROP), await service.create()
     often, seldom = [(await look(service, made["id"])).text for made in (drop, donation)]
     assert [of(often, name) for name in ("again", "slowest", "now")] == [
@@ -73,7 +73,7 @@ async def test_it_says_when_to_ask_again_and_what_time_it_is(service: ServiceHar
     assert of(often, "from") == f"/pay/{drop['id']}/live"
 
 
-async def test_it_is_guarded_as_every_page_is(service: ServiceHarness) -> None:
+async def test_it_has_the_security_headers_of_every_page(service: ServiceHarness) -> None:
     made = await service.create()
     answer = await look(service, made["id"])
     assert answer.headers["cache-control"] == "no-store"
@@ -83,8 +83,8 @@ async def test_it_is_guarded_as_every_page_is(service: ServiceHarness) -> None:
     assert "set-cookie" not in answer.headers
 
 
-async def test_a_thousand_watchers_are_one_read_a_second(service: ServiceHarness) -> None:
-    """One after the other and all at once."""
+async def test_a_thousand_open_pages_cost_one_read_a_second(service: ServiceHarness) -> None:
+    """One after the other, and all at once."""
     made = await service.create(**DROP)
     asked = counted(service)
     for _ in range(20):
@@ -96,8 +96,8 @@ async def test_a_thousand_watchers_are_one_read_a_second(service: ServiceHarness
     assert asked == [made["id"]] * 2
 
 
-async def test_a_watcher_who_leaves_takes_nothing_from_the_others(service: ServiceHarness) -> None:
-    """All wait for one answer; it is made though the first of them is gone."""
+async def test_a_page_that_closes_cancels_no_other_answer(service: ServiceHarness) -> None:
+    """All wait for one answer, which is completed though the first caller has gone."""
     made = await service.create(**DROP)
     watched, who = live_part.LiveParts(), Reader("en", "en")
     settings = make_service(service.db, service.clock)
@@ -107,7 +107,7 @@ async def test_a_watcher_who_leaves_takes_nothing_from_the_others(service: Servi
     assert "3 of 3 left" in str(await second)
 
 
-async def test_what_is_told_is_at_most_a_second_old(service: ServiceHarness) -> None:
+async def test_an_answer_is_at_most_a_second_old(service: ServiceHarness) -> None:
     made = await service.create(**DROP)
     assert "3 of 3 left" in (await look(service, made["id"])).text
     await service.pay(made["id"])
@@ -118,9 +118,7 @@ async def test_what_is_told_is_at_most_a_second_old(service: ServiceHarness) -> 
 
 
 @pytest.mark.parametrize("field", ["enabledAt", "expiresAt"])
-async def test_the_moment_of_a_change_is_told_at_that_moment(
-    service: ServiceHarness, field: str
-) -> None:
+async def test_a_change_by_time_shows_at_once(service: ServiceHarness, field: str) -> None:
     made = await service.create(**{field: "2027-01-15T08:00:00.400Z"})
     before = (await look(service, made["id"])).text
     service.clock.at += 400
@@ -130,7 +128,7 @@ async def test_the_moment_of_a_change_is_told_at_that_moment(
     )  # fmt: skip
 
 
-async def test_a_clock_that_is_set_back_keeps_no_old_answer(service: ServiceHarness) -> None:
+async def test_a_clock_set_back_keeps_no_old_answer(service: ServiceHarness) -> None:
     made = await service.create(**DROP)
     await look(service, made["id"])
     await service.pay(made["id"])
@@ -138,10 +136,10 @@ async def test_a_clock_that_is_set_back_keeps_no_old_answer(service: ServiceHarn
     assert "2 of 3 left" in (await look(service, made["id"])).text
 
 
-async def test_few_answers_are_kept(
+async def test_the_cache_of_answers_is_limited(
     service: ServiceHarness, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Memory does not grow with the requests that are watched: the oldest answer goes."""
+    """Memory does not grow with the number of open requests: the oldest answer is dropped."""
     monkeypatch.setattr(live_part, "MOST", 2)
     ids = [(await service.create())["id"] for _ in range(3)]
     for one in ids:
@@ -152,7 +150,7 @@ async def test_few_answers_are_kept(
     assert asked == [ids[0]]
 
 
-async def test_an_unknown_and_a_deleted_request_are_not_there(service: ServiceHarness) -> None:
+async def test_unknown_and_deleted_requests_are_not_found(service: ServiceHarness) -> None:
     made = await service.create()
     assert (await look(service, made["id"])).status_code == 200
     await service.seller.delete(f"/v3/paymentRequests/{made['id']}")
@@ -161,8 +159,8 @@ async def test_an_unknown_and_a_deleted_request_are_not_there(service: ServiceHa
         assert (await look(service, one)).status_code == 404
 
 
-async def test_watching_uses_up_nothing_of_the_payers_calls(tmp_path: Path) -> None:
-    """It has a measure of its own, large enough for many behind one address."""
+async def test_open_pages_do_not_use_up_the_payers_calls(tmp_path: Path) -> None:
+    """They have a limit of their own, large enough for many behind one address."""
     async with open_service(tmp_path, payer_rate=Rate(3, 60)) as service:
         made = await service.create(**DROP)
         for _ in range(3 * CROWD):
@@ -173,7 +171,7 @@ async def test_watching_uses_up_nothing_of_the_payers_calls(tmp_path: Path) -> N
         assert (await service.pay(made["id"])).status_code == 303
 
 
-async def test_guessing_ids_counts_as_a_payers_calls(tmp_path: Path) -> None:
+async def test_guessed_ids_count_as_calls_of_a_payer(tmp_path: Path) -> None:
     async with open_service(tmp_path, payer_rate=Rate(2, 60)) as service:
         codes = [(await look(service, str(number) * 24)).status_code for number in range(3)]
         assert codes == [404, 404, 429]

@@ -1,4 +1,4 @@
-"""The form of the pay page: payer data, the token, where a payment leads."""
+"""The form of the pay page: payer data, the token, the redirect."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ ASKED = {"requestedUserData": ["paymail", "email", "phoneNumber"]}
 GIVEN = {"paymail": "me@a.example", "email": "me@b.example", "phoneNumber": "+44 20 7946 0958"}
 
 
-async def test_the_payer_is_asked_and_what_they_said_is_kept(service: ServiceHarness) -> None:
+async def test_requested_payer_data_is_stored(service: ServiceHarness) -> None:
     made = await service.create(**ASKED)
     looked = await service.anyone.get(f"/pay/{made['id']}")
     assert re.findall(r'<input id="(\w+)" name="(\w+)"', looked.text) == [
@@ -52,10 +52,10 @@ async def test_the_payer_is_asked_and_what_they_said_is_kept(service: ServiceHar
         ("phoneNumber", "٠١٢٣٤٥٦٧٨"),
     ],
 )
-async def test_malformed_payer_data_is_shown_at_its_field(
+async def test_malformed_payer_data_is_reported_at_its_field(
     service: ServiceHarness, field: str, value: str
 ) -> None:
-    """400 with the page, the other values kept, nothing paid."""
+    """400 with the page, which keeps the other values; nothing is paid."""
     made = await service.create(**ASKED)
     answer = await service.pay(made["id"], **(GIVEN | {field: value}))
     assert answer.status_code == 400
@@ -68,7 +68,7 @@ async def test_malformed_payer_data_is_shown_at_its_field(
     assert await service.rows("payments") == []
 
 
-async def test_fields_that_were_not_asked_for_are_not_kept(service: ServiceHarness) -> None:
+async def test_fields_that_were_not_requested_are_not_stored(service: ServiceHarness) -> None:
     made = await service.create(requestedUserData=["email"])
     await service.pay(made["id"], **GIVEN, shoeSize="44")
     (row,) = await service.rows("payments")
@@ -76,7 +76,7 @@ async def test_fields_that_were_not_asked_for_are_not_kept(service: ServiceHarne
 
 
 @pytest.mark.parametrize("token", ["", "short", "x" * 65, "not a token at all, really"])
-async def test_a_form_without_a_sound_token_pays_nothing(
+async def test_a_form_without_a_valid_token_pays_nothing(
     service: ServiceHarness, token: str
 ) -> None:
     made = await service.create()
@@ -116,7 +116,7 @@ async def test_a_body_that_is_no_form_is_refused_with_a_page(service: ServiceHar
         ("https://münchen.example/ö", "https://xn--mnchen-3ya.example/%C3%B6?transactionId={}"),
     ],
 )
-async def test_paid_leads_to_the_redirect_with_the_transaction(
+async def test_a_payment_redirects_with_its_transaction(
     tmp_path: Path, url: str, target: str
 ) -> None:
     async with open_service(tmp_path, schemes=frozenset({"shop", "tg"})) as service:
@@ -127,8 +127,8 @@ async def test_paid_leads_to_the_redirect_with_the_transaction(
     assert answer.headers["location"] == target.format(row["id"])
 
 
-async def test_an_app_that_was_taken_off_the_list_is_not_opened_any_more(tmp_path: Path) -> None:
-    """What was stored while REDIRECT_SCHEMES named it leads to the receipt."""
+async def test_a_scheme_that_is_no_longer_allowed_is_not_opened(tmp_path: Path) -> None:
+    """A request stored while REDIRECT_SCHEMES named it leads to the receipt."""
     async with open_service(tmp_path, schemes=frozenset({"shop"})) as service:
         made = await service.create(redirectUrl="shop://paid")
         assert (await service.pay(made["id"])).headers["location"].startswith("shop://paid?")

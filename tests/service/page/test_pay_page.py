@@ -1,4 +1,4 @@
-"""The pay page: what it shows in each state, what it takes, where it leads."""
+"""The pay page in each state of its request."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def policy(answer: httpx.Response) -> dict[str, list[str]]:
     return {name: values for name, *values in (one.split() for one in directives)}
 
 
-async def test_the_page_shows_product_price_and_what_is_left(service: ServiceHarness) -> None:
+async def test_the_page_shows_product_price_and_units_left(service: ServiceHarness) -> None:
     made = await service.create(
         product={
             "name": "Stickers",
@@ -69,7 +69,7 @@ async def test_the_page_keeps_the_line_breaks_of_descriptions(service: ServiceHa
     assert re.search(r"\.description,\s*details p\s*\{\s*white-space:\s*pre-line", styles)
 
 
-async def test_looking_changes_nothing(service: ServiceHarness) -> None:
+async def test_viewing_the_page_changes_nothing(service: ServiceHarness) -> None:
     made = await service.create(**DROP)
     for _ in range(5):
         await page(service, made["id"])
@@ -77,7 +77,7 @@ async def test_looking_changes_nothing(service: ServiceHarness) -> None:
     assert await service.get(made["id"]) == made
 
 
-async def test_what_a_seller_typed_is_shown_and_never_run(service: ServiceHarness) -> None:
+async def test_sellers_texts_are_escaped(service: ServiceHarness) -> None:
     evil = "<img src=x onerror=alert(1)>\"'&"
     made = await service.create(
         product={"name": evil, "description": evil, "longDescription": evil}
@@ -92,7 +92,7 @@ async def test_what_a_seller_typed_is_shown_and_never_run(service: ServiceHarnes
         assert "&lt;img src=x onerror=alert(1)&gt;" in answer.text
 
 
-async def test_what_a_payer_typed_is_shown_and_never_run(service: ServiceHarness) -> None:
+async def test_payers_texts_are_escaped(service: ServiceHarness) -> None:
     made = await service.create(requestedUserData=["email"])
     answer = await service.pay(made["id"], email='"><script>alert(1)</script>')
     assert answer.status_code == 400
@@ -109,10 +109,10 @@ async def test_what_a_payer_typed_is_shown_and_never_run(service: ServiceHarness
         ({"expirationType": "limit", "totalUnits": 2}, 2, 0, "Sold out"),
     ],
 )
-async def test_each_state_has_a_page_that_says_why(
+async def test_each_state_has_a_page_that_explains_it(
     service: ServiceHarness, fields: dict[str, Any], pays: int, passes: int, title: str
 ) -> None:
-    """200 to look at it, 409 to pay it; no form, and nothing is taken."""
+    """A GET is 200, a POST 409; the page has no form, and nothing is paid."""
     made = await service.create(**fields)
     for number in range(pays):
         assert (await service.pay(made["id"], str(number) * 32)).status_code == 303
@@ -125,7 +125,7 @@ async def test_each_state_has_a_page_that_says_why(
     assert len(await service.rows("payments")) == pays
 
 
-async def test_reserved_is_told_from_sold(service: ServiceHarness) -> None:
+async def test_reserved_and_sold_units_are_told_apart(service: ServiceHarness) -> None:
     made = await service.create(expirationType="limit", totalUnits=5)
 
     def set_units(remaining: int, reserved: int) -> None:
@@ -150,7 +150,7 @@ async def test_reserved_is_told_from_sold(service: ServiceHarness) -> None:
     assert "<form" not in none.text
 
 
-async def test_units_taken_out_do_not_look_like_sold(service: ServiceHarness) -> None:
+async def test_units_taken_out_do_not_count_as_sold(service: ServiceHarness) -> None:
     made = await service.create(expirationType="limit", totalUnits=50)
     await service.edit(made["id"], {"decreaseRemainingUnits": 5})
     assert "45 of 45 left" in (await page(service, made["id"])).text
@@ -176,13 +176,13 @@ async def test_unknown_and_deleted_requests_have_a_404_page(service: ServiceHarn
         ("shop://paid/now", "shop:"),
     ],
 )
-def test_the_policy_names_where_the_form_leads(url: str, source: str) -> None:
-    """Else browsers block the redirect; an IPv6 host has no place in a CSP but its scheme."""
+def test_the_policy_names_the_target_of_the_form(url: str, source: str) -> None:
+    """Otherwise browsers block the redirect; a CSP can name an IPv6 host only by its scheme."""
     assert redirects.csp_source(check_redirect(url)) == source
 
 
-async def test_every_page_is_guarded(service: ServiceHarness) -> None:
-    """Strict policy, never stored, no referrer, never framed."""
+async def test_every_page_has_security_headers(service: ServiceHarness) -> None:
+    """A strict policy, no cache, no referrer, no frames."""
     made = await service.create(
         product={"name": "x", "imageUrl": "https://i.example/a.png"},
         redirectUrl="https://t.example/thanks",
@@ -209,7 +209,7 @@ async def test_every_page_is_guarded(service: ServiceHarness) -> None:
         assert ("script-src" in policy(answer)) is ("<script" in answer.text)
 
 
-async def test_the_qr_code_is_that_of_the_pay_page(service: ServiceHarness, tmp_path: Path) -> None:
+async def test_the_qr_code_encodes_the_pay_page(service: ServiceHarness, tmp_path: Path) -> None:
     made = await service.create()
     png = await service.anyone.get(f"/qr/{made['id']}.png")
     assert png.headers["content-type"] == "image/png"
@@ -230,7 +230,7 @@ async def test_the_qr_code_is_that_of_the_pay_page(service: ServiceHarness, tmp_
         ("javascript", r'<script src="([^"]+)" defer>'),
     ],
 )
-async def test_what_the_page_loads_lies_under_its_own_hash(
+async def test_assets_have_the_hash_of_their_content_in_their_address(
     service: ServiceHarness, kind: str, link: str
 ) -> None:
     made = await service.create()
@@ -242,7 +242,7 @@ async def test_what_the_page_loads_lies_under_its_own_hash(
         assert (await service.anyone.get(f"/assets/{wrong}")).status_code == 404
 
 
-async def test_amounts_are_written_for_who_reads(service: ServiceHarness) -> None:
+async def test_amounts_have_the_format_of_the_readers_language(service: ServiceHarness) -> None:
     made = await service.create(receivers=[{"sendAmount": 1234.5, "destination": "a"}])
     german = await page(service, made["id"], **{"Accept-Language": "de-DE,de;q=0.9,en;q=0.8"})
     assert "1.234,50\xa0$" in german.text
@@ -269,8 +269,8 @@ def test_accept_language_is_read_by_rank(header: str, tag: str) -> None:
     assert reader_of(header).tag == tag
 
 
-async def test_a_payer_who_comes_too_often_is_told_to_wait(tmp_path: Path) -> None:
-    """Forms, pictures and public answers count together; the seller's calls don't."""
+async def test_a_payer_beyond_the_rate_is_asked_to_wait(tmp_path: Path) -> None:
+    """Forms, pictures and public answers count together; the seller's calls don't count."""
     async with open_service(tmp_path, payer_rate=Rate(3, 60)) as service:
         made = await service.create()
         assert (await page(service, f"{made['id']}/receipt/x")).status_code == 404
@@ -286,7 +286,7 @@ async def test_a_payer_who_comes_too_often_is_told_to_wait(tmp_path: Path) -> No
         assert (await service.get(made["id"]))["isEnabled"] is True
 
 
-async def test_a_head_of_the_page_is_answered(service: ServiceHarness) -> None:
+async def test_a_head_request_is_answered(service: ServiceHarness) -> None:
     made = await service.create()
     answer = await service.anyone.head(f"/pay/{made['id']}")
     assert (answer.status_code, answer.content) == (200, b"")

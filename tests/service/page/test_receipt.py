@@ -1,4 +1,4 @@
-"""The receipt: for whoever has its address, and therefore without the payer's whole data."""
+"""The receipt: anyone with its address can read it, so the payer's data is masked."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ ASKED = {"requestedUserData": ["paymail", "email", "phoneNumber"]}
 GIVEN = {"paymail": "me@a.example", "email": "me@b.example", "phoneNumber": "+44 20 7946 0958"}
 
 
-async def test_the_receipt_is_for_who_has_its_transaction(service: ServiceHarness) -> None:
-    """Not that of another request; it outlives the request."""
+async def test_the_receipt_needs_the_id_of_its_transaction(service: ServiceHarness) -> None:
+    """The id of another request's payment is not found; a receipt outlives its request."""
     made, other = await service.create(**ASKED), await service.create()
     path = (await service.pay(made["id"], **GIVEN)).headers["location"]
     payment_id = path.rpartition("/")[2]
@@ -32,8 +32,8 @@ async def test_the_receipt_is_for_who_has_its_transaction(service: ServiceHarnes
     assert (await service.anyone.get(path)).status_code == 200
 
 
-async def test_the_receipt_masks_what_the_payer_said(service: ServiceHarness) -> None:
-    """Its address travels to the seller's page and further; the seller asks the interface."""
+async def test_the_receipt_masks_the_payers_data(service: ServiceHarness) -> None:
+    """Its address reaches the seller's page and others; the interface has the whole data."""
     made = await service.create(**ASKED)
     path = (await service.pay(made["id"], **GIVEN)).headers["location"]
     receipt = (await service.anyone.get(path)).text
@@ -55,5 +55,5 @@ async def test_the_receipt_masks_what_the_payer_said(service: ServiceHarness) ->
         ("phoneNumber", "01701234589", "••• ••89"),
     ],
 )
-def test_a_payer_knows_masked_data_again(field: PayerField, value: str, shown: str) -> None:
+def test_masked_data_stays_recognizable(field: PayerField, value: str, shown: str) -> None:
     assert payer_data.masked(field, value) == shown

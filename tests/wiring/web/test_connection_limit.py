@@ -1,4 +1,4 @@
-"""More connections than there is room for: the address that has most makes room."""
+"""The limit of connections: the address with the most makes room."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class Shop:
 
 @pytest.fixture
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
-    """There is room for few connections."""
+    """Room for few connections."""
     monkeypatch.setattr(accept_loop, "MOST", ROOM)
 
 
@@ -70,8 +70,8 @@ BEGUN = {
 
 @pytest.mark.usefixtures("small")
 @pytest.mark.parametrize("begun", BEGUN)
-async def test_one_address_with_every_connection_shuts_nobody_out(begun: str) -> None:
-    """Whatever it waits with: nothing said, half a head, half a body, an answer that was read."""
+async def test_an_address_with_all_connections_makes_room_for_others(begun: str) -> None:
+    """Its connections are silent, or have sent half a header or body, or have read an answer."""
     async with open_web_server(Shop()) as site:
         for _ in range(3 * ROOM):
             await (await site.connect()).send(BEGUN[begun])
@@ -81,7 +81,7 @@ async def test_one_address_with_every_connection_shuts_nobody_out(begun: str) ->
 
 @pytest.mark.usefixtures("small")
 async def test_a_crowd_behind_one_address_is_served() -> None:
-    """A venue's browsers keep more connections than there is room for, and open others."""
+    """A venue's browsers open more connections than there is room for."""
     async with open_web_server(Shop()) as site:
         for _ in range(2):
             callers = [await site.connect() for _ in range(3 * ROOM)]
@@ -91,7 +91,7 @@ async def test_a_crowd_behind_one_address_is_served() -> None:
 
 
 @pytest.mark.usefixtures("small")
-async def test_the_longest_at_rest_goes_first_and_whoever_is_answered_stays() -> None:
+async def test_the_longest_idle_closes_first_and_one_being_answered_stays() -> None:
     shop = Shop()
     async with open_web_server(shop) as site:
         asking, oldest, busy = [await site.connect() for _ in range(3)]
@@ -116,8 +116,8 @@ async def test_the_longest_at_rest_goes_first_and_whoever_is_answered_stays() ->
 
 
 @pytest.mark.usefixtures("small")
-async def test_whom_a_proxy_names_counts_and_not_the_proxy() -> None:
-    """Requests under way through a proxy are their payers', who have one each."""
+async def test_payers_behind_a_proxy_count_and_not_the_proxy() -> None:
+    """Requests through a proxy belong to their payers, who have one each."""
     shop = Shop()
     async with open_web_server(shop, ("127.0.0.1",)) as site:
         paying = [await site.connect() for _ in range(ROOM // 2)]
@@ -134,7 +134,7 @@ async def test_whom_a_proxy_names_counts_and_not_the_proxy() -> None:
 
 @asynccontextmanager
 async def beside(shop: Shop) -> AsyncIterator[tuple[int, int]]:
-    """A server with an entrance of its own; the ports of strangers and of ourselves."""
+    """A server with a socket for our own calls; yields both ports."""
     with (
         socket.create_server(("127.0.0.1", 0), backlog=1024) as strangers,
         socket.create_server(("127.0.0.1", 0)) as ours,
@@ -150,8 +150,8 @@ async def beside(shop: Shop) -> AsyncIterator[tuple[int, int]]:
 
 
 @pytest.mark.usefixtures("small")
-async def test_our_own_calls_wait_for_no_stranger() -> None:
-    """Not for their connections, of which the kernel has no room for more, nor for their turns."""
+async def test_our_own_calls_never_queue_behind_strangers() -> None:
+    """Neither behind their connections, which fill the kernel's queue, nor behind their turns."""
     shop = Shop()
     async with beside(shop) as (port, own):
         strangers = [

@@ -1,4 +1,4 @@
-"""Clients who close their half of the connection once they have said all: answered, then closed."""
+"""Clients that close their half after a request are answered, then closed."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 async def slow(_scope: Scope, receive: Receive, send: Send) -> None:
-    """Answer with the body, some time after all of it has come."""
+    """Answer with the body, some time after it has arrived."""
     body, more = b"", True
     while more:
         message = await receive()
@@ -26,7 +26,7 @@ async def slow(_scope: Scope, receive: Receive, send: Send) -> None:
     await send({"type": "http.response.body", "body": body})
 
 
-async def test_who_has_said_all_of_it_gets_the_answer() -> None:
+async def test_a_whole_request_is_answered_after_a_half_close() -> None:
     async with open_web_server(slow) as site:
         caller = await site.connect()
         await caller.send(post("/", b"a=b"))
@@ -38,7 +38,7 @@ async def test_who_has_said_all_of_it_gets_the_answer() -> None:
         await site.gone()
 
 
-async def test_who_has_said_several_gets_every_answer() -> None:
+async def test_several_whole_requests_are_answered_after_a_half_close() -> None:
     async with open_web_server(slow) as site:
         caller = await site.connect()
         await caller.send(post("/", b"1") + post("/", b"2") + post("/", b"3"))
@@ -48,7 +48,7 @@ async def test_who_has_said_several_gets_every_answer() -> None:
 
 
 @pytest.mark.parametrize("said", [b"", get("/")[:-2], post("/", b"a", length=2)])
-async def test_who_has_not_said_all_of_it_is_not_waited_for(said: bytes) -> None:
+async def test_the_rest_of_a_request_is_not_awaited_after_a_half_close(said: bytes) -> None:
     async with open_web_server(slow) as site:
         caller = await site.connect()
         await caller.send(said)
@@ -58,8 +58,10 @@ async def test_who_has_not_said_all_of_it_is_not_waited_for(said: bytes) -> None
         assert site.connections == 0
 
 
-async def test_nobody_lingers_for_more_of_who_has_closed(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What follows the call can't be read; there is no waiting for the rest of it."""
+async def test_a_refused_half_closed_connection_closes_at_once(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The input after the call is unreadable, and its rest is not awaited."""
     monkeypatch.setattr(BoundedProtocol, "LINGER_SECONDS", 60.0)
     async with open_web_server(slow) as site:
         caller = await site.connect()

@@ -1,4 +1,4 @@
-"""Requests sent without reading the answers: they wait with the client, not in our memory."""
+"""Requests of a client that reads no answers wait at the client, not in our memory."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ ANSWER = b"x" * 1000
 
 
 async def answering(scope: Scope, receive: Receive, send: Send) -> None:
-    """Answer with the path, and enough beside it."""
+    """Answer with the path and some padding."""
     while (await receive()).get("more_body"):
         pass
     body = scope["path"].encode() + ANSWER
@@ -39,12 +39,12 @@ async def stalled(site: RunningServer) -> BoundedProtocol:
 
 
 def pour(caller: RawConnection, count: int) -> None:
-    """Send requests as fast as they are taken, and read nothing."""
+    """Send requests as fast as the server reads, and read nothing."""
     caller.reader._transport.pause_reading()  # type: ignore[attr-defined]  # not public
     caller.writer.write(get("/") * count)
 
 
-async def test_who_reads_no_answer_is_not_read_from() -> None:
+async def test_reading_pauses_while_a_client_reads_no_answers() -> None:
     async with open_web_server(answering) as site:
         caller = await site.connect()
         pour(caller, 200_000)
@@ -57,7 +57,7 @@ async def test_who_reads_no_answer_is_not_read_from() -> None:
 
 
 async def test_every_request_of_a_long_pipeline_is_answered_in_order() -> None:
-    """However they fall into the pieces that are read."""
+    """In whatever pieces the server reads them."""
     async with open_web_server(answering) as site:
         caller = await site.connect()
         calls = [
@@ -69,7 +69,7 @@ async def test_every_request_of_a_long_pipeline_is_answered_in_order() -> None:
     assert answers == [b"/%d" % n + ANSWER for n in range(3000)]
 
 
-async def test_who_half_closes_after_a_long_pipeline_gets_every_answer() -> None:
+async def test_a_long_pipeline_is_answered_after_a_half_close() -> None:
     async with open_web_server(answering) as site:
         caller = await site.connect()
         sending = asyncio.create_task(caller.send(get("/") * 5000))
@@ -80,8 +80,10 @@ async def test_who_half_closes_after_a_long_pipeline_gets_every_answer() -> None
         assert (await caller.ended()).count(b"HTTP/1.1 200") == 4900
 
 
-async def test_who_makes_us_keep_most_is_closed_first(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What is kept for all together is bounded, and others are not cut off for it."""
+async def test_the_client_with_the_most_bytes_in_memory_is_closed_first(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Memory for all clients is limited, and the others stay connected."""
     monkeypatch.setattr(connections, "MOST_BYTES", 20 * BoundedProtocol.MAX_UNREAD)
     async with open_web_server(answering) as site:
         other = await site.connect("127.0.0.2")
@@ -108,8 +110,8 @@ HOSTS = {
 
 
 @pytest.mark.parametrize("call", HOSTS)
-async def test_a_request_without_one_sound_host_is_400(call: str) -> None:
-    """RFC 9112, section 3.2: a proxy before us may have read the other one."""
+async def test_a_request_without_one_valid_host_is_400(call: str) -> None:
+    """RFC 9112, section 3.2: a proxy may have used the other one."""
     async with open_web_server(answering) as site:
         answer = await site.ask(HOSTS[call])
     assert answer.code == (400, "invalidRequest")
@@ -117,13 +119,13 @@ async def test_a_request_without_one_sound_host_is_400(call: str) -> None:
 
 
 @pytest.mark.parametrize("host", ["x", "x:8080", "[::1]:80", "xn--bcher-kva.example", "a_b", ""])
-async def test_a_sound_host_is_taken(host: str) -> None:
+async def test_a_valid_host_is_accepted(host: str) -> None:
     async with open_web_server(answering) as site:
         assert (await site.ask(f"GET / HTTP/1.1\r\nHost: {host}\r\n\r\n".encode())).status == 200
         assert (await site.ask(b"GET / HTTP/1.0\r\n\r\n")).status == 200
 
 
-async def test_a_nul_in_a_path_is_a_character_that_nothing_contains() -> None:
+async def test_a_nul_in_a_path_is_replaced() -> None:
     async with open_web_server(answering) as site:
         answer = await site.ask(get("/a%00b/%00"))
     assert answer.body.removesuffix(ANSWER).decode() == "/a\ufffdb/\ufffd"

@@ -1,4 +1,4 @@
-"""Requests take turns: few at a time, every address its share, none waits for who waits itself."""
+"""Requests take turns: few are active, every address gets its share."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class Work:
-    """An application that counts who is in it, and goes on when told."""
+    """An application that counts its active requests and ends them on demand."""
 
     def __init__(self) -> None:
         self.inside: Counter[str] = Counter()
@@ -56,12 +56,12 @@ async def settle() -> None:
 
 @pytest.fixture
 def patient(monkeypatch: pytest.MonkeyPatch) -> None:
-    """No turn ends by time."""
+    """Turns never end by time."""
     monkeypatch.setattr(fair_turns, "TURN_TICKS", sys.maxsize)
 
 
 @pytest.mark.usefixtures("patient")
-async def test_one_address_has_half_of_what_is_worked_on() -> None:
+async def test_one_address_gets_at_most_half_of_the_active_requests() -> None:
     work = Work()
     door = FairTurns(work)
     tasks = [ask(door, "a") for _ in range(500)]
@@ -77,7 +77,7 @@ async def test_one_address_has_half_of_what_is_worked_on() -> None:
 
 
 @pytest.mark.usefixtures("patient")
-async def test_addresses_that_wait_are_let_in_one_after_the_other() -> None:
+async def test_waiting_addresses_take_turns() -> None:
     work = Work()
     door = FairTurns(work)
     tasks = [ask(door, host) for host in "ab" for _ in range(AT_ONCE)]
@@ -102,8 +102,8 @@ async def test_a_subscriber_of_ipv6_is_one_address() -> None:
     await asyncio.gather(*tasks)
 
 
-async def test_who_waits_for_something_else_keeps_nobody_waiting() -> None:
-    """A turn ends by time, for a body that trickles or a long poll takes nothing from others."""
+async def test_a_request_that_waits_for_its_client_delays_no_other() -> None:
+    """A turn ends by time: a slow body or a long poll uses up no turn."""
     work = Work()
     door = FairTurns(work)
     tasks = [ask(door, "a") for _ in range(3 * EACH)]
@@ -117,7 +117,7 @@ async def test_who_waits_for_something_else_keeps_nobody_waiting() -> None:
 
 
 @pytest.mark.usefixtures("patient")
-async def test_who_is_cancelled_while_waiting_takes_no_turn() -> None:
+async def test_a_request_cancelled_while_it_waits_takes_no_turn() -> None:
     work = Work()
     door = FairTurns(work)
     tasks = [ask(door, "a") for _ in range(2 * EACH)]
@@ -132,8 +132,8 @@ async def test_who_is_cancelled_while_waiting_takes_no_turn() -> None:
     assert (door._counts, door._active) == ({}, {})
 
 
-async def test_a_busy_loop_forgets_nobody_whom_it_has_not_come_to() -> None:
-    """However long its rounds take: else a slow machine would let in more and more at a time."""
+async def test_a_busy_loop_counts_requests_that_have_not_run_yet() -> None:
+    """Otherwise a slow machine would start more and more requests at a time."""
     work = Work()
     door = FairTurns(work)
     tasks = [ask(door, "a") for _ in range(3 * EACH)]
@@ -147,8 +147,8 @@ async def test_a_busy_loop_forgets_nobody_whom_it_has_not_come_to() -> None:
 
 
 @pytest.mark.usefixtures("patient")
-async def test_a_round_of_the_loop_is_short_though_no_request_waits_for_anything() -> None:
-    """Those that are done at once count until the round is over, else all would fit into one."""
+async def test_a_round_of_the_loop_is_short_even_with_instant_requests() -> None:
+    """Requests that end at once count until the round ends: all of them would fit in it."""
     done: list[str] = []
 
     async def at_once(scope: Scope, _receive: Receive, _send: Send) -> None:

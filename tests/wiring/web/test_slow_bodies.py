@@ -1,4 +1,4 @@
-"""Bodies that are slow, endless or too large: bounded, and the end of their connection."""
+"""Bodies that are slow, endless or too large are limited, and end their connection."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ KIB = 1024
 
 
 async def echo(scope: Scope, receive: Receive, send: Send) -> None:
-    """Read the body and tell which headers there were."""
+    """Read the body and answer with the headers."""
     while (await receive()).get("more_body"):
         pass
     names = json.dumps([name.decode() for name, _ in scope["headers"]]).encode()
@@ -46,7 +46,7 @@ CHUNKED = b"POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n1\r\
 
 
 async def test_trailers_are_no_headers(caplog: pytest.LogCaptureFixture) -> None:
-    """Of this request or of the next: a proxy has not looked at them."""
+    """Neither of this request nor of the next: proxies do not check them."""
     async with open_web_server(echo) as site:
         caller = await site.connect()
         await caller.send(
@@ -58,8 +58,8 @@ async def test_trailers_are_no_headers(caplog: pytest.LogCaptureFixture) -> None
 
 
 @pytest.mark.parametrize("begun", [b"0\r\nX: ", b"0\r\n", b"1;"])
-async def test_what_surrounds_a_body_has_an_end_too(begun: bytes) -> None:
-    """Trailers, and what may stand beside a chunk's size."""
+async def test_the_framing_of_a_body_is_limited_too(begun: bytes) -> None:
+    """Trailers and chunk extensions."""
     async with open_web_server(echo) as site:
         caller = await site.connect()
         await caller.send(CHUNKED + begun)
@@ -81,7 +81,7 @@ async def test_what_surrounds_a_body_has_an_end_too(begun: bytes) -> None:
     ],
     ids=["address", "field", "chunk", "trailers"],
 )
-async def test_what_comes_in_one_read_is_counted_as_well(said: bytes) -> None:
+async def test_bytes_of_a_single_read_are_counted_too(said: bytes) -> None:
     async with open_web_server(echo) as site:
         caller = await site.connect()
         (await site.arrived()).data_received(said)
@@ -93,7 +93,7 @@ CHUNKS = ("Host: x", "Transfer-Encoding: chunked")
 
 
 @pytest.mark.parametrize("sent", [0, 10, 70_000])
-async def test_after_a_body_that_says_it_is_too_large_the_connection_ends(
+async def test_a_body_declared_too_large_ends_the_connection(
     site: RunningServer, service: ServiceHarness, sent: int
 ) -> None:
     caller = await site.connect()
@@ -104,7 +104,7 @@ async def test_after_a_body_that_says_it_is_too_large_the_connection_ends(
     assert await caller.ended() == b""
 
 
-async def test_after_chunks_that_are_too_large_the_connection_ends(
+async def test_chunks_that_are_too_large_end_the_connection(
     site: RunningServer, service: ServiceHarness
 ) -> None:
     lines = [f"POST {REQUESTS_PATH} HTTP/1.1", *CHUNKS, *credentials(service), "", ""]
@@ -116,10 +116,10 @@ async def test_after_chunks_that_are_too_large_the_connection_ends(
     assert await caller.ended() == b""
 
 
-async def test_who_sends_it_all_before_reading_still_reads_the_refusal(
+async def test_a_client_that_sends_everything_first_still_reads_the_refusal(
     site: RunningServer, service: ServiceHarness
 ) -> None:
-    """As most libraries do. Closed at once, the connection would be reset, the answer lost."""
+    """Most libraries do so. An immediate close would reset the connection and lose the answer."""
     call = post(REQUESTS_PATH, b" " * 20_000_000, *credentials(service))
 
     def ask() -> bytes:
@@ -130,7 +130,7 @@ async def test_who_sends_it_all_before_reading_still_reads_the_refusal(
     assert (await asyncio.to_thread(ask)).startswith(b"HTTP/1.1 413 ")
 
 
-async def test_who_goes_on_sending_is_cut_off(
+async def test_a_client_that_keeps_sending_is_cut_off(
     site: RunningServer, service: ServiceHarness, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(BoundedProtocol, "LINGER_SECONDS", 0.2)
@@ -141,7 +141,7 @@ async def test_who_goes_on_sending_is_cut_off(
     assert site.connections == 0
 
 
-async def test_after_a_body_that_stalls_the_connection_ends(
+async def test_a_body_that_stalls_ends_the_connection(
     site: RunningServer, service: ServiceHarness, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(request_body, "BODY_SECONDS", 0.1)
@@ -154,7 +154,7 @@ async def test_after_a_body_that_stalls_the_connection_ends(
     assert await caller.ended() == b""
 
 
-async def test_a_body_that_trickles_is_bounded_as_a_whole(
+async def test_a_slow_body_is_limited_as_a_whole(
     site: RunningServer, service: ServiceHarness, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(request_body, "BODY_SECONDS", 0.2)
@@ -168,7 +168,7 @@ async def test_a_body_that_trickles_is_bounded_as_a_whole(
 async def test_a_refusal_of_a_whole_request_keeps_the_connection(
     site: RunningServer, service: ServiceHarness
 ) -> None:
-    """Who sends all of it may go on, whatever the answer was."""
+    """A client that has sent its whole request may send another, whatever the answer was."""
     caller = await site.connect()
     for body, headers, status in (
         (b"{}", [JSON], 401),
@@ -181,7 +181,7 @@ async def test_a_refusal_of_a_whole_request_keeps_the_connection(
         assert (answer.status, answer.headers.get("connection")) == (status, None)
 
 
-async def test_a_body_that_can_not_be_read_is_400_and_no_bug(
+async def test_an_unreadable_body_is_400_and_no_bug(
     site: RunningServer, service: ServiceHarness, caplog: pytest.LogCaptureFixture
 ) -> None:
     lines = [f"POST {REQUESTS_PATH} HTTP/1.1", *CHUNKS, *credentials(service), "", ""]

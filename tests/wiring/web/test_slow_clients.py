@@ -1,4 +1,4 @@
-"""Connections of clients who are slow, endless or rude: bounded, ended, and in nobody's way."""
+"""Connections of clients that are slow, endless or malformed are limited and ended."""
 
 from __future__ import annotations
 
@@ -32,19 +32,19 @@ HELD = 200
 
 @pytest.fixture
 def brief(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Heads have to be there at once; nothing else is bounded in the time of a test."""
+    """A short time limit for headers; all other limits are longer than a test."""
     monkeypatch.setattr(BoundedProtocol, "HEAD_SECONDS", 0.2)
 
 
 @pytest.mark.usefixtures("brief")
-async def test_who_says_nothing_is_not_waited_for(site: RunningServer) -> None:
+async def test_a_silent_client_is_closed(site: RunningServer) -> None:
     caller = await site.connect()
     assert await caller.ended() == b""
 
 
 @pytest.mark.usefixtures("brief")
-async def test_who_says_it_byte_by_byte_is_not_waited_for(site: RunningServer) -> None:
-    """Each byte comes in time, the head does not."""
+async def test_a_client_that_sends_byte_by_byte_is_closed(site: RunningServer) -> None:
+    """Each byte arrives in time, the headers do not."""
     caller = await site.connect()
     await caller.send(b"GET /docs HTTP/1.1\r\nHost: x\r\nX: ")
     with capture_logs() as logs:
@@ -56,10 +56,10 @@ async def test_who_says_it_byte_by_byte_is_not_waited_for(site: RunningServer) -
 
 @pytest.mark.usefixtures("brief")
 @pytest.mark.parametrize("begun", [b"GET", b"GET /docs HTTP/1.1\r\nHost", b"\r\n"])
-async def test_a_further_head_has_no_longer_than_the_first(
+async def test_later_requests_have_the_time_limit_of_the_first(
     site: RunningServer, begun: bytes
 ) -> None:
-    """uvicorn itself waits for ever once a byte has come, an empty line before it included."""
+    """uvicorn waits forever once a byte has arrived, even of an empty line."""
     caller = await site.connect()
     await caller.send(get("/docs"))
     assert (await caller.answer()).status == 200
@@ -67,7 +67,7 @@ async def test_a_further_head_has_no_longer_than_the_first(
     assert await caller.ended() == b""
 
 
-async def test_a_head_in_time_is_heard_whatever_the_pieces(site: RunningServer) -> None:
+async def test_headers_in_time_are_accepted_in_any_pieces(site: RunningServer) -> None:
     caller = await site.connect()
     for _ in range(2):
         for byte in get("/docs"):
@@ -76,7 +76,7 @@ async def test_a_head_in_time_is_heard_whatever_the_pieces(site: RunningServer) 
 
 
 @pytest.mark.usefixtures("brief")
-async def test_the_time_for_a_head_is_not_for_body_and_answer(site: RunningServer) -> None:
+async def test_the_time_limit_of_headers_excludes_body_and_answer(site: RunningServer) -> None:
     caller = await site.connect()
     await caller.send(post("/pay/x", b"a", "Content-Type: application/x-www-form-urlencoded")[:-1])
     await asyncio.sleep(0.4)
@@ -84,7 +84,7 @@ async def test_the_time_for_a_head_is_not_for_body_and_answer(site: RunningServe
     assert (await caller.answer()).status == 404
 
 
-async def test_a_payer_is_served_while_many_trickle(
+async def test_a_payer_is_served_beside_many_slow_clients(
     site: RunningServer, service: ServiceHarness
 ) -> None:
     made = await service.create()
@@ -101,7 +101,7 @@ async def test_a_payer_is_served_while_many_trickle(
     assert site.connections >= HELD // 2
 
 
-async def test_many_who_trickle_are_all_closed(
+async def test_many_slow_clients_are_all_closed(
     site: RunningServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(BoundedProtocol, "HEAD_SECONDS", 3.0)
@@ -122,7 +122,9 @@ HEADS = {
 
 
 @pytest.mark.parametrize("head", HEADS)
-async def test_a_head_beyond_the_bounds_is_431_and_the_end(site: RunningServer, head: str) -> None:
+async def test_headers_beyond_the_limits_are_431_and_end_the_connection(
+    site: RunningServer, head: str
+) -> None:
     caller = await site.connect()
     with capture_logs() as logs:
         await caller.send(HEADS[head])
@@ -134,7 +136,7 @@ async def test_a_head_beyond_the_bounds_is_431_and_the_end(site: RunningServer, 
     assert [(line["event"], line["status"]) for line in logs] == [("request refused", 431)]
 
 
-async def test_a_head_within_the_bounds_is_heard(site: RunningServer) -> None:
+async def test_headers_within_the_limits_are_accepted(site: RunningServer) -> None:
     assert (await site.ask(get("/docs", *["X: x"] * 99))).status == 200
     assert (await site.ask(get("/docs", long_field(MAX_HEAD - 100)))).status == 200
     assert (await site.ask(get("/docs?" + "x" * (MAX_HEAD - 100)))).status == 200
@@ -143,8 +145,8 @@ async def test_a_head_within_the_bounds_is_heard(site: RunningServer) -> None:
 @pytest.mark.parametrize(
     "begun", [b"GET /", b"GET /docs HTTP/1.1\r\nX: ", b"GET /docs HTTP/1.1\r\nX", b"\r\n"]
 )
-async def test_a_head_without_end_is_431_before_its_end(site: RunningServer, begun: bytes) -> None:
-    """What the parser keeps to itself, a field that has not ended, is counted too."""
+async def test_endless_headers_are_431_before_their_end(site: RunningServer, begun: bytes) -> None:
+    """An unfinished field in the buffer of the parser counts too."""
     caller = await site.connect()
     await caller.send(begun)
     more = b"\r\n" * KIB if begun == b"\r\n" else b"x" * 2 * KIB
@@ -155,7 +157,7 @@ async def test_a_head_without_end_is_431_before_its_end(site: RunningServer, beg
     assert await caller.ended() == b""
 
 
-async def test_what_is_no_http_is_400_in_our_form_and_the_end(site: RunningServer) -> None:
+async def test_input_that_is_no_http_is_400_and_ends_the_connection(site: RunningServer) -> None:
     caller = await site.connect()
     await caller.send(b"HELO example.org\r\n\r\n")
     answer = await caller.answer()
@@ -164,7 +166,7 @@ async def test_what_is_no_http_is_400_in_our_form_and_the_end(site: RunningServe
     assert await caller.ended() == b""
 
 
-async def test_calls_in_one_breath_are_answered_in_order(
+async def test_pipelined_calls_are_answered_in_order(
     site: RunningServer, service: ServiceHarness
 ) -> None:
     caller = await site.connect()
@@ -175,10 +177,10 @@ async def test_calls_in_one_breath_are_answered_in_order(
 
 
 @pytest.mark.parametrize("bad", [b"\0\0\0\0", get("/docs", long_field(MAX_HEAD))])
-async def test_a_call_gets_its_answer_though_the_next_can_not_be_read(
+async def test_a_call_is_answered_though_the_next_is_unreadable(
     site: RunningServer, bad: bytes
 ) -> None:
-    """And nothing is written into it."""
+    """Nothing else is written into the answer."""
     caller = await site.connect()
     await caller.send(get("/docs") + bad + get("/docs"))
     answer = await caller.answer()
@@ -186,7 +188,7 @@ async def test_a_call_gets_its_answer_though_the_next_can_not_be_read(
     assert await caller.ended() == b""
 
 
-async def test_who_is_given_up_while_another_answer_is_under_way_is_no_bug(
+async def test_a_connection_given_up_during_an_answer_is_no_bug(
     site: RunningServer, caplog: pytest.LogCaptureFixture
 ) -> None:
     caller = await site.connect()
@@ -198,8 +200,8 @@ async def test_who_is_given_up_while_another_answer_is_under_way_is_no_bug(
     assert [line for line in caplog.records if line.levelname in {"WARNING", "ERROR"}] == []
 
 
-async def test_an_upgrade_that_nobody_offers_is_ignored(site: RunningServer) -> None:
-    """And ends the connection: where the next request would begin is not known."""
+async def test_an_upgrade_is_ignored(site: RunningServer) -> None:
+    """It ends the connection, because the start of the next request is unknown."""
     caller = await site.connect()
     await caller.send(get("/docs", "Connection: Upgrade", "Upgrade: websocket"))
     answer = await caller.answer()
@@ -207,10 +209,10 @@ async def test_an_upgrade_that_nobody_offers_is_ignored(site: RunningServer) -> 
     assert await caller.ended() == b""
 
 
-async def test_nobody_slow_holds_up_a_stop(
+async def test_slow_clients_do_not_delay_a_stop(
     site: RunningServer, service: ServiceHarness, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """What else would end such a connection comes later than `site.stop` waits."""
+    """Any other end of such a connection comes later than `site.stop` waits."""
     site.server.config.timeout_graceful_shutdown = 60
     for bound in ("HEAD_SECONDS", "LINGER_SECONDS"):
         monkeypatch.setattr(BoundedProtocol, bound, 60.0)
@@ -223,7 +225,7 @@ async def test_nobody_slow_holds_up_a_stop(
         assert await caller.ended() == b""
 
 
-async def test_who_asks_and_leaves_is_no_bug(
+async def test_a_client_that_leaves_before_its_answer_is_no_bug(
     site: RunningServer, service: ServiceHarness, caplog: pytest.LogCaptureFixture
 ) -> None:
     for call in (

@@ -1,4 +1,4 @@
-"""Clients who do not read their answer: waited for as long as they read some, then cut off."""
+"""Clients that read their answer slowly are waited for, others are cut off."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class Endless:
-    """Answers for as long as somebody reads; tells when it has ended."""
+    """An application that answers while the client reads, and reports its end."""
 
     def __init__(self) -> None:
         self.over = asyncio.Event()
@@ -41,7 +41,7 @@ class Endless:
 
 
 def deaf(port: int, call: bytes) -> socket.socket:
-    """A caller who asks and takes as little as a system lets him."""
+    """A caller with the smallest receive buffer of the system."""
     caller = socket.socket()
     caller.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
     caller.connect(("127.0.0.1", port))
@@ -49,7 +49,7 @@ def deaf(port: int, call: bytes) -> socket.socket:
     return caller
 
 
-async def test_who_does_not_read_the_answer_is_cut_off(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_client_that_reads_no_answer_is_cut_off(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(BoundedProtocol, "WRITE_SECONDS", 0.2)
     app = Endless()
     with capture_logs() as logs:
@@ -65,7 +65,7 @@ LONG = b"x" * 20_000_000
 
 
 async def at_once(scope: Scope, _receive: Receive, send: Send) -> None:
-    """Answer with more than any system takes off us, and close where `/close` is asked for."""
+    """Answer with more than any system buffers; close the connection for `/close`."""
     headers = [(b"content-length", b"%d" % len(LONG))]
     if scope["path"] == "/close":
         headers.append((b"connection", b"close"))
@@ -74,10 +74,10 @@ async def at_once(scope: Scope, _receive: Receive, send: Send) -> None:
 
 
 @pytest.mark.parametrize("ending", ["close", "half", "idle"])
-async def test_who_does_not_read_the_end_of_it_is_cut_off(
+async def test_a_client_that_does_not_read_the_end_is_cut_off(
     monkeypatch: pytest.MonkeyPatch, ending: str
 ) -> None:
-    """Though the application has long ended, and what is left is little, as transports see it."""
+    """Though the application has ended long before, and the rest is small for a transport."""
     monkeypatch.setattr(BoundedProtocol, "WRITE_SECONDS", 0.2)
     async with open_web_server(at_once) as site:
         site.server.config.timeout_keep_alive = 0 if ending == "idle" else 60
@@ -90,7 +90,7 @@ async def test_who_does_not_read_the_end_of_it_is_cut_off(
             await site.gone()
 
 
-async def test_who_reads_slowly_gets_all_of_it(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_slow_reader_gets_the_whole_answer(monkeypatch: pytest.MonkeyPatch) -> None:
     """What counts is that some of it is read, not that all of it is.
 
     The system tells of what is read by the megabyte, on a line as fast as this one.
