@@ -156,7 +156,7 @@ class ScriptedJobs(RequestJobs):
         self.peer = peer
 
     async def work(self, *answers: bytes) -> list[tuple[str, str]]:
-        """Script these answers and perform all due jobs; return the calls that they made."""
+        """Perform all due jobs with these answers; return the calls that they made."""
         before = len(self.peer.calls)
         await self.peer.add_answers(*answers)
         await self.due()

@@ -40,15 +40,15 @@ class DialectFailure:
 class CreateProgress:
     """Knowledge from the earlier attempts at a create.
 
-    `lost` creates were sent without a known outcome, the last at `lost_at` (epoch ms). `told` are
-    the keys of the texts that the seller has had, `failed` the names of the dialects that failed,
-    `failure` is the outcome of the first of those, and `doomed` are the ids of requests of another
-    price, which have to be deleted.
+    `lost` creates were sent without a known outcome, the last at `lost_at` (epoch ms).
+    `sent_texts` are the keys of the texts that the seller has had, `failed` the names of the
+    dialects that failed, `failure` is the outcome of the first of those, and `doomed` are the ids
+    of requests of another price, which have to be deleted.
     """
 
     lost: int = 0
     lost_at: int | None = None
-    told: tuple[str, ...] = ()
+    sent_texts: tuple[str, ...] = ()
     failed: tuple[str, ...] = ()
     failure: DialectFailure | None = None
     doomed: tuple[str, ...] = ()

@@ -50,7 +50,7 @@ class Ledger:
         """Record a payment and queue its alert; return False if it is known already.
 
         `left` is the drop's units left after it, None if the server sent no number. It replaces a
-        placeholder if there is one, and its alert then says "possibly repeated": nobody knows
+        placeholder if there is one, and its alert is then marked "possibly repeated": nobody knows
         whether it is the payment that the placeholder stands for.
         """
         since = self._now - WEBHOOK_RETRIES
@@ -144,7 +144,7 @@ class PaymentRecorder:
         """Record payments of which only the units are known; return the number of alerts.
 
         It does nothing if more than `known` payments are recorded by now. If the webhook of one
-        comes later, its alert says "possibly repeated" and the payment counts once.
+        comes later, its alert is marked "possibly repeated" and the payment counts once.
         """
         return await self._db.transaction(
             lambda tx: self._ledger(tx).record_missing(listing_id, known, missing)

@@ -81,8 +81,8 @@ class Order:
 class Attempt:
     """One attempt to create a request, after those in `progress`.
 
-    Afterwards `dialect_used` is the dialect of the request that it made, and `is_left` says that a
-    request of another price could not be deleted.
+    Afterwards `dialect_used` is the dialect of the request that it made, and `is_left` is
+    True if a request of another price could not be deleted.
     """
 
     def __init__(self, client: Client, order: Order, progress: CreateProgress) -> None:

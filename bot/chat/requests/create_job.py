@@ -228,12 +228,12 @@ class CreateHandler:
         if unsettled and error is None:
             delay = min(delay, unsettled)
         text = delay_text(error)
-        if text in progress.told or (error is None and progress.told):
+        if text in progress.sent_texts or (error is None and progress.sent_texts):
             job = replace(message.body, progress=progress)
             await self._outcomes.retry(message, job, delay, nothing)
         else:
-            told = replace(progress, told=(*progress.told, text))
-            job = replace(message.body, progress=told)
+            progress = replace(progress, sent_texts=(*progress.sent_texts, text))
+            job = replace(message.body, progress=progress)
             await self._outcomes.retry(message, job, delay, self._send_delay, text)
 
     def _send_delay(self, tx: Transaction, job: CreateRequest, text: str) -> None:

@@ -63,7 +63,7 @@ def delay_text(error: Exception | None) -> str:
 
 
 def log_failure(job: Job, error: Exception) -> None:
-    """Log a failed call for the operator; one that only they can fix is an error and says how."""
+    """Log a failed call for the operator; one that only they can fix is an error with the fix."""
     line = log.bind(
         job=type(job).__name__, listing=job.listing_id,
         error=type(error).__name__, reason=str(error),

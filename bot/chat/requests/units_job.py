@@ -31,6 +31,9 @@ if TYPE_CHECKING:
 PATIENCE = 3600 * 1000
 """Milliseconds after which a removal with a lost answer stays unknown."""
 
+NOTIFY_AT = 2
+"""Number of the check after which the seller is told of a delay: the first one comes at once."""
+
 
 class UnitsHandler:
     """Performs RemoveUnits; `edits` sends and stores what is an edit like others."""
@@ -114,7 +117,7 @@ class UnitsHandler:
             await self._outcomes.finish(message, self._give_up, answer)
             return
         doubted = replace(job, lost_at=lost_at, checks=job.checks + 1)
-        follow = self._send_delay if doubted.checks == 2 else nothing  # noqa: PLR2004 - the second time
+        follow = self._send_delay if doubted.checks == NOTIFY_AT else nothing
         delay = RETRIES.delay(doubted.checks) or 0
         await self._outcomes.retry(message, doubted, delay, follow)
 

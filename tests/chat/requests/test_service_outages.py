@@ -169,6 +169,6 @@ async def test_a_retry_is_the_same_message_in_the_background_with_what_is_known(
     (after,) = [row for row in chat.rows("outbox") if row["queue"] == "jobs"]
     assert (after["id"], after["attempts"], after["uncertain"]) == (before["id"], 1, 0)
     assert (after["lane"], after["priority"]) == (f"{BACKGROUND}{listing.id}", NOTICE)
-    progress = CreateProgress(lost=1, lost_at=chat.clock(), told=("service-waiting",))
+    progress = CreateProgress(lost=1, lost_at=chat.clock(), sent_texts=("service-waiting",))
     reply_to = ReplyTo(listing.chat_id, "en")
     assert chat.jobs == [CreateRequest(listing.id, reply_to, progress)]
