@@ -1,6 +1,6 @@
-"""Buttons as Telegram wants them, and the codec of what they carry back.
+"""Buttons in Telegram's JSON, and the codec of their callback data.
 
-Old buttons work for ever: words of the grammar are added, never changed or taken away.
+Old buttons work for ever: words are added to the grammar, never changed or removed.
 """
 
 from __future__ import annotations
@@ -60,25 +60,26 @@ _UNSOUND = re.compile(r"[\s\x00-\x20\x7f\ud800-\udfff]")
 def encode(action: Action) -> str:
     """Write an action as callback data, at most 64 bytes.
 
-    Raises ValueError for an action that `decode` would not give back: a bug of ours.
+    Raises ValueError, a bug, for an action that `decode` does not return.
     """
     data = _BETWEEN.join(action)
     if decode(data) != action:
-        raise ValueError(f"no button carries {action!r}")
+        raise ValueError(f"not in the grammar of callback data: {action!r}")
     return data
 
 
 def decode(data: str) -> Action | None:
-    """Read callback data; None for what no button of ours carries."""
+    """Read callback data; None if no button of the bot has it."""
     if len(data) > MAX_DATA or not _GRAMMAR.fullmatch(data):
         return None
     return tuple(data.split(_BETWEEN))
 
 
 def markup(rows: Rows) -> dict[str, Any] | None:
-    """Give the InlineKeyboardMarkup; None where no button is left.
+    """Return the InlineKeyboardMarkup; None if no button is left.
 
-    Left out are links that Telegram refuses and texts too long to copy: the message has them.
+    Links that Telegram refuses and texts that are too long to copy are left out: the message has
+    them.
     """
     keyboard = [[_button(button) for button in row if _is_possible(button)] for row in rows]
     kept = [row for row in keyboard if row]
@@ -86,7 +87,7 @@ def markup(rows: Rows) -> dict[str, Any] | None:
 
 
 def linkable(url: str) -> bool:
-    """Whether a button may open it: Telegram refuses hosts without a dot, such as localhost."""
+    """Check that a button may open an address: Telegram refuses hosts without a dot."""
     try:
         parts = urlsplit(url)
         host, _ = parts.hostname or "", parts.port

@@ -1,4 +1,4 @@
-"""What is wrong with what was typed, as a text."""
+"""Problems: why an input is not accepted."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from bot.core.text.translations import t
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """What is wrong with what was typed: a key of the texts, and what stands in it, escaped."""
+    """Why an input is not accepted: a text key, and the escaped values in the text."""
 
     key: str
     values: dict[str, object] = field(default_factory=dict)
 
     def text(self, language: str) -> str:
-        """Say it."""
+        """Return the text of the problem."""
         return t(language, self.key, **self.values)

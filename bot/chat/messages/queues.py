@@ -1,6 +1,6 @@
-"""The queues of the chat: what comes in, what is asked of the service, what goes out.
+"""The queues of the chat: updates in, jobs at the service, photos, messages and answers out.
 
-What goes out has a class, which says what goes first within a lane, and a rate:
+Messages have a class, which orders them within a lane, and a rate limit:
 
 | call                           | lane               | class         | rate                      |
 |--------------------------------|--------------------|---------------|---------------------------|
@@ -12,13 +12,13 @@ What goes out has a class, which says what goes first within a lane, and a rate:
 | answerCallbackQuery            | the chat           | all alike     | none: one for each press  |
 | answerInlineQuery              | never queued       |               | none: at once or never    |
 
-Telegram names limits for messages only (core.telegram.org/bots/faq) and counts edits as it likes,
-so they count as messages here. The queue of answers is its own, so that a button never waits for
-what is being said. Of alerts, replies and notices each has its share of the turns and of the
-connections, so that none of them waits for the end of a flood of another.
+Telegram documents limits for messages only (core.telegram.org/bots/faq) and does not say how it
+counts edits, so they count as messages here. Answers have a queue of their own, so that a button
+never waits for messages. Each class has its share of the turns and of the connections, so that no
+class waits for the end of a flood of another.
 
-Updates are handled no faster than they can be answered, whoever was served least first: who floods
-waits, nobody else does.
+Updates are handled no faster than they can be answered, the account that was served least first:
+a person who floods the bot waits, other people don't.
 """
 
 from __future__ import annotations
@@ -35,51 +35,51 @@ if TYPE_CHECKING:
     from bot.core.net.rates import Rate
 
 INLINE = "inline:"
-"""What the lane of a message begins with that was posted inline: its id follows."""
+"""Prefix of the lanes of messages posted inline; the inline_message_id follows."""
 
 CHAT_BURST = 4
-"""Messages that one chat takes at once before a second's pace holds (Telegram's limits)."""
+"""Messages to one chat at once, before its rate limit applies (Telegram's limits)."""
 
 TOTAL_BURST = 2
-"""Messages at once in all, so that a claim that comes late costs no turn."""
+"""Messages at once in all, so that a late claim wastes no slot."""
 
 SENT_AT_ONCE = 8
-"""Messages under way at once: few on purpose, for the client's pool costs more than it gives."""
+"""Messages sent at once: few, since the client's connection pool is slow with many."""
 
 CLASS_WIDTH = {REPLY: 4, ALERT: 6, NOTICE: 2}
-"""Of them of one class: whatever hangs, alerts have connections that nothing else can take."""
+"""Messages of one class sent at once: alerts have connections that nothing else can use."""
 
 PERSON = Pace(1_000, burst=20)
-"""What an update costs the person who caused it. Nobody is made to wait by it: who caused more
-than others comes behind them, and a burst of presses before all who never rest."""
+"""What an update costs its person. It only orders: a person with more updates comes behind others,
+and a burst of presses before people who never pause."""
 
 REPLIES_WAITING = 20
-"""Replies of one chat that wait to be sent before its next update does: more than people cause in
-a moment, pressing one button after the other."""
+"""Unsent replies of one chat beyond which its next update waits: more than a person causes by
+pressing buttons quickly."""
 
 SEEN_FOR = 48 * 3600 * 1000
-"""Milliseconds that handled updates are remembered; Telegram hands out none older than a day."""
+"""Milliseconds that handled updates are kept; Telegram sends none older than a day."""
 
 FAILED_FOR = 30 * 24 * 3600 * 1000
-"""Milliseconds that messages which were given up can be looked at."""
+"""Milliseconds that dead letters are kept."""
 
 UPDATE_FAILURES = RetryTable((5_000, 10_000))
 """Three attempts at an update whose handler raises: then the person is asked to try again."""
 
 PHOTO_CRASHES = 3
-"""Attempts at a photo that may end the process: of all messages these are the likeliest to, so they
-are set aside before any that was under way beside them."""
+"""Attempts at a photo whose worker died: photos are the likeliest to end the process, so they are
+dead letters before the messages that were handled beside them."""
 
 BACKGROUND = "background:"
 """Prefix of the lanes of jobs that no button press waits for; the listing's id follows."""
 
 MOST_IN_BACKGROUND = 4
-"""Background jobs under way at once, so that a service that hangs leaves room for the others."""
+"""Background jobs performed at once, so that a service that hangs leaves room for the others."""
 
 
 @dataclass(frozen=True, slots=True)
 class Queues:
-    """updates in, jobs at the service, photos to be fetched, messages and callback answers out."""
+    """Updates, jobs at the service, photo downloads, messages and callback answers."""
 
     updates: Queue
     jobs: Queue
@@ -95,13 +95,11 @@ def make_queues(
     *,
     gather: Gather | None = None,
 ) -> Queues:
-    """Return the queues at these rates; `gather` joins alerts when they are claimed.
+    """Return the queues with these rate limits, None for no limit; `gather` joins alerts.
 
-    A lane of messages is a chat's id, negative for groups.
-
-    A message posted inline may stand in a group, and is changed at the pace of one.
-    Payments that would have to wait for a rate are told together. Where a rate is lifted, updates
-    wait for nothing that it alone makes scarce.
+    The lane of a message is the id of its chat, negative for groups. A message posted inline may be
+    in a group, so it is edited at the rate of one. Without a rate limit updates don't wait for
+    replies.
     """
     alone = _pace(chat, CHAT_BURST)
     together = _window(group, CHAT_BURST)
@@ -144,7 +142,7 @@ def make_queues(
 
 
 def _half_a_second(total: Rate | None) -> int | None:
-    """Return how many replies go in that time, at least one."""
+    """Return the number of replies in half a second, at least one."""
     return max(1, total.count // total.seconds // 2) if total else None
 
 
@@ -157,7 +155,7 @@ def _pace(rate: Rate | None, burst: int) -> Pace | None:
 
 
 def _window(rate: Rate | None, most: int) -> Pace | None:
-    """Give a pace that, its burst included, keeps to `count` in every window of `seconds`."""
+    """Return a pace that never exceeds the rate in any window, its burst included."""
     if rate is None:
         return None
     burst = min(most, rate.count)

@@ -1,4 +1,4 @@
-"""What the chat says: a text with buttons, as data, and the care that people's words need in it."""
+"""Replies: a text with buttons, as data, and the escaping of what people typed."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import re
 import unicodedata
 from dataclasses import dataclass
 
-Action = tuple[str, ...]  # what a button means, complete in itself: ("card", listing_id)
+Action = tuple[str, ...]  # everything that a press needs: ("card", listing_id)
 Rows = tuple[tuple["Button", ...], ...]
 
 # core.telegram.org/bots/api, in UTF-16 code units after parsing.
@@ -16,17 +16,17 @@ CAPTION_LIMIT = 1024
 
 _TAG = re.compile(r"<[^<>]*>")
 _RIGHT_TO_LEFT = frozenset(["R", "AL", "AN"])
-_TURNS = frozenset(["LRE", "RLE", "LRO", "RLO", "PDF", "LRI", "RLI", "FSI", "PDI"])
+_BIDI_CONTROLS = frozenset(["LRE", "RLE", "LRO", "RLO", "PDF", "LRI", "RLI", "FSI", "PDI"])
 _ISOLATE, _POP_ISOLATE = "\u2068", "\u2069"
 _JOINERS = "\u200d\ufe0f"
 
 
 @dataclass(frozen=True, slots=True)
 class Button:
-    """One button; exactly one of what it does.
+    """A button with exactly one effect.
 
-    `action` comes back to us, `url` opens, `copy` is put into the clipboard, `share` lets the
-    person choose a chat and starts an inline query with it there.
+    A press sends `action` back, opens `url` or copies `copy`; `share` is the text of an inline
+    query that starts in a chat of the person's choice.
     """
 
     label: str
@@ -38,7 +38,7 @@ class Button:
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """One message, as Telegram HTML; `picture` is the listing whose card is drawn above it."""
+    """A message in Telegram's HTML; `picture` is the id of the listing whose card it is."""
 
     text: str
     rows: Rows = ()
@@ -46,15 +46,15 @@ class Reply:
 
 
 def escaped(text: object, limit: int = TEXT_LIMIT) -> str:
-    """Whatever somebody wrote, made safe to stand within our HTML; see `plain`."""
+    """Escape what a person typed for our HTML, as one line; see `plain`."""
     return html.escape(plain(text, limit))
 
 
 def plain(text: object, limit: int = TEXT_LIMIT) -> str:
-    """Whatever somebody wrote as one line of `limit` units at most, for labels and the like.
+    """Convert what a person typed to one line of `limit` units at most, such as a label.
 
-    Control characters become spaces. Writing from right to left is kept from turning what
-    stands beside it: what would leave a turn open is dropped, the rest is isolated.
+    Control characters become spaces. Bidirectional controls are removed and right-to-left text is
+    isolated, so that it does not reorder the text beside it.
     """
     line = " ".join("".join(map(_harmless, str(text))).split())
     if _RIGHT_TO_LEFT.isdisjoint(map(unicodedata.bidirectional, line)):
@@ -63,7 +63,7 @@ def plain(text: object, limit: int = TEXT_LIMIT) -> str:
 
 
 def _harmless(char: str) -> str:
-    if unicodedata.bidirectional(char) in _TURNS:
+    if unicodedata.bidirectional(char) in _BIDI_CONTROLS:
         return ""
     return " " if unicodedata.category(char) in ("Cc", "Cs") else char
 
@@ -82,10 +82,10 @@ def shortened(text: str, limit: int) -> str:
 
 
 def units(text: str) -> int:
-    """Length as Telegram counts it, in UTF-16 code units."""
+    """Count the UTF-16 code units of a text, as Telegram does."""
     return len(text) + sum(char > "\uffff" for char in text)
 
 
 def shown_units(text: str) -> int:
-    """Length of our own HTML after parsing."""
+    """Count the units of our HTML once Telegram has parsed it."""
     return units(html.unescape(_TAG.sub("", text)))

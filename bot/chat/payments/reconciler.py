@@ -19,6 +19,7 @@ from bot.chat.store import listings, reconciler_memory
 from bot.chat.store.listings import FAILED
 from bot.chat.store.received_payments import paid_request_ids
 from bot.core.errors import PeerError, Refused, StorageError, requested_wait
+from bot.core.outbox.retry_table import RetryTable
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
@@ -40,10 +41,8 @@ REST_FACTOR = 100
 """Rest this many times as long as the server took for a page: we use a hundredth of its time."""
 LEAST_REST, LONGEST_REST = 0.25, 600.0
 """Seconds; the least is far below every server's rate limit."""
-BACKOFF = (60.0, 120.0, 300.0, 600.0)
-"""Seconds until the next comparison after a failed one; the last repeats."""
-LONGEST_BACKOFF = 3600.0
-"""Seconds that a server's Retry-After may ask for."""
+RETRIES = RetryTable((60_000, 120_000, 300_000, 600_000), repeats=True, longest_asked=3_600_000)
+"""Delays until the next comparison after a failed one."""
 MOST_FAILURES = 5
 """Requests of one comparison that may fail, each by itself, before the server counts as failing."""
 
@@ -75,12 +74,12 @@ class Reconciler:
             try:
                 await self.compare()
             except (PeerError, Refused, StorageError) as error:
-                wait = _backoff(failed, error)
                 failed += 1
+                wait = _delay(failed, error)
                 log.warning("not compared with the service", reason=_reason(error), again_in=wait)
             except Exception as error:
-                wait = _backoff(failed, error)
                 failed += 1
+                wait = _delay(failed, error)
                 log.exception("not compared with the service", again_in=wait)
             else:
                 wait, failed = INTERVAL, 0
@@ -157,9 +156,8 @@ class Reconciler:
             log.error("double request was paid", listing=listing.id, request=answer.id)
 
 
-def _backoff(failed: int, error: Exception) -> float:
-    wait = BACKOFF[min(failed, len(BACKOFF) - 1)]
-    return max(wait, min(requested_wait(error), LONGEST_BACKOFF))
+def _delay(failed: int, error: Exception) -> float:
+    return RETRIES.delay_or_last(failed, requested_wait(error)) / 1000
 
 
 def _reason(error: Exception) -> str:

@@ -16,8 +16,13 @@ from telegram.error import (
     TelegramError,
 )
 
-BACKOFF = (1_000, 2_000, 5_000, 15_000, 30_000, 60_000)
-"""Milliseconds until the next attempt while Telegram can't be reached; the last one repeats."""
+from bot.core.outbox.retry_table import RetryTable
+
+RETRIES = RetryTable((1_000, 2_000, 5_000, 15_000, 30_000, 60_000), repeats=True)
+"""Delays while Telegram can't be reached."""
+
+LONGEST = RETRIES.delays[-1]
+"""Milliseconds until an attempt that an earlier one would not help."""
 
 UNSENT = (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout)
 """Errors of httpx after which nothing can have reached the other side."""
@@ -83,7 +88,7 @@ class Failure:
 
 def classify(error: TelegramError, attempts: int) -> Failure:
     """Derive the kind of a failure from the error of a call and the number of attempts."""
-    delay = BACKOFF[min(attempts, len(BACKOFF)) - 1]
+    delay = RETRIES.delay_or_last(attempts)
     kind, note, value = FailureKind.NOT_SENT, describe_error(error), delay
     match error:
         case RetryAfter():
@@ -96,9 +101,9 @@ def classify(error: TelegramError, attempts: int) -> Failure:
             kind, value = FailureKind.CHAT_CLOSED, 0
         case InvalidToken() if "not found" in error.message.lower():
             kind, note = FailureKind.UNKNOWN_METHOD, "the server knows no such method"
-            value = BACKOFF[-1]
+            value = LONGEST
         case InvalidToken():
-            note, value = "Telegram refuses the token", BACKOFF[-1]
+            note, value = "Telegram refuses the token", LONGEST
         case BadRequest():
             return _bad_request(error)
         case _ if _is_uncertain(error):
@@ -110,9 +115,9 @@ def _bad_request(error: BadRequest) -> Failure:
     words = error.message.lower()
     for parts, kind in BAD_REQUESTS:
         if any(part in words for part in parts):
-            delay = BACKOFF[-1] if kind is FailureKind.UNKNOWN_FILE else 0
+            delay = LONGEST if kind is FailureKind.UNKNOWN_FILE else 0
             return Failure(kind, error.message, delay)
-    return Failure(FailureKind.REFUSED, error.message, BACKOFF[-1])
+    return Failure(FailureKind.REFUSED, error.message, LONGEST)
 
 
 def _is_uncertain(error: TelegramError) -> bool:

@@ -32,6 +32,7 @@ from bot.core.errors import (
 )
 from bot.core.net import http_client, request_body
 from bot.core.outbox import outbox
+from bot.core.outbox.retry_table import RetryTable
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterable
@@ -48,7 +49,7 @@ POLL_SECONDS = 50
 MIN_WAIT = 0.05
 """Seconds between polls of a server that does not hold the call open."""
 
-BACKOFF = (1.0, 2.0, 5.0, 15.0, 30.0)
+RETRIES = RetryTable((1_000, 2_000, 5_000, 15_000, 30_000), repeats=True)
 WEBHOOK_PATH = "/telegram/updates"
 SECRET_HEADER = "X-Telegram-Bot-Api-Secret-Token"  # noqa: S105 - a header's name
 MAX_UPDATE_BYTES = 1024 * 1024
@@ -117,8 +118,8 @@ class Poller:
         """Poll until cancelled; after a failure, wait and poll again."""
         failures = 0
         while True:
-            wait = BACKOFF[min(failures, len(BACKOFF) - 1)]
             failures += 1
+            wait = RETRIES.delay_or_last(failures) / 1000
             try:
                 await self._poll_once()
                 failures = 0
@@ -127,7 +128,7 @@ class Poller:
                 wait = requested_wait(error) or wait
                 log.warning("no updates from telegram", reason=str(error), again_in=wait)
             except StorageError as error:  # the database logs it
-                wait, failures = BACKOFF[0], 0
+                wait, failures = RETRIES.delay_or_last(1) / 1000, 0
                 log.debug("updates not stored, so not confirmed", reason=str(error))
             except Exception:
                 log.exception("updates not stored, so not confirmed", again_in=wait)

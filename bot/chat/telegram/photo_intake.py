@@ -23,6 +23,7 @@ from bot.core.errors import (
     requested_wait,
 )
 from bot.core.outbox import outbox
+from bot.core.outbox.retry_table import RetryTable
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -43,7 +44,7 @@ AT_ONCE = 2
 DOWNLOAD_SECONDS = 40.0
 """The limit of one download; less than its lease."""
 
-BACKOFF = (1_000, 3_000, 10_000, 30_000)
+RETRIES = RetryTable((1_000, 3_000, 10_000, 30_000), longest_asked=24 * 3600 * 1000)
 """Milliseconds until the next attempt; after the last one the seller is asked to send it again.
 
 While this machine can start no process, which is not the photo's fault, the last delay repeats."""
@@ -124,8 +125,8 @@ def _reason(error: Exception) -> str:
 def _delay(error: Exception, attempts: int) -> int | None:
     """Return the milliseconds until the next attempt, None for no further one."""
     if isinstance(error, StorageError):  # no child process can be started
-        return BACKOFF[min(attempts, len(BACKOFF)) - 1]
-    if attempts > len(BACKOFF) or isinstance(error, FINAL):
+        return RETRIES.delay_or_last(attempts)
+    if isinstance(error, FINAL):
         return None
-    asked = retry_after_ms(error) if isinstance(error, RetryAfter) else requested_wait(error) * 1000
-    return max(BACKOFF[attempts - 1], int(asked))
+    asked = retry_after_ms(error) / 1000 if isinstance(error, RetryAfter) else requested_wait(error)
+    return RETRIES.delay(attempts, asked)

@@ -28,6 +28,10 @@ class RetryTable:
         """
         if failed > len(self.delays) and not self.repeats:
             return None
+        return self.delay_or_last(failed, asked)
+
+    def delay_or_last(self, failed: int, asked: float = 0.0) -> int:
+        """Return the milliseconds to wait after `failed` attempts that are never given up."""
         delay = self.delays[min(failed, len(self.delays)) - 1]
         if self.jitter:
             delay += delay * (secrets.randbelow(2 * self.jitter + 1) - self.jitter) // 1000

@@ -19,11 +19,12 @@ from bot.chat.telegram.photo_intake import AT_ONCE as PHOTOS_AT_ONCE
 from bot.chat.telegram.transport import Transport
 from bot.core.errors import ConfigError
 from bot.core.net import http_client
+from bot.core.outbox.retry_table import RetryTable
 
 log = structlog.get_logger()
 
-RETRY_SECONDS = (1.0, 2.0, 5.0, 15.0, 30.0)
-"""Seconds between attempts to reach Telegram at the start; the last is repeated."""
+RETRIES = RetryTable((1_000, 2_000, 5_000, 15_000, 30_000), repeats=True)
+"""Delays between attempts to reach Telegram at the start."""
 
 CALLBACKS_AT_ONCE = 4
 """Callbacks answered at a time."""
@@ -65,12 +66,13 @@ class TelegramBots:
 
         Retry until Telegram answers. Raises ConfigError if it refuses the token.
         """
-        for wait in itertools.chain(RETRY_SECONDS, itertools.repeat(RETRY_SECONDS[-1])):
+        for failed in itertools.count(1):
             try:
                 await self._initialize()
                 await self._choose_mode(webhook)
             except TelegramError as error:
                 self.problem = type(error).__name__
+                wait = RETRIES.delay_or_last(failed) / 1000
                 log.warning("telegram not reached", reason=describe_error(error), again_in=wait)
                 await asyncio.sleep(wait)
             else:

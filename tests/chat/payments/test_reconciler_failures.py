@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 from structlog.testing import capture_logs
 
-from bot.chat.payments.reconciler import BACKOFF, FIRST_WAIT, LEAST_REST, Reconciler
+from bot.chat.payments.reconciler import FIRST_WAIT, LEAST_REST, RETRIES, Reconciler
 from tests.support.bare_requests import item
 from tests.support.chat_harness import COFFEE, service_answer
 from tests.support.http_messages import http_response
@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from bot.sandbox.world.people import Person
     from tests.support.chat_harness import ChatHarness
     from tests.support.scripted_server import ScriptedServer
+
+BACKOFF = [delay / 1000 for delay in RETRIES.delays]
 
 AWAY, BACK = "ALTER TABLE listings RENAME TO away", "ALTER TABLE away RENAME TO listings"
 PAID = {"items": [{"transactionId": "t1"}]}

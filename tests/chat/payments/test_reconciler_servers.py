@@ -10,7 +10,7 @@ from fastapi import FastAPI
 from structlog.testing import capture_logs
 
 from bot.chat.payments import reconciler
-from bot.chat.payments.reconciler import BACKOFF, FIRST_WAIT, INTERVAL, LEAST_REST, Reconciler
+from bot.chat.payments.reconciler import FIRST_WAIT, INTERVAL, LEAST_REST, RETRIES, Reconciler
 from bot.chat.payments.webhook import PATH, Proof, Receiver
 from bot.chat.provider.client import Client
 from bot.chat.requests.payment_server import Addresses
@@ -32,6 +32,8 @@ if TYPE_CHECKING:
     from bot.sandbox.world.people import Person
     from tests.support.chat_harness import ChatHarness
     from tests.support.scripted_server import ScriptedServer
+
+BACKOFF = [delay / 1000 for delay in RETRIES.delays]
 
 
 @pytest.fixture

@@ -17,7 +17,7 @@ from bot.chat.cards.image_route import image_router
 from bot.chat.pictures import decoder_process
 from bot.chat.store import seller_images
 from bot.chat.telegram.downloads import Downloads
-from bot.chat.telegram.photo_intake import BACKOFF, PhotoIntake
+from bot.chat.telegram.photo_intake import RETRIES, PhotoIntake
 from bot.core import exact_json
 from bot.core.bounded_process import BoundedChild, Budget
 from bot.core.outbox.worker import Job
@@ -151,9 +151,9 @@ async def test_a_failed_download_is_retried_and_then_the_seller_is_asked(
     """After one more attempt than there are delays."""
     await studio.begin()
     studio.chat.clear_messages()
-    studio.chat.world.faults.add(Fault("error", method="getFile", times=len(BACKOFF) + 1))
+    studio.chat.world.faults.add(Fault("error", method="getFile", times=len(RETRIES.delays) + 1))
     await studio.send(photo())
-    for wait in BACKOFF:
+    for wait in RETRIES.delays:
         assert studio.chat.texts == []
         clock.advance(wait / 1000)
         await studio.fetch()
@@ -167,7 +167,7 @@ async def test_a_photo_is_downloaded_once_telegram_is_back(studio: Studio, clock
     studio.chat.world.faults.add(Fault("error", method="getFile"))
     await studio.send(photo())
     assert studio.kept == []
-    clock.advance(BACKOFF[0] / 1000)
+    clock.advance(RETRIES.delays[0] / 1000)
     await studio.fetch()
     assert studio.kept == [studio.draft["image"]]
 
@@ -187,7 +187,9 @@ async def test_a_photo_backs_off_while_no_child_process_can_be_started(
     with monkeypatch.context() as patch, capture_logs() as logs:
         patch.setattr(subprocess, "Popen", start)
         await studio.fetch()
-        for attempts, wait in enumerate((*BACKOFF, BACKOFF[-1], BACKOFF[-1]), 1):
+        for attempts, wait in enumerate(
+            (*RETRIES.delays, RETRIES.delays[-1], RETRIES.delays[-1]), 1
+        ):
             clock.advance(wait / 1000 - 0.001)
             await studio.fetch()
             assert len(logs) == attempts
@@ -196,7 +198,7 @@ async def test_a_photo_backs_off_while_no_child_process_can_be_started(
     assert {line["event"] for line in logs} == {"photo not fetched"}
     assert "Too many open files" in logs[0]["reason"]
     assert (studio.kept, studio.chat.texts) == ([], [])
-    clock.advance(BACKOFF[-1] / 1000)
+    clock.advance(RETRIES.delays[-1] / 1000)
     await studio.fetch()
     assert studio.kept == [studio.draft["image"]]
 

@@ -6,7 +6,7 @@ import httpx
 import pytest
 from telegram import error as telegram
 
-from bot.chat.telegram.failures import BACKOFF, Failure, FailureKind, classify
+from bot.chat.telegram.failures import LONGEST, RETRIES, Failure, FailureKind, classify
 from bot.sandbox.world.world import TOKEN
 
 
@@ -47,7 +47,7 @@ GONE = ["Chat not found", "CHAT_WRITE_FORBIDDEN", "Need administrator rights in 
 @pytest.mark.parametrize("error", LOST, ids=repr)
 def test_a_call_whose_answer_was_lost_is_uncertain(error: telegram.TelegramError) -> None:
     found = classify(error, 1)
-    assert (found.kind, found.value) == (FailureKind.UNCERTAIN, BACKOFF[0])
+    assert (found.kind, found.value) == (FailureKind.UNCERTAIN, RETRIES.delays[0])
 
 
 @pytest.mark.parametrize("error", UNSENT, ids=repr)
@@ -55,7 +55,7 @@ def test_a_call_that_did_not_arrive_is_retried_and_not_uncertain(
     error: telegram.TelegramError,
 ) -> None:
     found = classify(error, 1)
-    assert (found.kind, found.value) == (FailureKind.NOT_SENT, BACKOFF[0])
+    assert (found.kind, found.value) == (FailureKind.NOT_SENT, RETRIES.delays[0])
 
 
 @pytest.mark.parametrize(
@@ -64,13 +64,13 @@ def test_a_call_that_did_not_arrive_is_retried_and_not_uncertain(
         (telegram.RetryAfter(17), FailureKind.RATE_LIMITED, 17_000),
         (telegram.ChatMigrated(-1001), FailureKind.CHAT_MOVED, -1001),
         (telegram.Forbidden("Forbidden: bot was blocked by the user"), FailureKind.CHAT_CLOSED, 0),
-        (telegram.InvalidToken("Unauthorized"), FailureKind.NOT_SENT, BACKOFF[-1]),
-        (telegram.InvalidToken("Not Found"), FailureKind.UNKNOWN_METHOD, BACKOFF[-1]),
-        (telegram.BadRequest("Can't parse entities"), FailureKind.REFUSED, BACKOFF[-1]),
-        (telegram.BadRequest("Message is too long"), FailureKind.REFUSED, BACKOFF[-1]),
+        (telegram.InvalidToken("Unauthorized"), FailureKind.NOT_SENT, LONGEST),
+        (telegram.InvalidToken("Not Found"), FailureKind.UNKNOWN_METHOD, LONGEST),
+        (telegram.BadRequest("Can't parse entities"), FailureKind.REFUSED, LONGEST),
+        (telegram.BadRequest("Message is too long"), FailureKind.REFUSED, LONGEST),
         *((telegram.BadRequest(words), FailureKind.POINTLESS, 0) for words in POINTLESS),
         *((telegram.BadRequest(words), FailureKind.MESSAGE_GONE, 0) for words in LOST_MESSAGES),
-        *((telegram.BadRequest(words), FailureKind.UNKNOWN_FILE, BACKOFF[-1]) for words in STRANGE),
+        *((telegram.BadRequest(words), FailureKind.UNKNOWN_FILE, LONGEST) for words in STRANGE),
         *((telegram.BadRequest(words), FailureKind.CHAT_CLOSED, 0) for words in GONE),
     ],
     ids=repr,
@@ -84,15 +84,15 @@ def test_every_other_answer_has_its_kind(
 
 def test_the_first_refusal_of_a_chat_is_retried_because_it_may_be_open_again() -> None:
     found = classify(telegram.Forbidden("Forbidden: bot was blocked by the user"), 1)
-    assert (found.kind, found.value) == (FailureKind.NOT_SENT, BACKOFF[0])
+    assert (found.kind, found.value) == (FailureKind.NOT_SENT, RETRIES.delays[0])
 
 
 def test_the_delay_grows_with_the_attempts() -> None:
     waits = [classify(UNSENT[0], attempts).value for attempts in range(1, 9)]
-    assert waits == [*BACKOFF, BACKOFF[-1], BACKOFF[-1]]
+    assert waits == [*RETRIES.delays, LONGEST, LONGEST]
 
 
 def test_no_failure_contains_the_address_with_the_token() -> None:
     address = f"https://api.telegram.org/bot{TOKEN}/sendMessage"
     error = caused(telegram.NetworkError(f"httpx.ConnectError: {address}"), httpx.ConnectError("x"))
-    assert classify(error, 1) == Failure(FailureKind.NOT_SENT, "ConnectError", BACKOFF[0])
+    assert classify(error, 1) == Failure(FailureKind.NOT_SENT, "ConnectError", RETRIES.delays[0])

@@ -17,7 +17,7 @@ from bot.chat.messages.payloads import CardMessage, TextMessage, new_message
 from bot.chat.messages.queues import SENT_AT_ONCE, make_queues
 from bot.chat.messages.reply import TEXT_LIMIT, Reply
 from bot.chat.store.listings import CREATING
-from bot.chat.telegram.failures import BACKOFF
+from bot.chat.telegram.failures import RETRIES
 from bot.chat.telegram.sender import MAX_ATTEMPTS, Sender
 from bot.core.net.rates import Rate
 from bot.core.outbox import leases, outbox
@@ -94,7 +94,7 @@ async def test_a_message_whose_answer_was_lost_is_repeated_with_a_mark(
     sending.fault(kind, method="sendMessage", accepted=True, code=504)
     sending.put(sam.chat, "paid", "next", priority=ALERT)
     await sending.work()
-    assert (seen(sam.chat), sending.waits) == (["paid"], BACKOFF[0])
+    assert (seen(sam.chat), sending.waits) == (["paid"], RETRIES.delays[0])
     await sending.work_later()
     assert seen(sam.chat) == ["paid", f"{MARK}paid", "next"]
 
@@ -142,7 +142,7 @@ async def test_a_message_that_was_not_sent_is_delivered_once_and_unmarked(
         sending.put(sam.chat, "paid", priority=ALERT)
         right, bot._base_url = bot._base_url, "http://127.0.0.1:1/bot"
         await sending.work()
-        assert (sending.waits, seen(sam.chat)) == (BACKOFF[0], [])
+        assert (sending.waits, seen(sam.chat)) == (RETRIES.delays[0], [])
         bot._base_url = right
         await sending.work_later()
     assert seen(sam.chat) == ["paid"]
@@ -265,7 +265,7 @@ async def test_for_an_unknown_method_alerts_wait_and_other_messages_are_given_up
     sending.put(sam.chat, "paid", priority=ALERT)
     await sending.work()
     await sending.work()
-    sending.chat.clock.advance(BACKOFF[-1] / 1000)
+    sending.chat.clock.advance(RETRIES.delays[-1] / 1000)
     await sending.work()
     assert seen(sam.chat) == ["paid"]
 

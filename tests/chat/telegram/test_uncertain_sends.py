@@ -11,7 +11,7 @@ from structlog.testing import capture_logs
 from bot.chat.messages.payloads import Alert, AlertPayment
 from bot.chat.messages.queues import SENT_AT_ONCE
 from bot.chat.telegram import sender
-from bot.chat.telegram.failures import BACKOFF
+from bot.chat.telegram.failures import RETRIES
 from bot.chat.telegram.sender import Sender
 from bot.core.outbox.queue_policy import ALERT
 from bot.sandbox.world.world import TOKEN
@@ -74,9 +74,9 @@ async def test_an_answer_that_never_ends_delays_its_chat_for_a_limited_time(
         "uncertain"
     ]
     (row,) = chat.rows("outbox")
-    assert (row["state"], row["uncertain"], sending.waits) == ("waiting", 1, BACKOFF[0])
+    assert (row["state"], row["uncertain"], sending.waits) == ("waiting", 1, RETRIES.delays[0])
     async with telegram_of(chat.world) as bot:
-        chat.clock.advance(BACKOFF[0] / 1000)
+        chat.clock.advance(RETRIES.delays[0] / 1000)
         again = Sender(chat.db, bot, chat.queues, chat.clock)
         await handle_all(chat.db, chat.queues.messages, again.send, chat.clock)
     assert [message.text for message in sam.chat.from_bot()] == [f"{MARK}paid"]

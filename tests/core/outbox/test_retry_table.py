@@ -14,6 +14,10 @@ def test_attempts_are_given_up_after_the_last_delay(failed: int, delay: int | No
     assert TABLE.delay(failed) == delay
 
 
+def test_a_caller_that_never_gives_up_gets_the_last_delay() -> None:
+    assert [TABLE.delay_or_last(failed) for failed in (1, 2, 3)] == [1_000, 5_000, 5_000]
+
+
 def test_the_last_delay_repeats_where_attempts_are_never_given_up() -> None:
     table = RetryTable((1_000, 5_000), repeats=True)
 
