@@ -15,31 +15,31 @@ if TYPE_CHECKING:
 
 
 class Mortal(Protocol):
-    """A run of a part, which may say what it likes once it is dead."""
+    """A run of a part; its errors do not count once it was killed."""
 
     name: str
     dead: bool
 
 
 life_of: contextvars.ContextVar[Mortal | None] = contextvars.ContextVar("life", default=None)
-"""The run of a part to which the task under way belongs."""
+"""The run of a part to which the current task belongs."""
 
 
 @contextmanager
-def listening(trouble: list[str]) -> Iterator[None]:
-    """Keep what the living log as errors: what the design foresees is none."""
+def listening(errors: list[str]) -> Iterator[None]:
+    """Collect the errors that running parts log: a failure that the design foresees is none."""
 
     def keep(_logger: Any, method: str, event: Any) -> Any:
         life = life_of.get()
         if method in {"error", "exception", "critical"} and not (life and life.dead):
-            trouble.append(f"{life.name if life else '-'}: {event}")
+            errors.append(f"{life.name if life else '-'}: {event}")
         raise structlog.DropEvent
 
     class Handler(logging.Handler):
         def emit(self, record: logging.LogRecord) -> None:
             life = life_of.get()
             if not (life and life.dead):
-                trouble.append(self.format(record))
+                errors.append(self.format(record))
 
     before, handler = structlog.get_config(), Handler(logging.ERROR)
     loggers = [logging.getLogger(name) for name in ("uvicorn.error", "asyncio")]
@@ -52,7 +52,7 @@ def listening(trouble: list[str]) -> Iterator[None]:
         logger.addHandler(handler)
     try:
         yield
-        gc.collect()  # asyncio tells of a task that failed unheard when it is thrown away
+        gc.collect()  # asyncio logs the exception of a task when the task is collected
     finally:
         for logger in loggers:
             logger.removeHandler(handler)

@@ -41,7 +41,7 @@ class Life:
     task: asyncio.Task[None] | None = None
     doors: AsyncExitStack = field(default_factory=AsyncExitStack)
 
-    async def bury(self) -> None:
+    async def clean_up(self) -> None:
         """Take away what is left of it."""
         await self.doors.aclose()
         self.application.stop()

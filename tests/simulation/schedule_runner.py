@@ -55,13 +55,13 @@ def play(seed: int) -> Outcome:
 
 async def _played(schedule: Schedule, folder: Path) -> Outcome:
     failed: list[str] = []
-    async with opened(schedule.seed, folder, made_templates(), schedule.weather) as house:
+    async with opened(schedule.seed, folder, made_templates(), schedule.conditions) as product:
         try:
-            await schedule.play(house)
+            await schedule.play(product)
         except Exception:  # noqa: BLE001 - a schedule that can't be played has failed
             failed.append(traceback.format_exc())
-    with house:
-        return Outcome([*failed, *problems(house, schedule)], house.story)
+    with product:
+        return Outcome([*failed, *problems(product, schedule)], product.story)
 
 
 @contextmanager

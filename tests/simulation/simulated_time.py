@@ -77,7 +77,7 @@ class Loop(asyncio.SelectorEventLoop):
             self.call_later(self._moment(), self._work, jobs)
         return jobs[-1].future
 
-    def hurry(self) -> None:
+    def run_pending(self) -> None:
         """Run all that was taken: somebody waits for it and stops the loop meanwhile."""
         for jobs in self._jobs.values():
             while jobs:
@@ -126,7 +126,7 @@ def run_threads_in_loop(loop: Loop) -> Iterator[None]:
 
     def waited(self: Future[Any], timeout: float | None = None) -> Any:
         if not self.done():
-            loop.hurry()
+            loop.run_pending()
         return result(self, timeout)
 
     with (

@@ -19,30 +19,30 @@ if TYPE_CHECKING:
 SENDS = {"sendMessage", "sendPhoto"}
 
 
-def problems(house: SimulatedProduct, schedule: Schedule) -> list[str]:
+def problems(product: SimulatedProduct, schedule: Schedule) -> list[str]:
     """Return every broken promise in words; empty if there is none."""
     return [
-        *house.trouble,
-        *_owed(house),
-        *_payments(house, schedule),
-        *_units(house),
-        *(line for seller in schedule.sellers for line in _chat(house, seller)),
-        *(line for seller in schedule.sellers for line in _requests(house, seller)),
-        *_presses(house),
+        *product.errors,
+        *_owed(product),
+        *_payments(product, schedule),
+        *_units(product),
+        *(line for seller in schedule.sellers for line in _chat(product, seller)),
+        *(line for seller in schedule.sellers for line in _requests(product, seller)),
+        *_presses(product),
     ]
 
 
-def _owed(house: SimulatedProduct) -> Iterator[str]:
+def _owed(product: SimulatedProduct) -> Iterator[str]:
     """Check that no work waits, is under way or was given up."""
     for part in ("bot", "service"):
-        for row in house.unsettled(part):
+        for row in product.unsettled(part):
             yield f"{part} still owes: {row}"
 
 
-def _payments(house: SimulatedProduct, schedule: Schedule) -> Iterator[str]:
+def _payments(product: SimulatedProduct, schedule: Schedule) -> Iterator[str]:
     """Check that service, bot and payers know the same payments, and nobody paid twice."""
-    made = house.rows("service", "SELECT id, user_data FROM payments")
-    got = house.rows("bot", "SELECT transaction_id, body FROM received_payments")
+    made = product.rows("service", "SELECT id, user_data FROM payments")
+    got = product.rows("bot", "SELECT transaction_id, body FROM received_payments")
     there = {row["id"]: json.loads(row["user_data"])["email"] for row in made}
     here = {row["transaction_id"]: json.loads(row["body"]).get("email") for row in got}
     if there != here:
@@ -61,19 +61,19 @@ def _paid(payer: Payer, there: dict[str, str]) -> str | None:
     return None
 
 
-def _units(house: SimulatedProduct) -> Iterator[str]:
+def _units(product: SimulatedProduct) -> Iterator[str]:
     """Check that the units sold and left add up to the units made."""
     sql = (
         "SELECT name, total_units AS total, remaining_units AS remaining, reserved_units AS"
         " reserved, (SELECT COUNT(*) FROM payments WHERE request_id = payment_requests.id) AS sold"
         " FROM payment_requests WHERE total_units IS NOT NULL"
     )
-    for row in house.rows("service", sql):
+    for row in product.rows("service", sql):
         if row["remaining"] + row["sold"] != row["total"] or row["reserved"]:
             yield f"units do not add up: {row}"
 
 
-def _chat(house: SimulatedProduct, seller: Seller) -> Iterator[str]:
+def _chat(product: SimulatedProduct, seller: Seller) -> Iterator[str]:
     """Check that each payment has one alert, in order; a second one must be marked."""
     name, chat = seller.person.user.first_name, seller.person.chat
     told = alert_reading.tellings(chat)
@@ -81,7 +81,7 @@ def _chat(house: SimulatedProduct, seller: Seller) -> Iterator[str]:
         "SELECT body FROM received_payments JOIN listings ON listings.id = listing_id"
         " WHERE seller_id = :id ORDER BY received_payments.rowid"
     )
-    owed = [json.loads(r["body"])["email"] for r in house.rows("bot", sql, id=seller.person.id)]
+    owed = [json.loads(r["body"])["email"] for r in product.rows("bot", sql, id=seller.person.id)]
     seen: list[str] = []
     for telling in told:
         fresh = [payer for payer in telling.payers if payer not in seen]
@@ -93,29 +93,29 @@ def _chat(house: SimulatedProduct, seller: Seller) -> Iterator[str]:
         seen += fresh
     if sorted(seen) != sorted(owed):
         yield f"{name} is told of {len(seen)} payments of {len(owed)}"
-    yield from _marks(house, seller)
+    yield from _marks(product, seller)
 
 
-def _marks(house: SimulatedProduct, seller: Seller) -> Iterator[str]:
+def _marks(product: SimulatedProduct, seller: Seller) -> Iterator[str]:
     """Check that a message is marked only if an answer of Telegram was lost."""
     chat = seller.person.chat
     marked = sum(alert_reading.is_marked(message) for message in chat.from_bot())
-    reasons = house.crashes["bot"] + sum(
+    reasons = product.crashes["bot"] + sum(
         one.doubtful
-        for one in house.telegram.exchanges
+        for one in product.telegram.exchanges
         if one.kind in SENDS and alert_reading.chat_id_of(one.request.body) == chat.id
     )
     if marked > reasons:
         yield f"{seller.person.user.first_name} sees {marked} marks, {reasons} have a reason"
 
 
-def _requests(house: SimulatedProduct, seller: Seller) -> Iterator[str]:
+def _requests(product: SimulatedProduct, seller: Seller) -> Iterator[str]:
     """Check that each request was made once, and that its card came."""
     names = [offer.name for offer in seller.offers]
     names += [seller.draft.name] if seller.draft else []
     sql = "SELECT wish FROM listings WHERE seller_id = :id"
-    listed = [json.loads(r["wish"])["name"] for r in house.rows("bot", sql, id=seller.person.id)]
-    made = Counter(r["name"] for r in house.rows("service", "SELECT name FROM payment_requests"))
+    listed = [json.loads(r["wish"])["name"] for r in product.rows("bot", sql, id=seller.person.id)]
+    made = Counter(r["name"] for r in product.rows("service", "SELECT name FROM payment_requests"))
     if sorted(listed) != sorted(names):
         yield f"asked for {names}, listed {listed}"
     for name in names:
@@ -126,9 +126,9 @@ def _requests(house: SimulatedProduct, seller: Seller) -> Iterator[str]:
             yield f"{name} has the cards {[card.text for card in shown]}"
 
 
-def _presses(house: SimulatedProduct) -> Iterator[str]:
+def _presses(product: SimulatedProduct) -> Iterator[str]:
     """Check that every press was answered while Telegram accepts answers."""
-    for query in house.world.callbacks.values():
-        young = house.clock.seconds() - query.date < CALLBACK_SECONDS
+    for query in product.world.callbacks.values():
+        young = product.clock.seconds() - query.date < CALLBACK_SECONDS
         if query.answer is None and young:
             yield f"the press {query.data} was never answered"

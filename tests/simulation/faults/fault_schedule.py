@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from bot.sandbox.world import people
 from tests.simulation.faults.fault_proxy import AFTER, BEFORE
-from tests.simulation.faults.faulty_product import COMMIT, Weather
+from tests.simulation.faults.faulty_product import COMMIT, Conditions
 from tests.simulation.faults.seller_and_payer import PRICE, Browser, Draft, Offer, Payer, Seller
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ SHORT_LEAP, ANY_LEAP = 60_000, 2**62
 """Milliseconds that the clock may leap: while people act, and afterwards."""
 
 MOST_ROUNDS = 20_000
-"""Looks at a house that should come to rest; beyond, something waits for ever."""
+"""Rounds until the product must be idle; beyond, something waits for ever."""
 
 NAMES = ("Ada", "Bo", "Cem", "Dee")
 KINDS = ("donation", "donation", "oneoff", "drop", "drop")
@@ -83,17 +83,17 @@ class Schedule:
     def __post_init__(self) -> None:
         self.chance = Random(f"{self.seed}/schedule")
         mode = self.chance.choice(["polling", "polling", "webhook"])
-        self.weather = Weather(self.chance.choice(SEVERITIES), mode)
+        self.conditions = Conditions(self.chance.choice(SEVERITIES), mode)
         self.patient = self.chance.random() < PATIENT
         self.crashes = [self._crash() for _ in range(self.chance.choice([0, 2, 3, 4, 5]))]
 
-    async def play(self, house: SimulatedProduct) -> None:
+    async def play(self, product: SimulatedProduct) -> None:
         """Play it to its end."""
-        self._cast(house)
-        await house.start("service")
-        await house.start("bot")
-        await self._act(house)
-        await self._finish_drafts(house)
+        self._cast(product)
+        await product.start("service")
+        await product.start("bot")
+        await self._act(product)
+        await self._finish_drafts(product)
 
     def _crash(self) -> Crash:
         part = self.chance.choice(["bot", "bot", "service"])
@@ -103,11 +103,11 @@ class Schedule:
             link, kind, number, moment = part, COMMIT, self.chance.randint(1, COMMITS), AFTER
         return Crash(part, (link, kind, number, moment), self.chance.uniform(0, 8))
 
-    def _cast(self, house: SimulatedProduct) -> None:
+    def _cast(self, product: SimulatedProduct) -> None:
         """Draw who sells what and who pays for what."""
         chance = self.chance
         for name in NAMES[: chance.randint(2, 4)]:
-            person = people.join(house.world, name, started=True)
+            person = people.join(product.world, name, started=True)
             offers = [self._offer(name, n) for n in range(chance.choice([1, 1, 2]))]
             self.sellers.append(Seller(person, offers, self._draft(name)))
         for number in range(chance.randint(8, 20)):
@@ -125,66 +125,66 @@ class Schedule:
             return None
         return Draft(f"{name} by steps", kind, self.chance.randint(0, 2))
 
-    async def _act(self, house: SimulatedProduct) -> None:
+    async def _act(self, product: SimulatedProduct) -> None:
         """Run all acts, and pass time until no work is left."""
         chance, storm = self.chance, STORM_SECONDS
         browser = Browser(Random(f"{self.seed}/browser"))
         acts: list[Coroutine[Any, Any, None]] = [
-            *(one.sell(house, Random(f"{self.seed}/{one.person.id}")) for one in self.sellers),
-            *(one.pay(house, browser, chance.uniform(0, storm)) for one in self.payers),
-            *self._presses(house),
+            *(one.sell(product, Random(f"{self.seed}/{one.person.id}")) for one in self.sellers),
+            *(one.pay(product, browser, chance.uniform(0, storm)) for one in self.payers),
+            *self._presses(product),
         ]
         async with browser.http, asyncio.TaskGroup() as tasks:
             acting = [tasks.create_task(act) for act in acts]
 
             def watch(point: Point) -> None:
                 for crash in self.crashes:
-                    if crash.point == point and crash.part in house.lives and not house.calm:
-                        house.kill(crash.part)
-                        acting.append(tasks.create_task(_revive(house, crash)))
+                    if crash.point == point and crash.part in product.lives and not product.calm:
+                        product.kill(crash.part)
+                        acting.append(tasks.create_task(_revive(product, crash)))
 
-            house.watch(watch)
-            await self._pass_time(house, acting)
+            product.watch(watch)
+            await self._pass_time(product, acting)
 
-    def _presses(self, house: SimulatedProduct) -> list[Coroutine[Any, Any, None]]:
+    def _presses(self, product: SimulatedProduct) -> list[Coroutine[Any, Any, None]]:
         found = []
         for _ in range(self.chance.randint(0, 6)):
             seller = self.chance.choice(self.sellers)
             offer = self.chance.choice(seller.offers)
             word = self.chance.choice(["refresh", "refresh", "stop", "resume"])
-            found.append(seller.press(house, offer, word, self.chance.uniform(0, STORM_SECONDS)))
+            found.append(seller.press(product, offer, word, self.chance.uniform(0, STORM_SECONDS)))
         return found
 
-    async def _pass_time(self, house: SimulatedProduct, acting: list[asyncio.Task[None]]) -> None:
+    async def _pass_time(self, product: SimulatedProduct, acting: list[asyncio.Task[None]]) -> None:
         loop = asyncio.get_running_loop()
         while loop.time() < STORM_SECONDS:
-            await house.pass_time(SHORT_LEAP)
-        house.calm_down()
+            await product.pass_time(SHORT_LEAP)
+        product.stop_faults()
         if self.patient:
             await asyncio.sleep(LOOK_SECONDS)
         for _ in range(MOST_ROUNDS):
-            owed = await house.pass_time(ANY_LEAP)
+            owed = await product.pass_time(ANY_LEAP)
             if not owed and all(task.done() for task in acting):
                 return
-        raise AssertionError(f"something waits for ever: {house.owed}")
+        raise AssertionError(f"something waits for ever: {product.owed}")
 
-    async def _finish_drafts(self, house: SimulatedProduct) -> None:
+    async def _finish_drafts(self, product: SimulatedProduct) -> None:
         for seller in self.sellers:
             if seller.draft:
-                await finish(house, seller, seller.draft)
+                await finish(product, seller, seller.draft)
         for _ in range(MOST_ROUNDS):
-            if not await house.pass_time(ANY_LEAP):
+            if not await product.pass_time(ANY_LEAP):
                 return
 
 
-async def _revive(house: SimulatedProduct, crash: Crash) -> None:
+async def _revive(product: SimulatedProduct, crash: Crash) -> None:
     await asyncio.sleep(crash.down)
-    await house.start(crash.part)
+    await product.start(crash.part)
 
 
-async def finish(house: SimulatedProduct, seller: Seller, draft: Draft) -> None:
+async def finish(product: SimulatedProduct, seller: Seller, draft: Draft) -> None:
     """Continue a form where it was left: its answers are kept, and it makes its request."""
-    house.note(f"{seller.person.user.first_name} goes on with the form")
+    product.note(f"{seller.person.user.first_name} goes on with the form")
     for answer in (draft.name, PRICE)[draft.answered :]:
         seller.person.send(answer)
     if draft.kind == "drop":

@@ -57,7 +57,7 @@ OWED = (
 
 
 @dataclass(frozen=True, slots=True)
-class Weather:
+class Conditions:
     """How many of the exchanges fail, as a share, and how the bot takes Telegram's updates."""
 
     severity: float
@@ -82,7 +82,7 @@ class SimulatedProduct:
     lives: dict[str, Life] = field(default_factory=dict)
     crashes: dict[str, int] = field(default_factory=lambda: {"bot": 0, "service": 0})
     calm: bool = False
-    trouble: list[str] = field(default_factory=list)
+    errors: list[str] = field(default_factory=list)
     acts: list[tuple[float, str]] = field(default_factory=list)
     _burials: list[asyncio.Task[None]] = field(default_factory=list)
     _views: dict[str, sqlite3.Connection] = field(default_factory=dict)
@@ -161,7 +161,7 @@ class SimulatedProduct:
         for link in links:
             link.target = None
             link.cut_all()
-        self._burials.append(asyncio.create_task(life.bury()))
+        self._burials.append(asyncio.create_task(life.clean_up()))
 
     async def close(self) -> None:
         for part in tuple(self.lives):
@@ -174,7 +174,7 @@ class SimulatedProduct:
             await life.application.serve()
         except Exception as error:  # noqa: BLE001 - it is told at the schedule's end
             if not life.dead:
-                self.trouble.append(f"{life.name} ended: {error!r}")
+                self.errors.append(f"{life.name} ended: {error!r}")
 
     async def _service(self) -> Life:
         port = int(free_port())
@@ -220,7 +220,7 @@ class SimulatedProduct:
             and not any(self._leased(part) for part in self.lives)
         )
 
-    def calm_down(self) -> None:
+    def stop_faults(self) -> None:
         """Stop all faults."""
         self.note("the faults cease")
         self.calm = True
@@ -279,27 +279,27 @@ class SimulatedProduct:
 
 @asynccontextmanager
 async def opened(
-    seed: int, folder: Path, made: Templates, weather: Weather
+    seed: int, folder: Path, made: Templates, conditions: Conditions
 ) -> AsyncIterator[SimulatedProduct]:
-    """Put a house together, with nobody at home yet: the parts are started by the schedule."""
+    """Build the links of a product; the schedule starts its parts."""
     shutil.copy(made.service, folder / "service.db")
     shutil.copy(made.bot, folder / "bot.db")
     clock = Clock(asyncio.get_running_loop())
     world = World(now=clock.seconds)
     polls = frozenset({"getUpdates"})
-    house = SimulatedProduct(
-        clock, world, folder, made.credentials, weather.mode,
-        Proxy(seed, "telegram", request_kinds.method, weather.severity, waits=polls),
-        Proxy(seed, "service", request_kinds.call, weather.severity),
-        Proxy(seed, "page", request_kinds.visit, weather.severity),
-        Proxy(seed, "receiver", request_kinds.hook, weather.severity),
+    product = SimulatedProduct(
+        clock, world, folder, made.credentials, conditions.mode,
+        Proxy(seed, "telegram", request_kinds.method, conditions.severity, waits=polls),
+        Proxy(seed, "service", request_kinds.call, conditions.severity),
+        Proxy(seed, "page", request_kinds.visit, conditions.severity),
+        Proxy(seed, "receiver", request_kinds.hook, conditions.severity),
     )  # fmt: skip
     async with AsyncExitStack() as stack:
-        stack.enter_context(error_log.listening(house.trouble))
+        stack.enter_context(error_log.listening(product.errors))
         root = await stack.enter_async_context(serve_asgi(create_app(world)))
         stack.push_async_callback(world.close)
-        house.telegram.target = int(root.rpartition(":")[2])
-        house.page_port = await stack.enter_async_context(house.page.door())
-        house.receiver_port = await stack.enter_async_context(house.receiver.door())
-        stack.push_async_callback(house.close)
-        yield house
+        product.telegram.target = int(root.rpartition(":")[2])
+        product.page_port = await stack.enter_async_context(product.page.door())
+        product.receiver_port = await stack.enter_async_context(product.receiver.door())
+        stack.push_async_callback(product.close)
+        yield product

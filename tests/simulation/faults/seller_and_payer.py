@@ -61,22 +61,22 @@ class Seller:
     offers: list[Offer]
     draft: Draft | None = None
 
-    async def sell(self, house: SimulatedProduct, chance: Random) -> None:
+    async def sell(self, product: SimulatedProduct, chance: Random) -> None:
         """Create everything in one line each, then begin the form and leave it."""
         for number, offer in enumerate(self.offers):
             await asyncio.sleep(chance.uniform(0, 6))
-            house.note(f"{self.person.user.first_name} types {offer.line}")
+            product.note(f"{self.person.user.first_name} types {offer.line}")
             self.person.send(offer.line)
             if number == 0:
                 await asyncio.sleep(chance.uniform(0, 1))
                 self.person.send(DESTINATION)
         if self.draft:
-            await self._begin(house, self.draft)
+            await self._begin(product, self.draft)
 
-    async def _begin(self, house: SimulatedProduct, draft: Draft) -> None:
+    async def _begin(self, product: SimulatedProduct, draft: Draft) -> None:
         self.person.send("/new")
         asked = await self.heard("What kind of request")
-        house.note(f"{self.person.user.first_name} begins a form")
+        product.note(f"{self.person.user.first_name} begins a form")
         label = next(b["text"] for b in asked.buttons if b["text"].startswith(KINDS[draft.kind]))
         self.person.press(asked, label)
         await self.heard("What is it called?")
@@ -97,12 +97,12 @@ class Seller:
         assert found is not None
         return found
 
-    async def press(self, house: SimulatedProduct, offer: Offer, word: str, after: float) -> None:
+    async def press(self, product: SimulatedProduct, offer: Offer, word: str, after: float) -> None:
         """Press a button of a card as it once was, whether it still has it or not."""
         await asyncio.sleep(after)
         card = await self.card(offer)
         listing = next(b["callback_data"] for b in card.buttons if "callback_data" in b)
-        house.note(f"{self.person.user.first_name} presses {word} of {offer.name}")
+        product.note(f"{self.person.user.first_name} presses {word} of {offer.name}")
         self.person.press_old(card, f"{word}:{listing.partition(':')[2]}")
 
 
@@ -119,14 +119,14 @@ class Payer:
     def address(self) -> str:
         return alert_reading.address_of(self.number)
 
-    async def pay(self, house: SimulatedProduct, browser: Browser, after: float) -> None:
+    async def pay(self, product: SimulatedProduct, browser: Browser, after: float) -> None:
         """Open the link and send the form, as often as it takes to get an answer."""
         await asyncio.sleep(after)
         card = await self.seller.card(self.offer)
         link = next(str(b["url"]) for b in card.buttons if "/pay/" in b.get("url", ""))
         page = await browser.ask("GET", link)
         if "<form" not in page.text:
-            house.note(f"{self.address} finds {self.offer.name} closed")
+            product.note(f"{self.address} finds {self.offer.name} closed")
             return
         form = {"token": form_token(page.text), "email": self.address}
         answer = await browser.ask("POST", link, form)
@@ -134,7 +134,7 @@ class Payer:
             found = RECEIPT.search(answer.headers["location"])
             assert found, answer.headers
             self.transaction = found[1]
-        house.note(f"{self.address} for {self.offer.name}: {answer.status_code}")
+        product.note(f"{self.address} for {self.offer.name}: {answer.status_code}")
 
 
 @dataclass

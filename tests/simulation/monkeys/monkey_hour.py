@@ -38,27 +38,29 @@ class Hour:
     sellers: list[Seller] = field(default_factory=list)
     stuck: list[str] = field(default_factory=list)
 
-    async def play(self, house: SimulatedProduct) -> None:
+    async def play(self, product: SimulatedProduct) -> None:
         """Play the hour, then leave every open form."""
         chance = Random(f"{self.seed}/hour")
-        self._cast(house, chance)
+        self._cast(product, chance)
         marks = {seller.id: seller.mark for seller in self.sellers}
-        payers = Payers(house, Random(f"{self.seed}/payers"), marks)
+        payers = Payers(product, Random(f"{self.seed}/payers"), marks)
         async with payers.http:
-            await self._pass(house, payers, chance)
+            await self._pass(product, payers, chance)
             for seller in self.sellers:
                 seller.person.unblock()
-            await house.rest()
+            await product.rest()
         for number, seller in enumerate(self.sellers):
-            await self._leave(house, seller, by_button=number % 2 == 0)
+            await self._leave(product, seller, by_button=number % 2 == 0)
 
-    def _cast(self, house: SimulatedProduct, chance: Random) -> None:
+    def _cast(self, product: SimulatedProduct, chance: Random) -> None:
         for number in range(SELLERS):
             language = chance.choice(LANGUAGES)
             started = chance.random() < 0.9
-            person = people.join(house.world, f"S{number}", language_code=language, started=started)
+            person = people.join(
+                product.world, f"S{number}", language_code=language, started=started
+            )
             own = Random(f"{self.seed}/seller {number}")
-            self.sellers.append(Seller(person, Mark(number), house, own, self.sellers))
+            self.sellers.append(Seller(person, Mark(number), product, own, self.sellers))
         for number in range(GROUPS):
             first, *others = chance.sample(self.sellers, 4)
             title = f"Group {number}"
@@ -66,7 +68,7 @@ class Hour:
             for member in (first, *others):
                 member.groups.append(group)
 
-    async def _pass(self, house: SimulatedProduct, payers: Payers, chance: Random) -> None:
+    async def _pass(self, product: SimulatedProduct, payers: Payers, chance: Random) -> None:
         """Perform one act after the other, in bursts, over the hour."""
         slow = SECONDS / self.acts / (1 - HURRIES)
         busy = [1 / (number + 5) for number in range(SELLERS)]  # some sell much, many little
@@ -80,7 +82,7 @@ class Hour:
                 done = self._act(seller, payers, chance)
             except (WorldError, LookupError, ApiError) as error:
                 done = f"can't: {error}"  # their client would not let them
-            house.note(f"{seller.mark.public} {done}")
+            product.note(f"{seller.mark.public} {done}")
 
     def _act(self, seller: Seller, payers: Payers, chance: Random) -> str:
         drawn = chance.random()
@@ -88,7 +90,7 @@ class Hour:
             return payers.rush()
         return payers.pay() if drawn < PAYING else seller.act()
 
-    async def _leave(self, house: SimulatedProduct, seller: Seller, *, by_button: bool) -> None:
+    async def _leave(self, product: SimulatedProduct, seller: Seller, *, by_button: bool) -> None:
         """Cancel every form that the seller has open, by its button or by /cancel."""
         for _ in range(MOST_ROUNDS):
             draft = seller.draft
@@ -96,14 +98,14 @@ class Hour:
                 return
             cancel = f"draft:{draft['id']}:cancel"
             if not by_button:
-                house.note(f"{seller.mark.public} types /cancel")
+                product.note(f"{seller.mark.public} types /cancel")
                 seller.person.send("/cancel")
             elif cancel in seller.offered:
-                house.note(f"{seller.mark.public} presses {cancel}")
+                product.note(f"{seller.mark.public} presses {cancel}")
                 seller.person.press(seller.having(cancel), cancel)
             else:
-                house.note(f"{seller.mark.public} asks where they are")
+                product.note(f"{seller.mark.public} asks where they are")
                 seller.person.send("?")
-            await house.rest()
+            await product.rest()
         if seller.draft is not None:
             self.stuck.append(f"{seller.mark.public} can't leave {seller.draft}")

@@ -39,50 +39,50 @@ ANSWERED_WITHIN = 10.0
 """Seconds until a press is answered: Telegram takes answers for half a minute or so."""
 
 
-def problems(house: SimulatedProduct, hour: Hour) -> list[str]:
+def problems(product: SimulatedProduct, hour: Hour) -> list[str]:
     """Return every broken promise in words; empty if there is none."""
     return [
         *hour.stuck,
-        *_refused(house),
-        *_presses(house),
-        *_searches(house, hour),
-        *_given_up(house),
+        *_refused(product),
+        *_presses(product),
+        *_searches(product, hour),
+        *_given_up(product),
         *(line for seller in hour.sellers for line in _chat(seller)),
-        *(line for seller in hour.sellers for line in _requests(house, seller)),
-        *_shared(house),
-        *_payments(house, hour),
+        *(line for seller in hour.sellers for line in _requests(product, seller)),
+        *_shared(product),
+        *_payments(product, hour),
     ]
 
 
-def _refused(house: SimulatedProduct) -> Iterator[str]:
+def _refused(product: SimulatedProduct) -> Iterator[str]:
     """Check that Telegram refused no call that the product could have known to be wrong.
 
     A chat that was shut a moment ago, and a message that they took out of their chat.
     """
-    for call in house.world.refused:
-        if not _is_news(house, call):
+    for call in product.world.refused:
+        if not _is_news(product, call):
             told = {name: str(value)[:200] for name, value in call.params.items()}
             yield f"refused {call.method} at {call.time - NOON / 1000:.3f}: {call.reason} {told}"
 
 
-def _is_news(house: SimulatedProduct, call: Call) -> bool:
-    chat = house.world.chats.get(int(call.params.get("chat_id") or 0))
+def _is_news(product: SimulatedProduct, call: Call) -> bool:
+    chat = product.world.chats.get(int(call.params.get("chat_id") or 0))
     if chat is None:
         return False
     if call.reason in GONE:
         message = chat.messages.get(int(call.params.get("message_id") or 0))
         return message is not None and message.deleted
     is_shut = call.reason.startswith(SHUT)
-    return is_shut and any(0 <= call.time - at <= UNHEARD for at in house.shut.get(chat.id, ()))
+    return is_shut and any(0 <= call.time - at <= UNHEARD for at in product.shut.get(chat.id, ()))
 
 
-def _presses(house: SimulatedProduct) -> Iterator[str]:
+def _presses(product: SimulatedProduct) -> Iterator[str]:
     """Check that each press was answered in time; Telegram refuses a second answer."""
     answered = {
         call.params["callback_query_id"]: call.time
-        for call in house.world.calls_of("answerCallbackQuery")
+        for call in product.world.calls_of("answerCallbackQuery")
     }
-    for query in house.world.callbacks.values():
+    for query in product.world.callbacks.values():
         at = answered.get(query.id)
         if at is None:
             yield f"the press {query.data} of {query.sender.first_name} was never answered"
@@ -92,10 +92,10 @@ def _presses(house: SimulatedProduct) -> Iterator[str]:
             yield f"the press {query.data} was answered by a name: {query.answer}"
 
 
-def _searches(house: SimulatedProduct, hour: Hour) -> Iterator[str]:
+def _searches(product: SimulatedProduct, hour: Hour) -> Iterator[str]:
     """Check that each search was answered with the seller's own requests alone."""
     marks = {seller.id: seller.mark for seller in hour.sellers}
-    for query in house.world.inline_queries.values():
+    for query in product.world.inline_queries.values():
         if not query.answered:
             yield f"the search {query.query!r} was never answered"
         told = json.dumps(query.results)
@@ -104,11 +104,11 @@ def _searches(house: SimulatedProduct, hour: Hour) -> Iterator[str]:
             yield f"the search of {query.sender.first_name} found {told}"
 
 
-def _given_up(house: SimulatedProduct) -> Iterator[str]:
+def _given_up(product: SimulatedProduct) -> Iterator[str]:
     """Check that no update and no message was given up, but for answers to people who blocked."""
     sql = "SELECT queue, lane, priority, note, body FROM outbox WHERE state = 'dead'"
-    shut = {str(chat_id) for chat_id in house.shut}
-    for row in house.rows(sql):
+    shut = {str(chat_id) for chat_id in product.shut}
+    for row in product.rows(sql):
         is_shut = row["queue"] == "messages" and row["lane"] in shut
         if not is_shut or row["priority"] == ALERT or not row["note"].startswith(SHUT):
             yield f"given up: {row}"
@@ -139,9 +139,9 @@ def _chat(seller: Seller) -> Iterator[str]:
                 yield from _public_card(seller, text, markup)
 
 
-def _shared(house: SimulatedProduct) -> Iterator[str]:
+def _shared(product: SimulatedProduct) -> Iterator[str]:
     """Check that posts in other chats are the person's own and have only public words."""
-    for message in house.world.inline_messages.values():
+    for message in product.world.inline_messages.values():
         own = message.sender.first_name.removeprefix("S").zfill(3)
         for text, markup in _versions(message):
             all_of_it = f"{text} {json.dumps(markup)}"
@@ -176,11 +176,11 @@ def _said(*keys: str) -> list[re.Pattern[str]]:
     return found
 
 
-def _requests(house: SimulatedProduct, seller: Seller) -> Iterator[str]:
+def _requests(product: SimulatedProduct, seller: Seller) -> Iterator[str]:
     """Check that only its seller stopped, deleted or changed a request."""
     number = f"{seller.mark.number:03}"
     sql = "SELECT id, state, alerts, poster_text, wish FROM listings WHERE seller_id = :id"
-    for row in house.rows(sql, id=seller.id):
+    for row in product.rows(sql, id=seller.id):
         done = {"deleted": "delete-yes", "stopped": "stop"}.get(row["state"])
         if done and f"{done}:{row['id']}" not in seller.pressed:
             yield f"{row['id']} of {seller.mark.public} is {row['state']} by somebody else"
@@ -193,15 +193,15 @@ def _requests(house: SimulatedProduct, seller: Seller) -> Iterator[str]:
             yield f"{row['id']} is still {row['state']}"
 
 
-def _payments(house: SimulatedProduct, hour: Hour) -> Iterator[str]:
+def _payments(product: SimulatedProduct, hour: Hour) -> Iterator[str]:
     """Check that each payment reached its seller once, and no drop sold more than it had."""
     sellers = {seller.id: seller for seller in hour.sellers}
     sql = "SELECT listings.id, seller_id, request_id FROM listings WHERE request_id IS NOT NULL"
-    for row in house.rows(sql):
+    for row in product.rows(sql):
         seller = sellers[row["seller_id"]]
         if f"alerts:{row['id']}:off" in seller.pressed:
             continue
-        paid = house.rows(PAID, request=row["request_id"])
+        paid = product.rows(PAID, request=row["request_id"])
         addresses = [json.loads(one["user_data"])["email"] for one in paid]
         told = Counter(_told(seller))
         missing = [one for one in addresses if told[one] != 1]
@@ -218,11 +218,11 @@ def _told(seller: Seller) -> Iterator[str]:
             yield from PAYER.findall(alerts[0])
 
 
-def figures(house: SimulatedProduct) -> dict[str, int]:
+def figures(product: SimulatedProduct) -> dict[str, int]:
     """Count what happened: an hour in which nothing happens proves nothing."""
-    world = house.world
+    world = product.world
     counted = {
-        name: house.rows(f"SELECT COUNT(*) AS number FROM {name}")[0]["number"]
+        name: product.rows(f"SELECT COUNT(*) AS number FROM {name}")[0]["number"]
         for name in ("listings", "payments", "images", "posts")
     }
     return {

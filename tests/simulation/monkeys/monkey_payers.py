@@ -29,7 +29,7 @@ SECONDS = 30.0
 class Payers:
     """Whoever pays, each by an address of their own; `marks` are those of the sellers' ids."""
 
-    house: SimulatedProduct
+    product: SimulatedProduct
     chance: Random
     marks: Mapping[int, Mark]
     http: httpx.AsyncClient = field(
@@ -52,19 +52,19 @@ class Payers:
 
     def _rush(self, number: int) -> str:
         sql = "SELECT request_id, seller_id FROM listings WHERE request_id IS NOT NULL ORDER BY id"
-        found = self.house.rows(sql)
+        found = self.product.rows(sql)
         if not found:
             return "nobody has anything to pay"
         one = self.chance.choice(found)
         mark, request = self.marks[one["seller_id"]], one["request_id"]
         for _ in range(number):
             after = self.chance.uniform(0, 2)
-            self.house.begin(self._pay(request, mark, next(self._numbers), after))
+            self.product.begin(self._pay(request, mark, next(self._numbers), after))
         return f"has {number} payers open {request} of {mark.public}"
 
     async def _pay(self, request: str, mark: Mark, number: int, after: float) -> None:
         await asyncio.sleep(after)
-        link = f"{self.house.url}/pay/{request}"
+        link = f"{self.product.url}/pay/{request}"
         page = await self.http.get(link)
         if "<form" not in page.text:
             return
@@ -79,5 +79,5 @@ class Payers:
         browser = {"Cookie": page.headers.get("set-cookie", "").partition(";")[0]}
         answer = await self.http.post(link, data=sent, headers=browser)
         if answer.status_code >= httpx.codes.INTERNAL_SERVER_ERROR:
-            self.house.trouble.append(f"the pay page answered {answer.status_code}")
-        self.house.note(f"{address} pays {manner}: {answer.status_code}")
+            self.product.errors.append(f"the pay page answered {answer.status_code}")
+        self.product.note(f"{address} pays {manner}: {answer.status_code}")

@@ -48,7 +48,7 @@ class SimulatedProduct:
     world: World
     view: sqlite3.Connection
     url: str
-    trouble: list[str] = field(default_factory=list)
+    errors: list[str] = field(default_factory=list)
     acts: list[str] = field(default_factory=list)
     shut: dict[int, list[float]] = field(default_factory=dict)
     _begun: list[asyncio.Task[None]] = field(default_factory=list)
@@ -103,8 +103,8 @@ async def opened(folder: Path, empty: Path, mode: str) -> AsyncIterator[Simulate
         root = await stack.enter_async_context(serve_asgi(create_app(world)))
         stack.push_async_callback(world.close)
         port = int(free_port())
-        house = SimulatedProduct(clock, world, view, f"http://127.0.0.1:{port}")
-        stack.enter_context(error_log.listening(house.trouble))
+        product = SimulatedProduct(clock, world, view, f"http://127.0.0.1:{port}")
+        stack.enter_context(error_log.listening(product.errors))
         chosen = settings().model_copy(
             update={
                 "database_url": f"sqlite:///{path}",
@@ -112,13 +112,13 @@ async def opened(folder: Path, empty: Path, mode: str) -> AsyncIterator[Simulate
                 "telegram_api_url": root,
                 "telegram_mode": mode,
                 "port": port,
-                "public_url": house.url,
+                "public_url": product.url,
             }
         )
         application = Application(chosen, now=clock)
         serving = asyncio.create_task(application.serve())
         try:
-            yield house
+            yield product
         finally:
             application.stop()
             await serving

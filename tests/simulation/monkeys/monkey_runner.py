@@ -49,10 +49,10 @@ def play(seed: int, acts: int) -> Outcome:
 async def _played(hour: Hour, folder: Path, empty: Path) -> Outcome:
     mode = "webhook" if hour.seed % 2 else "polling"
     failed: list[str] = []
-    async with opened(folder, empty, mode) as house:
+    async with opened(folder, empty, mode) as product:
         try:
-            await hour.play(house)
+            await hour.play(product)
         except Exception:  # noqa: BLE001 - an hour that can't be played has failed
             failed.append(traceback.format_exc())
-        failed += problems(house, hour)
-        return Outcome([*failed, *house.trouble], house.acts, figures(house))
+        failed += problems(product, hour)
+        return Outcome([*failed, *product.errors], product.acts, figures(product))

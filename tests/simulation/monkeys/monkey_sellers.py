@@ -42,7 +42,7 @@ class Seller:
 
     person: Person
     mark: Mark
-    house: SimulatedProduct
+    product: SimulatedProduct
     chance: Random
     crowd: list[Seller] = field(repr=False)
     groups: list[Chat] = field(default_factory=list, repr=False)
@@ -61,13 +61,13 @@ class Seller:
     def draft(self) -> dict[str, Any] | None:
         """Return the open form as it is stored."""
         sql = "SELECT body FROM drafts WHERE seller_id = :id"
-        found = self.house.rows(sql, id=self.id)
+        found = self.product.rows(sql, id=self.id)
         return json.loads(found[0]["body"]) if found else None
 
     @property
     def listings(self) -> list[str]:
         sql = "SELECT id FROM listings WHERE seller_id = :id ORDER BY id"
-        return [row["id"] for row in self.house.rows(sql, id=self.id)]
+        return [row["id"] for row in self.product.rows(sql, id=self.id)]
 
     @property
     def offered(self) -> list[str]:
@@ -213,7 +213,7 @@ class Seller:
             *self._joined(),
         ]
         place = self.chance.choice(places)
-        self.house.begin(self._post(text, place))
+        self.product.begin(self._post(text, place))
         return f"types @bot {text!r} in {place.id}"
 
     async def _post(self, text: str, place: Chat) -> None:
@@ -223,7 +223,7 @@ class Seller:
             chosen = self.chance.choice(list(found.drafts))
             with suppress(WorldError):
                 self.person.choose(found, chosen, place)
-                self.house.note(f"{self.mark.public} posts {chosen} in {place.id}")
+                self.product.note(f"{self.mark.public} posts {chosen} in {place.id}")
 
     def speak_in_group(self) -> str:
         """Write in a group, to the bot or not, or press a button there."""
@@ -253,10 +253,10 @@ class Seller:
             return f"takes the bot into {group.id}"
         if group.kind == "group" and self.chance.random() < 0.3:
             self.groups.append(self.person.migrate(group))
-            self.house.shuts(group.id)
+            self.product.shuts(group.id)
             return f"makes {group.id} a supergroup"
         self.person.remove_bot(group)
-        self.house.shuts(group.id)
+        self.product.shuts(group.id)
         return f"puts the bot out of {group.id}"
 
     # -- what the bot only notices
@@ -267,12 +267,12 @@ class Seller:
         if not visible:
             return "nothing to delete"
         message = self.chance.choice(visible)
-        self.house.world.remove(message)
+        self.product.world.remove(message)
         return f"deletes message {message.id}"
 
     def block(self) -> str:
         self.person.block()
-        self.house.shuts(self.id)
+        self.product.shuts(self.id)
         return "blocks the bot"
 
     def come_back(self) -> str:
@@ -286,14 +286,14 @@ class Seller:
     def change_language(self) -> str:
         user, language = self.person.user, self.chance.choice(LANGUAGES)
         self.person = people.join(
-            self.house.world, user.first_name, user_id=user.id, language_code=language
+            self.product.world, user.first_name, user_id=user.id, language_code=language
         )
         return f"speaks {language}"
 
     def act(self) -> str:
         """Perform one random act; return it in words."""
         if self.chat.bot_status == "kicked":
-            self.house.shuts(self.id)
+            self.product.shuts(self.id)
             deaf: tuple[Callable[[], str], ...] = (
                 self.come_back, self.press_old, self.inline, self.speak_in_group,
             )  # fmt: skip
