@@ -35,20 +35,15 @@ class App:
 def insert(tx: Transaction, app: App) -> None:
     """Store a new application."""
     tx.execute(
-        "INSERT INTO apps (id, name, secret_hash, webhook_secret, created_at)"
-        " VALUES (:id, :name, :secret_hash, :webhook_secret, :created_at)",
+        "INSERT INTO apps (id, name, secret_hash, webhook_secret, created_at, confirms)"
+        " VALUES (:id, :name, :secret_hash, :webhook_secret, :created_at, :confirms)",
         id=app.id,
         name=app.name,
         secret_hash=app.secret_hash,
         webhook_secret=app.webhook_secret,
         created_at=app.created_at,
+        confirms=app.confirms,
     )
-
-
-def require_confirmation(tx: Transaction, app_id: str) -> bool:
-    """Store that holders confirm the addresses it names; return False if that is stored already."""
-    sql = "UPDATE apps SET confirms = 1 WHERE id = :id AND confirms = 0"
-    return tx.execute(sql, id=app_id) == 1
 
 
 async def read_live(db: Database, app_id: str) -> App | None:

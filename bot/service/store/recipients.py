@@ -111,14 +111,6 @@ def confirm(tx: Transaction, token: str, now: int, after: int) -> Recipient | No
     return _read(tx.one(CONFIRM, token=token, now=now, after=after))
 
 
-def require_confirmation(tx: Transaction, app_id: str) -> None:
-    """Make all trusted addresses of an application unconfirmed."""
-    tx.execute(
-        "UPDATE recipients SET state = 'unconfirmed' WHERE app_id = :app_id AND state = 'trusted'",
-        app_id=app_id,
-    )
-
-
 def unsubscribe(tx: Transaction, mailbox: str, app_id: str, owner: str, now: int) -> None:
     """End the letters of a seller to a mailbox; '' for both: everybody's."""
     everybody = "" if app_id == owner == "" else " AND app_id = :app_id AND owner = :owner"

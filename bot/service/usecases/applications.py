@@ -14,7 +14,6 @@ from bot.core.database import vault
 from bot.core.errors import NotFound, Refused, Unauthorized
 from bot.core.ops import audit
 from bot.service.store import apps as store
-from bot.service.store import recipients
 from bot.service.store.apps import App
 from bot.service.usecases.request_commands import new_id
 
@@ -86,14 +85,12 @@ def ensure_embedded_app(tx: Transaction, keys: Vault, now: int) -> Credentials:
 
     def make() -> str:
         made = _new(new_id())
-        store.insert(tx, _app(made, keys, "bot", now))
+        # Anyone can sell there and name any address.
+        store.insert(tx, _app(made, keys, "bot", now, confirms=True))
         audit.record(tx, audit.SYSTEM, "app.created", made.app_id, now, {"name": "bot"})
         return json.dumps([made.app_id, made.app_secret, made.webhook_secret])
 
-    own = Credentials(*exact_json.loads(vault.load_or_create(tx, keys, EMBEDDED, make)))
-    if store.require_confirmation(tx, own.app_id):  # anyone can sell there and name any address
-        recipients.require_confirmation(tx, own.app_id)
-    return own
+    return Credentials(*exact_json.loads(vault.load_or_create(tx, keys, EMBEDDED, make)))
 
 
 async def authenticate(db: Database, app_id: str, app_secret: str) -> App:
@@ -112,13 +109,14 @@ def _new(app_id: str) -> Credentials:
     return Credentials(app_id, secrets.token_urlsafe(SECRET_BYTES), signing.new_secret())
 
 
-def _app(made: Credentials, keys: Vault, name: str, now: int) -> App:
+def _app(made: Credentials, keys: Vault, name: str, now: int, *, confirms: bool = False) -> App:
     return App(
         id=made.app_id,
         name=name,
         secret_hash=_hash(made.app_secret),
         webhook_secret=keys.seal(made.webhook_secret),
         created_at=now,
+        confirms=int(confirms),
     )
 
 
