@@ -1,4 +1,4 @@
-"""JSON whose numbers stay exact."""
+"""JSON with exact numbers, within limits."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ VALUES = st.recursive(LEAVES, lambda v: st.lists(v) | st.dictionaries(st.text(),
 
 
 @given(VALUES)
-def test_what_is_written_reads_the_same(value: Any) -> None:
+def test_written_values_are_read_unchanged(value: Any) -> None:
     assert loads(dumps(value)) == value
 
 
@@ -55,12 +55,12 @@ def test_no_number_becomes_a_float() -> None:
     "text",
     ["", "{", "NaN", "[Infinity]", "-Infinity", "{'a': 1}", b"\xff", "[" * 100_000, "1" * 5000],
 )
-def test_what_is_no_json_is_a_value_error(text: str | bytes) -> None:
+def test_invalid_json_is_a_value_error(text: str | bytes) -> None:
     with pytest.raises(ValueError, match=r"\S"):
         loads(text)
 
 
-def test_half_a_character_stays_an_escape_so_that_it_can_be_stored() -> None:
+def test_a_lone_surrogate_stays_an_escape_so_that_it_can_be_stored() -> None:
     written = dumps({"name": "a\ud83dö"})
     assert written.encode() == '{"name":"a\\ud83dö"}'.encode()
     assert loads(written) == {"name": "a\ud83dö"}
@@ -83,12 +83,12 @@ def test_a_value_that_is_no_json_is_refused() -> None:
         ("{'a': 1}", "The JSON is not valid: Expecting property name enclosed in double quotes at"),
     ],
 )
-def test_an_error_says_what_is_wrong_in_a_sentence(text: str | bytes, message: str) -> None:
+def test_an_error_is_a_sentence_that_names_the_problem(text: str | bytes, message: str) -> None:
     with pytest.raises(JsonError, match=f"^{re.escape(message)}"):
         loads(text)
 
 
-def test_a_hundred_levels_are_read_and_brackets_within_texts_are_no_levels() -> None:
+def test_a_hundred_levels_are_read_and_brackets_in_texts_do_not_count() -> None:
     assert loads("[" * 99 + '{"a": 1}' + "]" * 99)
     assert loads(dumps("[{" * 1000)) == "[{" * 1000
     assert len(loads("[" + "[]," * 9999 + "[]]")) == 10_000
@@ -108,5 +108,5 @@ def test_strict_reading_refuses_names_given_twice_and_lone_surrogates(text: str)
         loads(text, strict=True)
 
 
-def test_strict_reading_takes_whole_surrogate_pairs_and_escaped_backslashes() -> None:
+def test_strict_reading_accepts_surrogate_pairs_and_escaped_backslashes() -> None:
     assert loads(r'["\ud83d\ude00", "\\ud800"]', strict=True) == ["\U0001f600", "\\ud800"]

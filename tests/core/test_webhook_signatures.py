@@ -1,4 +1,4 @@
-"""Signatures: only who holds the secret, only now, only this body."""
+"""Signatures are valid for their secret, their time and their body alone."""
 
 from __future__ import annotations
 
@@ -38,13 +38,13 @@ def accepted(
 
 
 def test_secrets_are_24_random_bytes() -> None:
-    """A new secret is whsec_ and base64 of 24 bytes, never the same."""
+    """A new secret is whsec_ and base64 of 24 random bytes."""
     assert len({signing.new_secret() for _ in range(50)}) == 50
     assert len(base64.b64decode(SECRET.removeprefix("whsec_"), validate=True)) == 24
 
 
 def test_headers_are_those_of_the_published_example() -> None:
-    """The example of the Standard Webhooks libraries comes out byte for byte."""
+    """The example of the Standard Webhooks libraries is reproduced byte for byte."""
     headers = signing.sign(
         ["whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"],
         "msg_p5jXN8AQM9LWM0D4loKWxJek",
@@ -65,13 +65,13 @@ def test_the_package_itself_accepts_what_we_sign() -> None:
 
 
 @given(st.text(), st.datetimes(timezones=st.just(UTC)).filter(lambda at: at.year > 1971))
-def test_what_is_signed_verifies(text: str, now: datetime) -> None:
+def test_a_signed_body_verifies(text: str, now: datetime) -> None:
     """Any UTF-8 body verifies with its own headers at its own time."""
     body = text.encode("utf-8", "replace")
     assert accepted([SECRET], signing.sign([SECRET], "m", now, body), body, now)
 
 
-def test_header_names_are_taken_in_any_case() -> None:
+def test_header_names_are_accepted_in_any_case() -> None:
     """HTTP header names have no case."""
     headers = {name.title(): value for name, value in signed().items()}
     assert accepted([SECRET], headers)
@@ -82,7 +82,7 @@ def test_header_names_are_taken_in_any_case() -> None:
     [((SECRET, OTHER), (OTHER,)), ((SECRET,), (OTHER, SECRET)), ((SECRET, OTHER), (SECRET,))],
 )
 def test_secrets_rotate_without_a_gap(signers: tuple[str, ...], known: tuple[str, ...]) -> None:
-    """One secret in common is enough, at either side."""
+    """One common secret is enough."""
     assert accepted(known, signed(*signers))
 
 
@@ -95,13 +95,13 @@ def test_five_minutes_either_way_are_accepted(seconds: int) -> None:
 
 @pytest.mark.parametrize("seconds", [-301, 301, 86_400])
 def test_older_and_newer_are_refused(seconds: int) -> None:
-    """A webhook kept for later, or dated ahead, is refused."""
+    """A replayed webhook, or one dated ahead, is refused."""
     with pytest.raises(BadSignature):
         signing.verify([SECRET], signed(), BODY, NOW + timedelta(seconds=seconds))
 
 
 def test_the_zone_of_now_changes_nothing() -> None:
-    """A moment is a moment in every zone."""
+    """Times in different zones are compared as moments."""
     abroad = NOW.astimezone(timezone(timedelta(hours=9)))
     assert signed() == signing.sign([SECRET], "msg_1", abroad, BODY)
     assert accepted([SECRET], signed(), now=abroad)
@@ -139,7 +139,7 @@ def test_the_zone_of_now_changes_nothing() -> None:
     ],
 )
 def test_altered_headers_are_refused(name: str, value: str) -> None:
-    """Any header that is not as signed is a BadSignature, and no other error."""
+    """Any altered header raises BadSignature and no other error."""
     with pytest.raises(BadSignature):
         signing.verify([SECRET], signed() | {name: value}, BODY, NOW)
 
@@ -154,7 +154,7 @@ def test_missing_headers_are_refused(missing: str) -> None:
 
 @pytest.mark.parametrize("body", [b"", BODY + b" ", BODY[:-1], b"\xff\xfe", BODY.upper()])
 def test_another_body_is_refused(body: bytes) -> None:
-    """The signature holds for its body alone."""
+    """A signature is valid for its body alone."""
     with pytest.raises(BadSignature):
         signing.verify([SECRET], signed(), body, NOW)
 
@@ -163,7 +163,7 @@ def test_another_body_is_refused(body: bytes) -> None:
     "secrets",
     [(), (OTHER,), ("",), ("whsec_",), ("whsec_###",), ("whsec_a",), ("\u00e9",), (SECRET + "!",)],
 )
-def test_without_the_right_secret_all_is_refused(secrets: tuple[str, ...]) -> None:
+def test_without_the_right_secret_every_webhook_is_refused(secrets: tuple[str, ...]) -> None:
     """No secret, a wrong one and a malformed one fail closed."""
     with pytest.raises(BadSignature):
         signing.verify(secrets, signed(), BODY, NOW)
@@ -176,7 +176,7 @@ def test_a_secret_may_lack_its_prefix_and_padding() -> None:
     assert accepted([bare.rstrip("=")], headers)
 
 
-def test_signing_with_a_malformed_secret_says_so() -> None:
+def test_signing_with_a_malformed_secret_raises_bad_signature() -> None:
     """A secret that is not base64 signs nothing."""
     with pytest.raises(BadSignature):
         signing.sign(["whsec_###"], "m", NOW, BODY)
@@ -200,6 +200,6 @@ def test_our_own_mistakes_are_bugs() -> None:
 def test_no_input_raises_anything_else(
     headers: dict[str, str], body: bytes, secrets: list[str]
 ) -> None:
-    """Whatever a stranger sends is a BadSignature."""
+    """Any input of a stranger raises BadSignature."""
     with pytest.raises(BadSignature):
         signing.verify([*secrets, SECRET], headers, body, NOW)

@@ -143,9 +143,11 @@ DESCRIPTION = (
 def failures(*codes: int) -> dict[int | str, dict[str, Any]]:
     """Return the error answers of a route."""
     takes_body = NO_JSON in codes
-    told = FAILURES if takes_body else FAILURES | OF_READING
+    descriptions = FAILURES if takes_body else FAILURES | OF_READING
     examples = EXAMPLES if takes_body else EXAMPLES | EXAMPLES_OF_READING
-    return {code: _failure(code, told[code], examples[code]) for code in (*codes, *ANYWHERE)}
+    return {
+        code: _failure(code, descriptions[code], examples[code]) for code in (*codes, *ANYWHERE)
+    }
 
 
 def _failure(code: int, description: str, sample: tuple[str, str, str, str]) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Request bodies: as they came, or refused in words that help; bounded in every direction."""
+"""Request bodies are read unchanged or refused with a reason, within limits."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ JSON = {"Content-Type": "application/json"}
 
 
 def sending(*chunks: Any, length: str | None = None) -> Request:
-    """A request whose body comes in these pieces; None for a caller who hangs up."""
+    """Return a request whose body arrives in these pieces; None is a caller that hangs up."""
     events = iter(chunks)
     headers = [] if length is None else [(b"content-length", length.encode("latin-1"))]
 
@@ -38,28 +38,28 @@ def sending(*chunks: Any, length: str | None = None) -> Request:
 @pytest.mark.parametrize(
     "chunks", [[], [b"ab"], [b"a", b"b"], [b"a" * 100], [bytes([byte]) for byte in range(100)]]
 )
-async def test_a_body_is_given_as_it_came(chunks: Iterable[bytes]) -> None:
+async def test_a_body_is_read_unchanged(chunks: Iterable[bytes]) -> None:
     assert await request_body.read(sending(*chunks), 100) == b"".join(chunks)
 
 
 @pytest.mark.parametrize("chunks", [[b"a" * 101], [b"a" * 100, b"a"], [b"a" * 101, STALLED]])
-async def test_a_body_beyond_its_bound_is_refused_at_once(chunks: list[Any]) -> None:
+async def test_a_body_beyond_its_limit_is_refused_at_once(chunks: list[Any]) -> None:
     with pytest.raises(BodyTooLarge):
         await request_body.read(sending(*chunks), 100)
 
 
 @pytest.mark.parametrize("length", ["101", "9" * 5000])
-async def test_what_it_says_of_itself_is_enough_to_be_refused(length: str) -> None:
+async def test_a_declared_length_beyond_the_limit_is_refused_unread(length: str) -> None:
     with pytest.raises(BodyTooLarge):
         await request_body.read(sending(STALLED, length=length), 100)
 
 
 @pytest.mark.parametrize("length", ["2", "100", "", "-1", "x", "²"])
-async def test_what_it_says_of_itself_is_not_believed(length: str) -> None:
+async def test_a_declared_length_within_the_limit_is_not_trusted(length: str) -> None:
     assert await request_body.read(sending(b"ab", length=length), 100) == b"ab"
 
 
-async def test_the_bound_is_64_kib_and_told() -> None:
+async def test_the_limit_is_64_kib_and_the_error_names_it() -> None:
     assert len(await request_body.read(sending(b"a" * 65_536))) == 65_536
     with pytest.raises(BodyTooLarge, match=r"^The body is larger than 64 KiB\.$"):
         await request_body.read(sending(b"a" * 65_537))
@@ -67,13 +67,13 @@ async def test_the_bound_is_64_kib_and_told() -> None:
         await request_body.read(sending(b"a" * 1_048_577), 1024 * 1024)
 
 
-async def test_a_body_that_stalls_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_body_that_stalls_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(request_body, "BODY_SECONDS", 0.01)
     with pytest.raises(InvalidBody, match="did not arrive in time"):
         await request_body.read(sending(b"a", STALLED))
 
 
-async def test_a_body_that_breaks_off_is_no_body() -> None:
+async def test_a_body_that_breaks_off_is_refused() -> None:
     with pytest.raises(InvalidBody, match="broke off"):
         await request_body.read(sending(b"{}", None))
 
@@ -97,7 +97,7 @@ def test_a_body_may_be_nested_a_hundred_levels_deep(body: bytes) -> None:
     ],
     ids=range(14),
 )
-def test_what_is_no_object_or_deeper_is_refused(body: bytes) -> None:
+def test_other_json_than_an_object_and_deeper_nesting_are_refused(body: bytes) -> None:
     with pytest.raises(InvalidBody):
         request_body.parse(body)
 
@@ -113,10 +113,10 @@ def test_what_is_no_object_or_deeper_is_refused(body: bytes) -> None:
     ],
     ids=range(5),
 )
-async def test_brackets_without_end_are_no_bug(
+async def test_endless_brackets_are_no_bug(
     service: ServiceHarness, body: bytes, answer: tuple[int, str]
 ) -> None:
-    """Also under an Idempotency-Key, which has the body written again in a form of its own."""
+    """Also with an Idempotency-Key, for which the body is written again in canonical form."""
     for headers in (JSON, JSON | {"Idempotency-Key": "k"}):
         assert (
             refusal_code(await service.seller.post(REQUESTS_PATH, content=body, headers=headers))

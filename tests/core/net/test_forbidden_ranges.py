@@ -1,4 +1,4 @@
-"""The table of where webhooks may not go: every form of every forbidden range."""
+"""The forbidden ranges of webhooks, in every spelling."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def _octal(address: IPv4Address) -> str:
 
 
 def _short(address: IPv4Address, parts: int) -> str:
-    """The last number fills what is left, as inet_aton has it."""
+    """The last number fills the remaining bytes, as in inet_aton."""
     first = [str(byte) for byte in address.packed[: parts - 1]]
     rest = int.from_bytes(address.packed[parts - 1 :], "big")
     return ".".join([*first, str(rest)])
@@ -135,15 +135,15 @@ def test_every_form_of_every_forbidden_range_is_refused(name: str, form: str) ->
 
 
 @pytest.mark.parametrize("form", ["dotted", "trailing dot", "two parts", "one number"])
-def test_a_public_address_is_taken(form: str) -> None:
-    """The table refuses for where an address leads, not for how it is written."""
+def test_a_public_address_is_accepted(form: str) -> None:
+    """The target of an address decides, not its spelling."""
     for text in ("8.8.8.8", "9.255.255.255", "172.32.0.1", "223.255.255.254"):
         assert not refused(SPELLINGS[form](IPv4Address(text)))
 
 
 @pytest.mark.parametrize("form", EMBEDDED)
-def test_a_public_address_inside_another_is_refused_all_the_same(form: str) -> None:
-    """Who translates it, and to what, is not known here."""
+def test_a_public_address_embedded_in_another_is_refused(form: str) -> None:
+    """Its translation is up to the network."""
     assert refused(EMBEDDED[form](IPv4Address("8.8.8.8")))
 
 
@@ -156,8 +156,8 @@ def test_every_form_of_every_forbidden_v6_range_is_refused(name: str) -> None:
 
 
 @pytest.mark.parametrize("form", [*SPELLINGS, *EMBEDDED])
-async def test_what_is_refused_as_written_is_refused_as_dialled_too(form: str) -> None:
-    """An address that came by another way, such as an older version's table, is not dialled."""
+async def test_addresses_refused_as_written_are_refused_when_dialled(form: str) -> None:
+    """An address that was never checked as written is not dialled either."""
     host = (SPELLINGS | EMBEDDED)[form](IPv4Address("127.0.0.1"))
     asked: list[str] = []
 
@@ -172,7 +172,7 @@ async def test_what_is_refused_as_written_is_refused_as_dialled_too(form: str) -
     assert len(asked) <= 1
 
 
-async def test_creating_with_any_of_them_is_refused_by_the_api(service: ServiceHarness) -> None:
+async def test_the_api_refuses_all_of_them_at_create(service: ServiceHarness) -> None:
     for spell in (SPELLINGS | EMBEDDED).values():
         hook = {"webhookUrl": f"http://{spell(IPv4Address('169.254.169.254'))}/latest"}
         answer = await service.seller.post(

@@ -1,4 +1,4 @@
-"""Dialling: the address that was judged is the one that is dialled."""
+"""The guarded transport dials the very address that it checked."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ LOOPBACK = AllowList.parse("127.0.0.1/8")
 
 
 class Receiver:
-    """A real HTTP server on loopback which keeps each request's head."""
+    """A real HTTP server on loopback that records the headers of requests."""
 
     def __init__(self) -> None:
         self.heads: list[str] = []
@@ -51,7 +51,7 @@ async def listening(context: ssl.SSLContext | None = None) -> AsyncIterator[Rece
 
 
 class Names:
-    """A resolver that answers each question with the next answer, and counts."""
+    """A resolver that returns the next answer for each look-up, and counts."""
 
     def __init__(self, *answers: Sequence[str]) -> None:
         self.answers = list(answers)
@@ -82,8 +82,8 @@ async def test_an_allowed_address_is_reached_under_its_name() -> None:
 @pytest.mark.parametrize(
     "answer", [["127.0.0.1"], ["10.0.0.1", "::1"], ["::ffff:127.0.0.1"], ["fe80::1%1"]]
 )
-async def test_a_name_that_is_private_is_refused(answer: list[str]) -> None:
-    """Found at connect time, nothing is sent, and the reason is told."""
+async def test_a_name_with_a_private_address_is_refused(answer: list[str]) -> None:
+    """At connect time nothing is sent, and the error has the reason."""
     async with listening() as receiver:
         url = f"http://pay.example:{receiver.port}/"
         with pytest.raises(ForbiddenAddress, match=r"pay\.example is "):
@@ -93,7 +93,7 @@ async def test_a_name_that_is_private_is_refused(answer: list[str]) -> None:
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "127.1", "0x7f000001", "2130706433", "127.0.0.1."])
 async def test_a_private_literal_is_refused_in_any_spelling(host: str) -> None:
-    """A literal needs no resolver to be judged; allowed, it is dialled as it was read."""
+    """A literal is checked without a resolver; an allowed one is dialled as it was read."""
     names = Names()
     async with listening() as receiver:
         url = f"http://{host}:{receiver.port}/"
@@ -105,7 +105,7 @@ async def test_a_private_literal_is_refused_in_any_spelling(host: str) -> None:
 
 
 async def test_a_name_that_changes_its_answer_gains_nothing() -> None:
-    """Rebinding: permitted when judged, private when asked again; but nobody asks in between."""
+    """Rebinding: permitted at the check, private afterwards; but there is no second look-up."""
     names = Names(["127.0.0.1"], ["127.0.0.2"])
     transport = GuardedTransport(AllowList.parse("127.0.0.1"), resolver=names)
     async with listening() as receiver, httpx.AsyncClient(transport=transport) as client:
@@ -127,7 +127,7 @@ async def test_of_several_addresses_only_permitted_ones_are_dialled() -> None:
 
 
 async def test_an_allowed_host_may_resolve_to_anything() -> None:
-    """A listed name is reached wherever it is, other names there are not."""
+    """A listed name is reached at any address, other names there are not."""
     allow = AllowList.parse("localhost")
     async with listening() as receiver:
         url = f"http://localhost:{receiver.port}/"
@@ -137,8 +137,8 @@ async def test_an_allowed_host_may_resolve_to_anything() -> None:
         assert len(receiver.heads) == 1
 
 
-async def test_internal_hosts_are_found_when_they_are_dialled() -> None:
-    """bot.internal goes past the guard to wherever the receiver listens at that moment."""
+async def test_internal_hosts_are_resolved_when_they_are_dialled() -> None:
+    """bot.internal leads, unchecked, to the present address of the receiver."""
     where = ("127.0.0.1", 1)
     transport = GuardedTransport(NOBODY, resolver=Names(), internal={"bot.internal": lambda: where})
     async with httpx.AsyncClient(transport=transport) as client:
@@ -151,7 +151,7 @@ async def test_internal_hosts_are_found_when_they_are_dialled() -> None:
 
 
 async def test_redirects_are_not_followed() -> None:
-    """A redirect is an answer, not a way around the guard; followed on purpose, it is guarded."""
+    """A redirect is an answer; followed on purpose, its target is checked too."""
     async with listening() as receiver:
         receiver.answer = (
             b"HTTP/1.1 302 Found\r\nLocation: http://127.0.0.2/\r\n"
@@ -169,7 +169,7 @@ async def test_redirects_are_not_followed() -> None:
     "url", ["http://no-such-name.invalid/", "http://" + "a" * 64 + ".example/"]
 )
 async def test_names_that_do_not_exist_are_connect_errors(url: str) -> None:
-    """A name without an address is httpx's ConnectError, as retries expect."""
+    """A name without an address raises the ConnectError of httpx, as retries expect."""
 
     async def unknown(host: str, port: int) -> list[str]:
         host.encode("idna")
@@ -181,8 +181,8 @@ async def test_names_that_do_not_exist_are_connect_errors(url: str) -> None:
         await get(GuardedTransport(NOBODY, resolver=Names([])), url)
 
 
-async def test_a_slow_resolver_counts_towards_the_time_out() -> None:
-    """Looking the name up is part of connecting."""
+async def test_a_slow_look_up_counts_towards_the_time_limit() -> None:
+    """The look-up is a part of connecting."""
 
     async def never(_host: str, _port: int) -> list[str]:
         await asyncio.Event().wait()
@@ -195,7 +195,7 @@ async def test_a_slow_resolver_counts_towards_the_time_out() -> None:
 
 
 async def test_a_closed_port_is_a_connect_error() -> None:
-    """Nobody listening is httpx's ConnectError."""
+    """A refused connection raises the ConnectError of httpx."""
     async with listening() as receiver:
         port = receiver.port
     with pytest.raises(httpx.ConnectError):
@@ -203,7 +203,7 @@ async def test_a_closed_port_is_a_connect_error() -> None:
 
 
 def certificate_for(name: str, folder: Path) -> Path:
-    """Self-signed certificate and key of the name, in one file."""
+    """Create a self-signed certificate and key of the name, in one file."""
     key = ec.generate_private_key(ec.SECP256R1())
     subject = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, name)])
     now = datetime.now(UTC)
@@ -224,7 +224,7 @@ def certificate_for(name: str, folder: Path) -> Path:
 
 
 async def test_tls_is_checked_against_the_name(tmp_path: Path) -> None:
-    """The certificate and SNI are the name's, although an address is dialled."""
+    """Certificate and SNI are those of the name, although an address is dialled."""
     pem = certificate_for("pay.example", tmp_path)
     server = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     server.load_cert_chain(pem)

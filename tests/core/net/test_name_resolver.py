@@ -1,4 +1,4 @@
-"""Look-ups of names: those that hang delay no others, and are not asked for over and over."""
+"""Look-ups of names that hang delay no others, and are not repeated at once."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ asyncio.run(main())
 
 
 class System:
-    """Answers at once, except for names that begin with `slow`: until `release` is set."""
+    """A system that answers at once, except for names in `slow`, until `release` is set."""
 
     def __init__(self) -> None:
         self.asked: list[str] = []
@@ -61,7 +61,7 @@ def system() -> Iterator[System]:
 
 @pytest.fixture
 def _patient(monkeypatch: pytest.MonkeyPatch) -> None:
-    """No look-up is given up in the time of a test."""
+    """No look-up reaches its time limit within a test."""
     monkeypatch.setattr(guarded_transport, "LOOKUP_SECONDS", 60.0)
 
 
@@ -78,7 +78,7 @@ async def test_the_system_knows_this_machine() -> None:
 
 @pytest.mark.usefixtures("_patient")
 async def test_names_that_hang_delay_no_others(resolve: SystemResolver, system: System) -> None:
-    """All that a zone may have and more hang; the names of others are answered."""
+    """More than the share of a zone hang; names of other zones are answered."""
     system.most = 3 * ZONE_LOOKUPS
     hanging = [
         asyncio.create_task(resolve(f"slow{number}.{zone}.example", 80))
@@ -93,10 +93,8 @@ async def test_names_that_hang_delay_no_others(resolve: SystemResolver, system: 
 
 
 @pytest.mark.usefixtures("_patient")
-async def test_no_more_are_asked_for_at_once_than_there_is_room(
-    resolve: SystemResolver, system: System
-) -> None:
-    """A zone has its share of it; who waits for room is answered afterwards."""
+async def test_simultaneous_look_ups_are_limited(resolve: SystemResolver, system: System) -> None:
+    """A zone has a share of them; waiting ones are answered afterwards."""
     names = [f"slow{number}.a.zone{zone}" for zone in range(9) for number in range(20)]
     hanging = [asyncio.create_task(resolve(name, 80)) for name in names]
     assert await asyncio.to_thread(system.full.wait, 20)
@@ -108,10 +106,10 @@ async def test_no_more_are_asked_for_at_once_than_there_is_room(
     assert sorted(system.asked) == sorted(names)
 
 
-async def test_a_name_is_looked_up_once_for_all_who_ask(
+async def test_simultaneous_calls_for_a_name_share_a_look_up(
     resolve: SystemResolver, system: System
 ) -> None:
-    """One of them gives up, and the others are answered all the same."""
+    """One of them gives up, and the others get their answer."""
     first, *others = [asyncio.create_task(resolve("slow.example", 80)) for _ in range(5)]
     await asyncio.sleep(0)
     first.cancel()
@@ -130,7 +128,7 @@ async def test_an_answer_is_not_remembered(resolve: SystemResolver, system: Syst
 async def test_a_failure_is_remembered_for_a_moment(
     resolve: SystemResolver, system: System
 ) -> None:
-    """A shorter one than passes before the second attempt of a webhook, which asks again."""
+    """For less time than passes before the second attempt of a webhook."""
     for _ in range(2):
         with pytest.raises(OSError, match=r"no\.example is not known"):
             await resolve("no.example", 80)
@@ -142,10 +140,10 @@ async def test_a_failure_is_remembered_for_a_moment(
     assert FAILURE_SECONDS < 4
 
 
-async def test_a_name_that_hangs_is_given_up_in_good_time(
+async def test_a_look_up_that_hangs_has_a_time_limit(
     resolve: SystemResolver, system: System, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """And is not asked for a second time while the system still hangs on it."""
+    """It is not repeated while the system still hangs on it."""
     assert guarded_transport.LOOKUP_SECONDS == 5
     monkeypatch.setattr(guarded_transport, "LOOKUP_SECONDS", 1.0)
     async with asyncio.timeout(20):
@@ -160,10 +158,10 @@ async def test_a_name_that_hangs_is_given_up_in_good_time(
             pass
 
 
-async def test_who_finds_no_room_is_told(
+async def test_a_look_up_without_a_free_slot_fails(
     resolve: SystemResolver, system: System, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A thread that waits for room in vain asks nothing and is gone."""
+    """Its thread waits in vain, asks nothing and ends."""
     monkeypatch.setattr(guarded_transport, "LOOKUP_SECONDS", 1.0)
     names = [f"slow{number}.a.example" for number in range(ZONE_LOOKUPS + 1)]
     ends = await asyncio.gather(*(resolve(name, 80) for name in names), return_exceptions=True)
@@ -171,7 +169,7 @@ async def test_who_finds_no_room_is_told(
     assert len(system.asked) == ZONE_LOOKUPS
 
 
-def test_a_look_up_that_hangs_does_not_keep_the_process() -> None:
+def test_a_look_up_that_hangs_does_not_keep_the_process_alive() -> None:
     ended = subprocess.run(
         [sys.executable, "-c", HANGING], capture_output=True, text=True, timeout=20, check=True
     )

@@ -1,4 +1,4 @@
-"""Which addresses may be reached through the environment's proxy."""
+"""Addresses that may be reached through the environment's proxy."""
 
 import pytest
 
@@ -16,9 +16,9 @@ from bot.core.net import http_client
         ("http://localhost:8081", False),
     ],
 )
-def test_only_addresses_outside_take_the_proxy(url: str, *, leaves: bool) -> None:
+def test_only_public_addresses_use_the_proxy(url: str, *, leaves: bool) -> None:
     assert http_client.may_use_proxy(url) == leaves
 
 
-def test_certificates_are_read_once() -> None:
+def test_certificates_are_loaded_once() -> None:
     assert http_client.ssl_context() is http_client.ssl_context()

@@ -1,4 +1,4 @@
-"""Rates as the settings write them."""
+"""Rates as settings have them."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from bot.core.net.rates import Rate, parse_rate
         (Rate(1, 1), Rate(1, 1)),
     ],
 )
-def test_a_rate_is_so_many_in_a_second_or_a_minute_and_0_is_none(
+def test_a_rate_counts_for_a_second_or_a_minute_and_0_is_no_limit(
     written: object, rate: Rate | None
 ) -> None:
     assert parse_rate(written) == rate
@@ -30,6 +30,6 @@ def test_a_rate_is_so_many_in_a_second_or_a_minute_and_0_is_none(
     "written",
     ["", "30", "0/second", "-1/second", "1.5/second", "30/hour", "30 / second", "x", "٣/second"],
 )
-def test_anything_else_is_refused_with_what_to_write(written: str) -> None:
+def test_other_rates_are_refused_with_an_example(written: str) -> None:
     with pytest.raises(ValueError, match="write a rate such as 30/second or 20/minute, or 0"):
         parse_rate(written)

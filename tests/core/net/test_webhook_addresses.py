@@ -1,4 +1,4 @@
-"""Where webhooks may go, as far as an address alone says."""
+"""Addresses that webhooks may reach, as far as the text of an address decides."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ LOOPBACK_SPELLINGS = [
 
 
 def refusal(url: str, allow: AllowList = NOBODY) -> str | None:
-    """Why a webhook address is refused, None where it is taken."""
+    """Return why a webhook address is refused, None if it is accepted."""
     try:
         check_url(url, allow)
     except ForbiddenAddress as error:
@@ -49,7 +49,7 @@ def refusal(url: str, allow: AllowList = NOBODY) -> str | None:
 
 @pytest.mark.parametrize("host", LOOPBACK_SPELLINGS)
 def test_every_spelling_of_an_address_is_that_address(host: str) -> None:
-    """Short, octal, hexadecimal, one number, full width: a resolver takes them all."""
+    """Short, octal, hexadecimal, one number, full width: resolvers accept them all."""
     assert literal_address(host) == IPv4Address("127.0.0.1")
 
 
@@ -69,7 +69,7 @@ def test_every_spelling_of_an_address_is_that_address(host: str) -> None:
     ],
 )
 def test_literals_are_read_like_inet_aton(host: str, address: str) -> None:
-    """The last number fills the bytes that are left."""
+    """The last number fills the remaining bytes."""
     assert literal_address(host) == ip_address(address)
 
 
@@ -97,7 +97,7 @@ def test_literals_are_read_like_inet_aton(host: str, address: str) -> None:
     ],
 )
 def test_names_are_no_addresses(host: str) -> None:
-    """What is no address in any spelling is a name, sound or not."""
+    """A host that is no address in any spelling is a name, valid or not."""
     expected = ip_address("::1") if host == "[::1" else None
     assert literal_address(host) == expected
 
@@ -105,7 +105,7 @@ def test_names_are_no_addresses(host: str) -> None:
 @given(st.text())
 @example("0x" + "f" * 1000)
 def test_any_host_gets_an_answer(host: str) -> None:
-    """Reading a host never fails."""
+    """Parsing a host never raises."""
     assert literal_address(host) is None or isinstance(
         literal_address(host), IPv4Address | IPv6Address
     )
@@ -212,10 +212,10 @@ def test_public_addresses_are_open(address: str) -> None:
 
 
 @given(st.ip_addresses())
-def test_nothing_that_python_calls_private_gets_through(
+def test_addresses_that_python_calls_private_are_forbidden(
     address: IPv4Address | IPv6Address,
 ) -> None:
-    """The standard library's own tables agree on everything that we let pass."""
+    """The tables of the standard library call every permitted address global."""
     if not is_forbidden(address, NOBODY):
         assert not address.is_private
         assert not address.is_multicast
@@ -239,7 +239,7 @@ def test_the_allow_list_opens_what_it_names_and_nothing_else() -> None:
 
 @pytest.mark.parametrize("text", ["", " ", ",", ", ,"])
 def test_an_empty_allow_list_allows_nothing(text: str) -> None:
-    """The default is nobody."""
+    """The default allows no private address."""
     assert AllowList.parse(text) == NOBODY
 
 
@@ -259,7 +259,7 @@ def test_an_empty_allow_list_allows_nothing(text: str) -> None:
     ],
 )
 def test_bad_entries_are_named(entry: str) -> None:
-    """A mistyped entry is a problem of the configuration that shows the entry."""
+    """A mistyped entry is a ConfigProblem that shows the entry."""
     with pytest.raises(ConfigProblem, match="neither a host") as caught:
         AllowList.parse(f"good.example, {entry}")
     assert repr(entry) in str(caught.value)
@@ -281,8 +281,8 @@ def test_bad_entries_are_named(entry: str) -> None:
         "https://intranet/",
     ],
 )
-def test_sound_addresses_pass(url: str) -> None:
-    """A name is judged when it is dialled; here it only has to be one."""
+def test_valid_addresses_are_accepted(url: str) -> None:
+    """A name is checked when it is dialled; here only its form counts."""
     assert refusal(url) is None
 
 
@@ -344,22 +344,22 @@ def test_sound_addresses_pass(url: str) -> None:
         *(f"http://{host}/" for host in LOOPBACK_SPELLINGS),
     ],
 )
-def test_unsound_addresses_are_refused(url: str) -> None:
-    """No other scheme, no credentials, no private address in any spelling, and a reason."""
+def test_invalid_addresses_are_refused(url: str) -> None:
+    """Other schemes, credentials and private addresses in any spelling, with a reason."""
     assert refusal(url)
 
 
 @pytest.mark.parametrize(
     "url", ["http://127.2:9/", "http://localhost/", "http://10.1.1.1/", "http://[::1]/"]
 )
-def test_allowed_private_addresses_pass(url: str) -> None:
-    """What the operator lists may be written into a request."""
+def test_allowed_private_addresses_are_accepted(url: str) -> None:
+    """A request may name an address that the operator lists."""
     assert refusal(url, AllowList.parse("127.0.0.0/8, localhost, 10.1.1.1, ::1")) is None
 
 
 @given(st.text() | st.from_regex(r"https?://[0-9a-fx.:\[\]@%\\ /]*", fullmatch=True))
-def test_any_text_is_answered(url: str) -> None:
-    """A webhook address is taken or refused with a reason, never an error of another kind."""
+def test_any_text_is_accepted_or_refused(url: str) -> None:
+    """A webhook address is accepted or refused with a reason, without any other error."""
     assert refusal(url) != ""
 
 
@@ -378,12 +378,12 @@ def test_any_text_is_answered(url: str) -> None:
     ],
 )
 def test_a_host_is_the_same_however_it_is_spelled(url: str, host: str) -> None:
-    """What is compared and counted is what will be dialled."""
+    """Comparing and counting use the host that will be dialled."""
     assert check_url(url, AllowList.parse("127.0.0.0/8, ::1")) == host
     assert endpoint(url).host == host
 
 
 @given(st.text() | st.from_regex(r"https?://[0-9a-fxn.:\[\]@%\\ /。-]*", fullmatch=True))
 def test_any_text_has_an_endpoint(url: str) -> None:
-    """Also what an earlier version took: a payment is not refused for it."""
+    """Even an unreadable address: a payment is not refused because of it."""
     assert str(endpoint(url))

@@ -1,4 +1,4 @@
-"""The audit log: who changed what and when, in the change's own transaction, nobody's secret."""
+"""The audit log: who changed what and when, in the transaction of the change, without secrets."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def record(
 
 
 def told(db: Database) -> list[tuple[str, str, str, dict[str, Any]]]:
-    """Who did what to what, oldest first, beside the application that the test itself made."""
+    """Return actor, action and subject, oldest first, without the test's own application."""
     return [
         (line.actor, line.action, line.subject, line.details)
         for line in reversed(lines(db))
@@ -58,7 +58,7 @@ def test_lines_are_read_newest_first_all_or_of_one_subject(db: Database) -> None
     assert [line.at for line in lines(db, subject="s0")] == [NOON + 2, NOON]
 
 
-def test_a_line_is_undone_with_its_change(db: Database) -> None:
+def test_a_line_is_rolled_back_with_its_change(db: Database) -> None:
     def change(tx: Transaction) -> None:
         audit.record(tx, audit.SYSTEM, "thing.done", "s", NOON, {})
         raise LookupError
@@ -68,8 +68,8 @@ def test_a_line_is_undone_with_its_change(db: Database) -> None:
     assert lines(db) == []
 
 
-def test_a_line_is_bounded_and_turns_no_terminal(db: Database) -> None:
-    """However long what people gave, and whatever stands in it."""
+def test_a_line_is_limited_and_harmless_to_terminals(db: Database) -> None:
+    """Whatever people typed, at any length."""
     odd = "a\x1b[31m\u202eb\nc\ud800"
     record(db, {"long": "x" * 9999, "many": ["y" * 999] * 99, "odd": odd}, "i" * 999)
     record(db, {f"n{number}": number for number in range(99)} | {"deep": {"a": "z" * 999}})
@@ -87,7 +87,7 @@ def test_values_come_back_as_they_were(db: Database) -> None:
     assert lines(db)[0].details == details
 
 
-def test_old_lines_are_dropped_some_at_a_time_and_newer_ones_stay(
+def test_old_lines_are_deleted_in_batches_and_newer_ones_stay(
     db: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(audit, "BATCH", 2)
@@ -105,23 +105,25 @@ def test_old_lines_are_dropped_some_at_a_time_and_newer_ones_stay(
         "SELECT id FROM audit WHERE id < '0' ORDER BY id LIMIT 5",
     ],
 )
-def test_no_look_at_the_log_sorts_or_reads_all_of_it(db: Database, sql: str) -> None:
+def test_reading_the_log_neither_sorts_nor_scans_it(db: Database, sql: str) -> None:
     plan = db.run(lambda tx: tx.query(f"EXPLAIN QUERY PLAN {sql}"))
     (step,) = [row["detail"] for row in plan]
     assert "USING" in step
     assert "INDEX" in step
 
 
-def test_the_operator_has_the_systems_name_or_number(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_operator_is_the_systems_user_by_name_or_number(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     assert audit.operator().startswith("operator ")
     monkeypatch.setattr(os, "getuid", lambda: 54_321)
     assert audit.operator() == "operator 54321"
 
 
-async def test_an_application_leaves_a_line_for_each_change_of_a_request(
+async def test_each_change_of_a_request_by_an_application_has_a_line(
     service: ServiceHarness,
 ) -> None:
-    """What it costs and whom it pays; an edit field by field; nothing where nothing changed."""
+    """Price and receivers of a create, each field of an edit, no line without a change."""
     actor = audit.app(service.credentials.app_id)
     made = await service.create(**DROP)
     service.seller.headers["Idempotency-Key"] = "k"
@@ -150,8 +152,8 @@ async def test_an_application_leaves_a_line_for_each_change_of_a_request(
     assert len(set(again)) == 1
 
 
-async def test_of_secrets_in_a_request_the_log_has_the_fact_alone(service: ServiceHarness) -> None:
-    """A webhook's path and query may be its password; so may a redirect's query."""
+async def test_secrets_of_a_request_are_logged_only_as_changed(service: ServiceHarness) -> None:
+    """The path and query of a webhook may be a password, and so may the query of a redirect."""
     hook = {"webhookUrl": "https://hooks.example.org/T0/geheim?key=geheim"}
     made = await service.create(notifications={"webhook": hook})
     parts: list[dict[str, Any]] = [
@@ -172,14 +174,14 @@ async def test_of_secrets_in_a_request_the_log_has_the_fact_alone(service: Servi
     assert "geheim" not in json.dumps(told(service.db))
 
 
-async def test_what_a_payer_gives_stands_in_no_line(service: ServiceHarness) -> None:
+async def test_no_line_has_data_of_a_payer(service: ServiceHarness) -> None:
     made = await service.create(requestedUserData=["email"])
     assert (await service.pay(made["id"], email="payer@example.org")).status_code == 303
     await service.seller.delete(f"{REQUESTS_PATH}/{made['id']}")
     assert "payer@example.org" not in json.dumps(told(service.db))
 
 
-def test_the_operators_changes_of_applications_stand_there_without_a_secret(
+def test_the_operators_changes_of_applications_are_logged_without_secrets(
     service: ServiceHarness,
 ) -> None:
     made = service.db.run(lambda tx: applications.create(tx, service.vault, "second", NOON))
@@ -197,17 +199,17 @@ def test_the_operators_changes_of_applications_stand_there_without_a_secret(
         assert secret not in written
 
 
-def test_the_bots_own_application_is_the_systems(service: ServiceHarness) -> None:
+def test_the_bots_own_application_is_created_by_the_system(service: ServiceHarness) -> None:
     own = service.db.run(lambda tx: applications.ensure_embedded_app(tx, service.vault, NOON))
     service.db.run(lambda tx: applications.ensure_embedded_app(tx, service.vault, NOON))
     (line,) = lines(service.db, subject=own.app_id)
     assert (line.actor, line.action, line.details) == ("system", "app.created", {"name": "bot"})
 
 
-async def test_a_delivery_sent_again_has_a_line_with_who_asked(
+async def test_a_delivery_retried_by_hand_has_a_line_with_its_actor(
     service: ServiceHarness, clock: Clock
 ) -> None:
-    """Not where nothing was done: one that is under way stays as it is."""
+    """No line if nothing was done: a delivery that is being sent stays as it is."""
     hook = {"webhook": {"webhookUrl": "https://h.example/w", "customParameters": {}}}
     made = await service.create(notifications=hook)
     await service.pay(made["id"])
@@ -229,10 +231,10 @@ async def test_a_delivery_sent_again_has_a_line_with_who_asked(
     ("state", "wanted"),
     [(LIVE, ["request.stop-asked"]), (STOPPED, ["request.resume-asked"])],
 )
-async def test_a_press_that_would_change_nothing_leaves_no_line(
+async def test_a_press_that_changes_nothing_has_no_line(
     chat: ChatHarness, state: str, wanted: list[str]
 ) -> None:
-    """Old buttons can be pressed for ever."""
+    """Old buttons can be pressed forever."""
     sam = chat.add_person("Sam")
     listing = chat.add_listing(sam, COFFEE, service_answer(), state=state)
     for word in ("stop", "resume", "refresh"):
@@ -240,10 +242,10 @@ async def test_a_press_that_would_change_nothing_leaves_no_line(
     assert [action for _, action, _, _ in told(chat.db)] == wanted
 
 
-async def test_the_sweep_drops_old_lines_and_says_what_else_it_dropped(
+async def test_the_sweep_deletes_old_lines_and_logs_its_other_deletions(
     service: ServiceHarness,
 ) -> None:
-    """The system's own changes stand there as everybody's do, a line for many."""
+    """Changes by the system have lines too, one for many."""
     hook = {"webhook": {"webhookUrl": "https://h.example/w", "customParameters": {}}}
     made = await service.create(notifications=hook)
     await service.pay(made["id"])
@@ -268,7 +270,7 @@ async def test_the_sweep_drops_old_lines_and_says_what_else_it_dropped(
 def test_the_command_reads_beside_the_writer(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A long log is read while others write, and no more of it than fits in memory."""
+    """A long log is read while others write, and never more of it than fits in memory."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("DATABASE_URL", "sqlite:///bot.db")
     assert CliRunner().invoke(main, ["apps", "create", "shop"]).exit_code == 0

@@ -1,4 +1,4 @@
-"""What the operator sees: a log without secrets, /livez, /readyz, /metrics."""
+"""The operator's view: a log without secrets, /livez, /readyz, /metrics."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def fail(secret: str) -> None:
 
 
 def say(way: str, secret: str) -> None:
-    """Bring a secret into the log."""
+    """Log a secret in some way."""
     log, foreign = structlog.get_logger("ours"), logging.getLogger("foreign.library")
     match way:
         case "event":
@@ -81,10 +81,10 @@ def say(way: str, secret: str) -> None:
 @pytest.mark.parametrize("form", ["text", "json"])
 @pytest.mark.parametrize("way", ["event", "value", "traceback", "foreign", "foreign traceback"])
 @pytest.mark.parametrize("secret", [*SECRETS, *SHAPES])
-def test_no_secret_stands_in_the_log_whichever_way_it_came(
+def test_no_secret_is_logged_in_any_way(
     capsys: pytest.CaptureFixture[str], form: str, way: str, secret: str
 ) -> None:
-    """Neither as it is nor as JSON or Python would write it; what looks like a token, neither."""
+    """Neither plain nor in JSON or as Python quotes it, nor text in the shape of a token."""
     configure_logging("info", form, SECRETS)
     say(way, secret)
     written = capsys.readouterr().err
@@ -93,7 +93,7 @@ def test_no_secret_stands_in_the_log_whichever_way_it_came(
         assert spelled not in written
 
 
-def test_the_rest_of_the_line_stays(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_rest_of_a_line_with_a_secret_stays(capsys: pytest.CaptureFixture[str]) -> None:
     configure_logging("info", "json", SECRETS)
     say("foreign", "correct-horse")
     line = json.loads(capsys.readouterr().err)
@@ -103,7 +103,7 @@ def test_the_rest_of_the_line_stays(capsys: pytest.CaptureFixture[str]) -> None:
     )
 
 
-def test_json_is_one_object_a_line_also_with_a_traceback(
+def test_a_json_line_is_one_object_even_with_a_traceback(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     configure_logging("info", "json", [])
@@ -114,13 +114,13 @@ def test_json_is_one_object_a_line_also_with_a_traceback(
     assert (second["value"], second["timestamp"][-1]) == ("two\nlines", "Z")
 
 
-def test_a_value_cannot_begin_a_line_of_its_own(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_value_cannot_start_a_line(capsys: pytest.CaptureFixture[str]) -> None:
     configure_logging("info", "text", [])
     say("value", "two\nlines")
     assert len(capsys.readouterr().err.splitlines()) == 1
 
 
-def test_below_the_level_nothing_is_written(capsys: pytest.CaptureFixture[str]) -> None:
+def test_nothing_is_logged_below_the_level(capsys: pytest.CaptureFixture[str]) -> None:
     configure_logging("error", "text", [])
     say("event", "x")
     say("foreign", "x")
@@ -166,7 +166,7 @@ async def test_livez_answers_whatever_is_wrong(desk: Ops, near: httpx.AsyncClien
     assert (answer.status_code, answer.json()) == (200, {"status": "ok"})
 
 
-async def test_readyz_is_200_when_every_check_is_well(desk: Ops, near: httpx.AsyncClient) -> None:
+async def test_readyz_is_200_if_every_check_succeeds(desk: Ops, near: httpx.AsyncClient) -> None:
     async def well() -> None:
         return None
 
@@ -186,7 +186,7 @@ async def raises() -> str | None:
     raise LookupError("with a secret in it")
 
 
-async def test_readyz_is_503_and_says_which_check_fails(desk: Ops, near: httpx.AsyncClient) -> None:
+async def test_readyz_is_503_and_names_the_failed_check(desk: Ops, near: httpx.AsyncClient) -> None:
     desk.readiness.needed |= {"telegram": tells, "other": raises}
     answer = await near.get("/readyz")
     checks = {"database": "ok", "telegram": "not reached yet", "other": "LookupError"}
@@ -212,10 +212,10 @@ async def test_readyz_is_503_without_a_database(desk: Ops, near: httpx.AsyncClie
     assert (answer.status_code, answer.json()["checks"]) == (503, {"database": "RuntimeError"})
 
 
-async def test_readyz_is_503_where_the_database_can_be_read_and_not_written(
+async def test_readyz_is_503_if_the_database_is_read_only(
     desk: Ops, near: httpx.AsyncClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """With SQLite's own words; what was stored a moment ago is proof enough that it can be."""
+    """With the message of SQLite; a recent commit proves that the database is writable."""
     monkeypatch.setattr(writer, "BUSY_TIMEOUT_SECONDS", 0.0)
     with locked(Path(desk.db.path)):
         answer = await near.get("/readyz")
@@ -258,10 +258,8 @@ async def test_without_a_token_metrics_answer_loopback_only(
 @pytest.mark.parametrize(
     "name", [*endpoints.FORWARDING, "x-forwarded", "x-forwarded-port", "x-original-forwarded-for"]
 )
-async def test_without_a_token_metrics_answer_nobody_who_comes_through_a_proxy(
-    desk: Ops, name: str
-) -> None:
-    """It stands on this machine, those behind it don't, whatever they say of themselves."""
+async def test_without_a_token_metrics_refuse_forwarded_requests(desk: Ops, name: str) -> None:
+    """The proxy is on this machine, its clients are not, whatever they claim."""
     headers = {"Host": "localhost", name: "127.0.0.1"}
     assert (await metrics(desk, "127.0.0.1", headers)).status_code == 401
     token = Ops(desk.db, desk.now, "let-me-in")
@@ -281,10 +279,10 @@ async def test_without_a_token_metrics_answer_nobody_who_comes_through_a_proxy(
         ("", 401),
     ],
 )
-async def test_without_a_token_metrics_answer_under_this_machines_own_names_only(
+async def test_without_a_token_metrics_answer_loopback_hosts_only(
     desk: Ops, asked: str, status: int
 ) -> None:
-    """A proxy that adds no header of its own often leaves the name that was asked for."""
+    """A proxy that adds no header usually keeps the Host of its client."""
     assert (await metrics(desk, "127.0.0.1", {"Host": asked})).status_code == status
 
 
@@ -298,7 +296,7 @@ async def test_without_a_token_metrics_answer_under_this_machines_own_names_only
         ("127.0.0.1", "Bearer schlüssel", 401),
     ],
 )
-async def test_with_a_token_metrics_answer_whoever_shows_it_and_nobody_else(
+async def test_with_a_token_metrics_answer_requests_with_the_token_only(
     db: Database, clock: Clock, host: str, told: str, status: int
 ) -> None:
     answer = await metrics(Ops(db, clock, "let-me-in"), host, {"Authorization": told})
@@ -306,8 +304,8 @@ async def test_with_a_token_metrics_answer_whoever_shows_it_and_nobody_else(
 
 
 @pytest.mark.parametrize("path", ["/livez", "/readyz", "/metrics"])
-async def test_what_the_operator_sees_is_not_stored_by_caches(desk: Ops, path: str) -> None:
-    """Nor is a refusal."""
+async def test_operators_answers_are_not_cacheable(desk: Ops, path: str) -> None:
+    """Neither are refusals."""
     for host in ("127.0.0.1", "10.0.0.1"):
         async with visitor(served(desk), host) as http:
             answer = await http.get(path)
@@ -315,10 +313,10 @@ async def test_what_the_operator_sees_is_not_stored_by_caches(desk: Ops, path: s
         assert answer.headers["x-content-type-options"] == "nosniff"
 
 
-async def test_a_request_that_the_servers_stop_cancels_ends_without_a_traceback(
+async def test_a_request_cancelled_by_the_stop_ends_without_a_traceback(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    """It is answered 503: an upload that has not come is none that was done."""
+    """The answer is 503: an unfinished upload has done nothing."""
     caplog.set_level("INFO")
     entered = asyncio.Event()
 
@@ -344,10 +342,10 @@ async def test_a_request_that_the_servers_stop_cancels_ends_without_a_traceback(
     assert [line.levelname for line in caplog.records if "Cancel" in line.message] == ["INFO"]
 
 
-async def test_no_call_is_logged_and_the_logger_of_calls_stays_as_it_was(
+async def test_calls_are_not_logged_and_uvicorns_logger_stays_as_it_was(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    """Its handlers are no server's to take: there may be another one in the process."""
+    """Another server in the process may use its handlers."""
     logger, app = logging.getLogger("uvicorn.access"), FastAPI()
     caplog.set_level("DEBUG", logger.name)
     before = (list(logger.handlers), logger.propagate)
@@ -357,7 +355,7 @@ async def test_no_call_is_logged_and_the_logger_of_calls_stays_as_it_was(
     assert [line for line in caplog.records if line.name == logger.name] == []
 
 
-async def test_a_cancellation_from_inside_stays_an_error() -> None:
+async def test_a_cancellation_inside_the_request_stays_an_error() -> None:
     async def breaks(_scope: Scope, _receive: Receive, _send: Send) -> None:
         raise asyncio.CancelledError
 
@@ -374,8 +372,8 @@ async def test_a_cancellation_from_inside_stays_an_error() -> None:
     assert sent == []
 
 
-async def test_a_database_that_cannot_be_used_is_503_and_its_own_line_in_the_log() -> None:
-    """One for all who meet it, so none for each answer."""
+async def test_an_unusable_database_is_503_with_one_line_in_the_log() -> None:
+    """One line for all requests, not one for each."""
     app = FastAPI()
     app.add_exception_handler(StorageError, storage_unavailable)
 

@@ -1,4 +1,4 @@
-"""What /metrics tells: counted once it is committed, read without looking at what is settled."""
+"""/metrics: counters after the commit, the outbox without reading settled messages."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ FAMILIES = {
 
 
 async def told(told_by: Metrics) -> dict[str, float]:
-    """Every sample by its name and labels, as a scraper reads them."""
+    """Return every sample by its name and labels, as a scraper reads them."""
     text = (await told_by.render()).decode()
     return {
         f"{sample.name}{sorted(sample.labels.items())}": sample.value
@@ -62,8 +62,8 @@ def desk(db: Database, clock: Clock) -> Metrics:
     return Metrics(db, clock, (REQUESTS, PAID))
 
 
-async def test_a_count_belongs_to_its_transaction(db: Database, desk: Metrics) -> None:
-    """What is undone did not happen; what is committed did once, whoever shared its commit."""
+async def test_a_transaction_counts_once_it_is_committed(db: Database, desk: Metrics) -> None:
+    """A rolled-back one counts nothing, a committed one once, whoever shares the commit."""
 
     def undone(tx: Transaction) -> None:
         tx.count("payments", "paid")
@@ -80,13 +80,13 @@ async def test_a_count_belongs_to_its_transaction(db: Database, desk: Metrics) -
     assert (after[paid], after[late]) == (2, 0)
 
 
-async def test_what_could_not_be_stored_is_not_counted(db: Database, desk: Metrics) -> None:
+async def test_a_failed_commit_counts_nothing(db: Database, desk: Metrics) -> None:
     with moved(Path(db.path)), pytest.raises(StorageError):
         await db.transaction(lambda tx: tx.count("payments", "paid"))
     assert (await told(desk))[sample("payments_total", settlement="paid")] == 0
 
 
-async def test_the_outbox_is_told_by_queue_and_state_with_the_age_of_what_is_due(
+async def test_the_outbox_is_shown_by_queue_and_state_with_the_oldest_due_age(
     db: Database, desk: Metrics, clock: Clock
 ) -> None:
     post = QueueHarness(db, QUEUE, clock)
@@ -110,7 +110,7 @@ async def test_the_outbox_is_told_by_queue_and_state_with_the_age_of_what_is_due
     assert found[sample("outbox_oldest_due_seconds", queue="messages")] == 0
 
 
-async def test_a_queue_that_is_worked_is_told_of_while_it_is_empty(desk: Metrics) -> None:
+async def test_a_queue_with_a_worker_is_shown_while_it_is_empty(desk: Metrics) -> None:
     desk.queues.add("webhooks")
     found = await told(desk)
     assert found[sample("outbox_messages", queue="webhooks", state="waiting")] == 0
@@ -120,8 +120,8 @@ async def test_a_queue_that_is_worked_is_told_of_while_it_is_empty(desk: Metrics
 @pytest.mark.parametrize(
     "sql", [queries.COUNT_WAITING, queries.COUNT.format("leased"), queries.COUNT.format("dead")]
 )
-def test_the_outbox_is_counted_without_a_look_at_what_is_settled(db: Database, sql: str) -> None:
-    """Each statement reads a partial index; of a million settled rows it sees none."""
+def test_the_outbox_is_counted_without_reading_settled_messages(db: Database, sql: str) -> None:
+    """Each statement reads a partial index, which contains no settled rows."""
     plan = db.run(lambda tx: tx.query(f"EXPLAIN QUERY PLAN {sql}"))
     reads = [row["detail"] for row in plan if row["detail"].startswith(("SCAN", "SEARCH"))]
     assert reads
@@ -132,7 +132,7 @@ def test_the_outbox_is_counted_without_a_look_at_what_is_settled(db: Database, s
     assert not any(line.startswith("SCAN l") for line in reads)
 
 
-async def test_the_format_is_prometheus_text_without_series_of_its_own(desk: Metrics) -> None:
+async def test_counters_have_no_created_series(desk: Metrics) -> None:
     """One sample for each count: the library's `_created` series would double them."""
     desk.count("payments", "paid")
     desk.count("unknown", "paid")
@@ -145,8 +145,8 @@ async def test_the_format_is_prometheus_text_without_series_of_its_own(desk: Met
     assert "unknown" not in text
 
 
-async def test_process_python_and_version_are_told(desk: Metrics) -> None:
-    """The version is the one that the project is built as."""
+async def test_process_python_and_version_are_shown(desk: Metrics) -> None:
+    """The version is that of pyproject.toml."""
     version = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]["version"]
     found = await told(desk)
     names = {name.partition("[")[0] for name in found}
@@ -155,7 +155,7 @@ async def test_process_python_and_version_are_told(desk: Metrics) -> None:
 
 
 async def test_answers_are_counted_by_method_and_status(db: Database, desk: Metrics) -> None:
-    """A method that somebody made up is one of the others."""
+    """Unknown methods count as OTHER."""
     app = FastAPI()
 
     @app.post("/teapot")
@@ -179,7 +179,7 @@ async def test_answers_are_counted_by_method_and_status(db: Database, desk: Metr
 
 
 async def test_a_bug_is_counted(tmp_path: Folder) -> None:
-    """The product as it is put together: a 500 is what an operator looks for first."""
+    """In the whole product: a 500 is the first thing an operator looks for."""
 
     async def bug(_request: Request) -> Response:
         raise ValueError
@@ -199,7 +199,7 @@ async def test_a_bug_is_counted(tmp_path: Folder) -> None:
     ("said", "status"),
     [(b"nonsense\r\n\r\n", 400), (b"GET / HTTP/1.1\r\nA: " + b"a" * 40_000 + b"\r\n\r\n", 431)],
 )
-async def test_requests_refused_before_they_could_be_read_are_counted(
+async def test_unreadable_requests_are_counted(
     db: Database, desk: Metrics, said: bytes, status: int
 ) -> None:
     async with open_web_server(FastAPI()) as site:
@@ -211,7 +211,7 @@ async def test_requests_refused_before_they_could_be_read_are_counted(
 
 
 async def test_requests_and_payments_are_counted_by_kind_and_settlement(tmp_path: Folder) -> None:
-    """A key used twice makes one request; an edit of nothing is none; a second form pays once."""
+    """A repeated key creates one request, an empty edit is none, a repeated form pays once."""
     async with open_service(tmp_path) as shop:
         desk = Metrics(shop.db, shop.clock, metric_families.SERVICE)
         made = await shop.create(**DROP)
@@ -234,7 +234,7 @@ async def test_requests_and_payments_are_counted_by_kind_and_settlement(tmp_path
 
 
 def counts() -> list[tuple[str, str, int]]:
-    """Where the code counts, under which name, with how many labels."""
+    """Return each count in the code: its file, name and number of labels."""
     found = []
     for path in sorted((ROOT / "bot").rglob("*.py")):
         for node in ast.walk(ast.parse(path.read_text("utf-8"))):
@@ -253,8 +253,8 @@ def _keys(node: ast.AST) -> list[list[Any]]:
     return [[*node.args]] if counts or node.func.attr == "_count" else []
 
 
-def test_every_count_has_a_family_with_as_many_labels_and_the_other_way_round() -> None:
-    """One that is not told of would be lost without a word."""
+def test_counts_in_the_code_and_families_match() -> None:
+    """A count without a family would be lost silently."""
     found = counts()
     wrong = [
         one for one in found
@@ -265,7 +265,7 @@ def test_every_count_has_a_family_with_as_many_labels_and_the_other_way_round() 
 
 
 @pytest.mark.parametrize("family", FAMILIES.values(), ids=FAMILIES.keys())
-def test_families_say_what_they_are_and_stay_small(family: Family) -> None:
+def test_families_have_help_and_few_series(family: Family) -> None:
     """As many known values as labels; Prometheus keeps a series for each combination."""
     assert family.help.endswith(".")
     assert not family.name.endswith("_total")
@@ -276,7 +276,7 @@ def test_families_say_what_they_are_and_stay_small(family: Family) -> None:
     assert size <= 50
 
 
-async def test_a_server_without_a_listener_for_refusals_refuses_all_the_same() -> None:
+async def test_a_server_that_counts_no_refusals_refuses_all_the_same() -> None:
     async with open_web_server(FastAPI()) as site:
         assert isinstance(site.server, WebServer)
         assert (await site.ask(b"nonsense\r\n\r\n")).status == 400

@@ -1,4 +1,4 @@
-"""When a process is ready, and what is only told: asked of others rarely, and never in vain."""
+"""Readiness: needed checks decide, servers only degrade and are asked rarely."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def says(word: str | None) -> Callable[[], Awaitable[str | None]]:
 
 
 class Other:
-    """Another server: how often it was asked, how it answers; closed, it does not."""
+    """Another server, which counts calls; closed, it does not answer."""
 
     def __init__(self) -> None:
         self.asked = 0
@@ -68,7 +68,7 @@ def glance(other: Other) -> CachedCheck:
         ("full", "away", NOT_READY, {"database": "full", "mail": "away"}),
     ],
 )
-async def test_only_what_is_needed_makes_it_not_ready(
+async def test_only_needed_checks_make_it_not_ready(
     needed: str | None, beside: str | None, status: str, told: dict[str, str]
 ) -> None:
     asked = Readiness(needed={"database": says(needed)})
@@ -77,8 +77,8 @@ async def test_only_what_is_needed_makes_it_not_ready(
     await asked.close()
 
 
-async def test_a_server_that_is_needed_once_and_told_of_later_has_one_line() -> None:
-    """So is Telegram: needed until it was reached."""
+async def test_a_server_that_is_needed_at_first_has_one_result() -> None:
+    """Telegram is needed until it was reached."""
     asked = Readiness(needed={"telegram": says("not reached yet")})
     asked.watch("telegram", says(None))
     assert await asked.ask() == (NOT_READY, {"telegram": "not reached yet"})
@@ -87,7 +87,7 @@ async def test_a_server_that_is_needed_once_and_told_of_later_has_one_line() -> 
     assert await asked.ask() == (DEGRADED, {"telegram": "NetworkError"})
 
 
-async def test_another_server_is_asked_now_and_then_however_many_ask_us(
+async def test_another_server_is_asked_rarely_however_often_we_are(
     glance: CachedCheck, other: Other
 ) -> None:
     assert await asyncio.gather(*(glance() for _ in range(50))) == [None] * 50
@@ -97,10 +97,10 @@ async def test_another_server_is_asked_now_and_then_however_many_ask_us(
     assert (await glance(), other.asked) == ("away", 2)
 
 
-async def test_one_that_hangs_is_asked_once_and_nobody_waits_for_it(
+async def test_a_server_that_hangs_is_asked_once_and_not_waited_for(
     glance: CachedCheck, other: Other, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """What it said last is told meanwhile; at the first time, that it says nothing."""
+    """Meanwhile the last result counts; at first, that there is no answer yet."""
     monkeypatch.setattr(readiness, "CHECK_SECONDS", 0.01)
     other.open.clear()
     assert [await glance(), await glance(), other.asked] == ["no answer yet", "no answer yet", 1]
@@ -114,7 +114,7 @@ async def test_one_that_hangs_is_asked_once_and_nobody_waits_for_it(
     await glance.close()
 
 
-async def test_a_look_at_another_server_has_an_end(
+async def test_a_check_of_another_server_has_a_time_limit(
     glance: CachedCheck, other: Other, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(readiness, "SERVER_SECONDS", 0.01)
@@ -122,16 +122,16 @@ async def test_a_look_at_another_server_has_an_end(
     assert await glance() == "TimeoutError"
 
 
-async def test_an_error_is_told_by_its_name_alone(glance: CachedCheck, other: Other) -> None:
-    """Everybody may ask, and its words may name an address or a secret."""
+async def test_an_error_is_reported_by_its_name_alone(glance: CachedCheck, other: Other) -> None:
+    """Anyone may read it, and its message may contain an address or a secret."""
     other.error = LookupError("smtp://user:password@mail.example.org")
     assert await glance() == "LookupError"
 
 
-async def test_readyz_is_200_and_degraded_while_another_server_rests(
+async def test_readyz_is_200_and_degraded_while_another_server_is_down(
     db: Database, clock: Clock
 ) -> None:
-    """A load balancer goes on sending payers: what is owed to others waits in the outbox."""
+    """A load balancer keeps sending payers: messages to that server wait in the outbox."""
     desk, app = Ops(db, clock), FastAPI()
     app.include_router(desk.router())
     desk.readiness.watch("mail", says("MailRefused"))

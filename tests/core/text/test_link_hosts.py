@@ -1,4 +1,4 @@
-"""The addresses in a request lead to the host that they name."""
+"""Links in a request lead to the host that they name."""
 
 from __future__ import annotations
 
@@ -15,9 +15,7 @@ if TYPE_CHECKING:
 
 @pytest.mark.parametrize("host", ["xn--zz--.example", "xn--a", "bü..example"])
 @pytest.mark.parametrize("check", [links.check_redirect, links.check_picture])
-def test_an_address_of_a_host_that_is_none_is_refused(
-    check: Callable[[str], str], host: str
-) -> None:
+def test_a_link_with_an_invalid_host_is_refused(check: Callable[[str], str], host: str) -> None:
     with pytest.raises(ValueError, match="has no valid host"):
         check(f"https://{host}/")
 
@@ -30,12 +28,12 @@ def test_an_address_of_a_host_that_is_none_is_refused(
         ("https://a_b.example/", "https://a_b.example/"),
     ],
 )
-def test_a_redirect_leads_where_browsers_would_go(url: str, target: str) -> None:
-    """To another name, and a payer would be sent to whoever owns that one."""
+def test_a_redirect_leads_to_the_host_of_browsers(url: str, target: str) -> None:
+    """Another encoding of the name would send payers to the owner of another domain."""
     assert ascii_url(links.check_redirect(url)) == target
 
 
 @pytest.mark.parametrize("host", ["☕.example", "xn--53h.example"])
-def test_hosts_with_symbols_are_looked_up_as_browsers_do(host: str) -> None:
-    """IDNA 2008 has none, UTS 46 lets them through."""
+def test_hosts_with_symbols_are_encoded_as_in_browsers(host: str) -> None:
+    """IDNA 2008 has no symbols, UTS 46 accepts them."""
     assert ascii_url(f"https://{host}/a") == "https://xn--53h.example/a"

@@ -1,4 +1,4 @@
-"""A phone number is one rule: what the pay page takes, `erase` finds however it is typed."""
+"""One rule for phone numbers: `erase` finds any that the pay page accepts, however typed."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ OTHERS = ["123456", "1234567890123456", "44+2079460958", "020 7946 0958 x1", "٠
 
 
 @pytest.mark.parametrize("text", NUMBERS)
-def test_a_number_is_taken_and_found(text: str) -> None:
+def test_a_phone_number_is_accepted_and_found(text: str) -> None:
     data, wrong = payer_data.check_payer_data(["phoneNumber"], {"phoneNumber": text})
     assert wrong == ()
     assert erasure.match_key(text) == erasure.match_key(data["phoneNumber"]) == phones.digits(text)
 
 
 @pytest.mark.parametrize("text", OTHERS)
-def test_what_is_none_is_refused_and_stays_a_word(text: str) -> None:
+def test_other_text_is_refused_and_searched_as_a_word(text: str) -> None:
     assert phones.digits(text) is None
     assert payer_data.check_payer_data(["phoneNumber"], {"phoneNumber": text}) == (
         {},

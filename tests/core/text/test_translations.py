@@ -1,4 +1,4 @@
-"""Texts by language and key: complete in each language, and never a half-filled one."""
+"""Texts by language and key are complete in each language, with all their values."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def test_the_default_language_comes_first() -> None:
         *[("nl", "en"), ("den", "en"), ("xx", "en"), ("", "en"), (None, "en")],
     ],
 )
-def test_a_tag_chooses_its_language_else_english(tag: str | None, language: str) -> None:
+def test_a_tag_chooses_its_language_or_else_english(tag: str | None, language: str) -> None:
     assert choose(tag) == language
 
 
@@ -37,8 +37,8 @@ def test_every_language_has_the_same_keys_with_the_same_values(language: str) ->
 
 
 @pytest.mark.parametrize("language", languages())
-def test_each_message_is_taken_from_its_file_whole_and_alone(language: str) -> None:
-    """They are parsed one by one, when they are first said."""
+def test_each_message_is_cut_whole_from_its_file(language: str) -> None:
+    """Messages are parsed one by one, at their first use."""
     written = {key: FluentResource(source).body for key, source in messages(language).items()}
     for key, (whole,) in written.items():
         (taken,) = (
@@ -50,14 +50,14 @@ def test_each_message_is_taken_from_its_file_whole_and_alone(language: str) -> N
     assert translations._sources(language).keys() == written.keys()
 
 
-def test_values_stand_in_the_text_as_they_are() -> None:
-    """Without the isolating marks that Fluent would set, and escaped by whoever gives them."""
+def test_values_are_inserted_as_they_are() -> None:
+    """Without the isolation marks of Fluent; callers escape them before."""
     assert t("en", "listing-deleted", name="<b>&") == (
         "<b><b>&</b> is deleted. Its link no longer works."
     )
 
 
-def test_a_value_may_be_as_long_as_what_people_type_gets_by_being_escaped() -> None:
+def test_a_value_may_be_as_long_as_escaped_input() -> None:
     words = "&quot;" * 4096
     assert t("en", "listing-deleted", name=words) == (
         f"<b>{words}</b> is deleted. Its link no longer works."

@@ -1,4 +1,4 @@
-"""Text of strangers, before it is kept or shown."""
+"""Text of strangers, before it is stored or shown."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ BAD = "\ufffd"
         ("grüße 日本 😀", "grüße 日本 😀", "grüße 日本 😀"),
     ],
 )
-def test_nothing_is_left_that_could_steer_a_terminal(raw: str, text: str, line: str) -> None:
+def test_no_character_that_controls_a_terminal_is_left(raw: str, text: str, line: str) -> None:
     assert (sanitize.text(raw), sanitize.line(raw)) == (text, line)
     text.encode()
 
 
-def test_it_is_cut_where_it_gets_too_long() -> None:
+def test_long_text_is_cut() -> None:
     assert (sanitize.text("a\r\n" * 9, 3), sanitize.line("a  b  c", 4)) == ("a\na", "a b ")
 
 

@@ -40,7 +40,7 @@ BEYOND = tuple(
         r"notifications\.webhook\.webhookUrl: is required: there is none yet",
     )
 )
-"""Sound by the schema and refused all the same, with the reason why no schema says so."""
+"""Bodies that match the schema and are refused, with the reason why no schema can say so."""
 
 AMOUNTS = frozenset({"sendAmount", "priceBeforeDiscount"})
 CENTS = 100
@@ -48,7 +48,7 @@ CENTS = 100
 
 @schemathesis.hook
 def map_body(context: HookContext, body: Any) -> Any:
-    """Round amounts with more decimals than most currencies have, or hardly any would be taken."""
+    """Round amounts to the decimals of most currencies, or hardly any would be accepted."""
     del context
     return _rounded(body)
 

@@ -80,7 +80,7 @@ async def test_create_answers_the_whole_object(service: ServiceHarness) -> None:
     assert await service.get(request_id) == made
 
 
-async def test_units_are_told_of_drops_only(service: ServiceHarness) -> None:
+async def test_only_drops_have_units(service: ServiceHarness) -> None:
     for kind in ("never", "onPaymentCompleted"):
         made = await service.create(expirationType=kind)
         assert {"totalUnits", "remainingUnits"}.isdisjoint(made)
@@ -125,8 +125,8 @@ async def test_the_list_is_the_applications_own_newest_first(service: ServiceHar
     assert theirs.json() == {"items": []}
 
 
-async def test_another_applications_request_is_not_there(service: ServiceHarness) -> None:
-    """404 for reading, changing and deleting it, and nothing happens to it."""
+async def test_another_applications_request_is_not_found(service: ServiceHarness) -> None:
+    """Reading, changing and deleting it are 404, and it stays as it is."""
     made = await service.create()
     other = headers_of(
         service.db.run(lambda tx: applications.create(tx, service.vault, "other", 0))
@@ -144,7 +144,7 @@ async def test_another_applications_request_is_not_there(service: ServiceHarness
 
 
 async def test_pages_of_the_list_cover_it_once(service: ServiceHarness) -> None:
-    """Also where requests are of the same millisecond."""
+    """Also for requests of the same millisecond."""
     made = {(await service.create())["id"] for _ in range(7)}
     seen: list[str] = []
     query: dict[str, Any] = {"limit": 3}
@@ -161,7 +161,7 @@ async def test_pages_of_the_list_cover_it_once(service: ServiceHarness) -> None:
     assert set(seen) == made
 
 
-async def test_the_whole_list_comes_however_long_it_is(service: ServiceHarness) -> None:
+async def test_without_a_limit_the_list_is_complete(service: ServiceHarness) -> None:
     made = {(await service.create())["id"] for _ in range(205)}
     items = (await service.seller.get(REQUESTS_PATH)).json()["items"]
     assert len(items) == 205
@@ -169,7 +169,7 @@ async def test_the_whole_list_comes_however_long_it_is(service: ServiceHarness) 
 
 
 async def test_the_status_filters_the_list(service: ServiceHarness) -> None:
-    """Each filter gives the requests that say this status of themselves."""
+    """Each filter returns the requests with this status in their answers."""
     ids = {
         "scheduled": (await service.create(enabledAt="2027-02-01T00:00:00Z"))["id"],
         "active": (await service.create())["id"],
@@ -229,7 +229,7 @@ async def test_edit_answers_the_whole_object_and_keeps_the_rest(service: Service
     assert await service.get(made["id"]) == answer.json()
 
 
-async def test_nothing_of_a_refused_edit_happens(service: ServiceHarness) -> None:
+async def test_a_refused_edit_changes_nothing(service: ServiceHarness) -> None:
     made = await service.create(**DROP)
     change = {"product": {"name": "Other"}, "decreaseRemainingUnits": 4}
     assert refusal_code(await service.edit(made["id"], change)) == (409, "notEnoughUnits")
@@ -288,7 +288,7 @@ async def test_payments_are_listed_and_verified(service: ServiceHarness) -> None
     assert refusal_code(await service.seller.get(f"{path}/{'0' * 24}")) == (404, "notFound")
 
 
-async def test_anybody_sees_the_public_view_and_nothing_more(service: ServiceHarness) -> None:
+async def test_without_credentials_only_the_public_view_is_visible(service: ServiceHarness) -> None:
     made = await service.create(
         **DROP, notifications={"webhook": HOOK}, redirectUrl="https://t.example"
     )
@@ -314,7 +314,7 @@ async def test_anybody_sees_the_public_view_and_nothing_more(service: ServiceHar
     }
 
 
-async def test_stats_count_payments_volume_and_who_named_themselves(
+async def test_stats_count_payments_volume_and_named_payers(
     service: ServiceHarness,
 ) -> None:
     made = await service.create(requestedUserData=["paymail"])
@@ -343,7 +343,7 @@ async def test_the_collection_answers_with_and_without_a_slash(service: ServiceH
 
 
 async def test_one_idempotency_key_makes_one_request(service: ServiceHarness) -> None:
-    """However the body is spaced and ordered; another body is a conflict; 24 hours."""
+    """For 24 hours, however the body is spaced and ordered; another body is a conflict."""
     key = {"Idempotency-Key": "k1"}
     made = (await service.seller.post(REQUESTS_PATH, json=NEW, headers=key)).json()
     spaced = exact_json.dumps(dict(reversed(NEW.items()))).replace(",", " , ")

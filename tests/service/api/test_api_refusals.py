@@ -1,4 +1,4 @@
-"""What `/v3/paymentRequests` refuses, in which words, and that nothing comes of it."""
+"""Refusals of `/v3/paymentRequests`: their codes and messages; they change nothing."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ if TYPE_CHECKING:
 async def test_missing_and_wrong_credentials_get_one_answer(
     service: ServiceHarness, wrong: dict[str, str]
 ) -> None:
-    """And nothing is made."""
+    """Nothing is created."""
     right = headers_of(service.credentials)
     headers = [
         (name.encode(), (right[name] if value == "right" else value).encode("latin-1"))
@@ -64,7 +64,7 @@ async def test_missing_and_wrong_credentials_get_one_answer(
     assert await service.rows("payment_requests") == []
 
 
-async def test_a_revoked_application_is_nobody(service: ServiceHarness) -> None:
+async def test_a_revoked_application_is_unauthorized(service: ServiceHarness) -> None:
     service.db.run(lambda tx: applications.revoke(tx, service.vault, service.credentials.app_id, 1))
     assert refusal_code(await service.seller.get(REQUESTS_PATH)) == (401, "unauthorized")
 
@@ -93,7 +93,7 @@ async def test_bodies_are_json(
 
 
 async def test_a_large_body_is_refused_while_it_is_read(service: ServiceHarness) -> None:
-    """With a Content-Length and in chunks, and no more than 64 KiB of it is taken."""
+    """With a Content-Length and in chunks; no more than 64 KiB are read."""
     json = {"Content-Type": "application/json"}
     sent = 0
 
@@ -183,10 +183,8 @@ async def test_a_key_whose_request_was_deleted_makes_no_other(service: ServiceHa
         "nonsense",
     ],
 )
-async def test_a_webhook_address_that_can_not_be_right_is_refused(
-    service: ServiceHarness, url: str
-) -> None:
-    """At create and at edit, naming the field; nothing is made."""
+async def test_a_forbidden_webhook_address_is_refused(service: ServiceHarness, url: str) -> None:
+    """At create and at edit, with the name of the field; nothing is created."""
     webhook = {"notifications": {"webhook": {"webhookUrl": url}}}
     answer = await service.seller.post(REQUESTS_PATH, json=NEW | webhook)
     assert refusal_code(answer) == (400, "invalidBody")
@@ -208,10 +206,10 @@ RUN = ("javascript:alert(1)", "data:text/html,a", "file:///etc/passwd")
 
 
 @pytest.mark.parametrize("url", [*OPENED, *RUN])
-async def test_payers_are_led_over_the_web_and_to_no_program_that_was_not_named(
+async def test_redirects_lead_to_the_web_or_to_an_allowed_scheme(
     service: ServiceHarness, url: str
 ) -> None:
-    """At create and at edit; nothing is made or changed."""
+    """At create and at edit; nothing is created or changed."""
     made = await service.create(redirectUrl="https://t.example/")
     refused = await service.seller.post(REQUESTS_PATH, json=NEW | {"redirectUrl": url})
     assert (refusal_code(refused), refused_fields(refused)) == (
@@ -227,8 +225,8 @@ async def test_payers_are_led_over_the_web_and_to_no_program_that_was_not_named(
     assert len(await service.rows("payment_requests")) == 1
 
 
-async def test_an_app_that_the_operator_named_is_taken_in_any_case(tmp_path: Path) -> None:
-    """What runs something is refused even then: the settings let nobody name it either."""
+async def test_an_allowed_scheme_is_accepted_in_any_case(tmp_path: Path) -> None:
+    """Schemes that run code are refused even then; the settings refuse them too."""
     async with open_service(
         tmp_path, schemes=frozenset({"myapp", *(url.partition(":")[0] for url in RUN)})
     ) as service:
@@ -242,7 +240,7 @@ async def test_an_app_that_the_operator_named_is_taken_in_any_case(tmp_path: Pat
             )
 
 
-async def test_the_bots_own_application_alone_may_name_its_receiver(tmp_path: Path) -> None:
+async def test_only_the_bots_own_application_may_name_its_receiver(tmp_path: Path) -> None:
     async with open_service(tmp_path) as service:
         own = service.db.run(lambda tx: applications.ensure_embedded_app(tx, service.vault, 0))
         app = create_app(make_service(service.db, service.clock, embedded_app_id=own.app_id))
@@ -256,7 +254,7 @@ async def test_the_bots_own_application_alone_may_name_its_receiver(tmp_path: Pa
         assert refusal_code(theirs) == (400, "invalidBody")
 
 
-async def test_an_application_that_calls_too_often_is_told_when_to_come_back(
+async def test_an_application_beyond_the_rate_gets_a_time_to_wait(
     tmp_path: Path,
 ) -> None:
     """Each application has its own count."""
@@ -271,7 +269,7 @@ async def test_an_application_that_calls_too_often_is_told_when_to_come_back(
         assert (await service.seller.get(REQUESTS_PATH, headers=other)).status_code == 200
 
 
-async def test_a_bug_is_a_500_that_tells_nothing(service: ServiceHarness) -> None:
+async def test_a_bug_is_a_500_without_details(service: ServiceHarness) -> None:
     app = create_app(make_service(service.db, service.clock))
     router = APIRouter()
 
@@ -292,7 +290,7 @@ async def test_a_bug_is_a_500_that_tells_nothing(service: ServiceHarness) -> Non
     ("path", "kind"),
     [(REQUESTS_PATH, b"application/json"), ("/pay/x", b"application/x-www-form-urlencoded")],
 )
-async def test_a_caller_who_hangs_up_is_no_bug(
+async def test_a_caller_that_hangs_up_is_no_bug(
     service: ServiceHarness, path: str, kind: bytes
 ) -> None:
     """The call ends without an exception, so that no traceback is logged."""
@@ -320,7 +318,7 @@ async def test_a_caller_who_hangs_up_is_no_bug(
     assert await service.rows("payment_requests") == []
 
 
-async def test_answers_are_not_stored_by_caches(service: ServiceHarness) -> None:
+async def test_answers_are_not_cacheable(service: ServiceHarness) -> None:
     made = await service.create()
     for path in (
         REQUESTS_PATH,
@@ -338,7 +336,7 @@ async def test_answers_are_not_stored_by_caches(service: ServiceHarness) -> None
 async def test_a_cursor_of_a_time_that_no_column_holds_is_refused(
     service: ServiceHarness, at: str, query: dict[str, Any]
 ) -> None:
-    """Of the list and of payments; the latest time that one holds is a place like any other."""
+    """In both lists; the largest time of a column is a place like any other."""
     made = await service.create()
     for path in (REQUESTS_PATH, f"{REQUESTS_PATH}/{made['id']}/payments"):
         wrong = await service.seller.get(path, params=query | {"cursor": cursor(at)})
@@ -351,7 +349,7 @@ def cursor(at: str) -> str:
     return base64.urlsafe_b64encode(f"{at}.{'a' * 24}".encode()).decode().rstrip("=")
 
 
-async def test_a_list_that_can_not_be_read_is_an_error_from_its_first_byte(
+async def test_an_unreadable_list_is_an_error_from_its_first_byte(
     service: ServiceHarness,
 ) -> None:
     service.db.run(lambda tx: tx.execute("ALTER TABLE payment_requests RENAME TO elsewhere"))

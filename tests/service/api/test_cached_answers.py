@@ -1,4 +1,4 @@
-"""Pages that are the same for everybody are written once, so asking again costs next to nothing."""
+"""Pages that are the same for everybody are rendered once."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ PAGE = "/pay/" + "0" * 24
     ("path", "written"),
     [("/docs", docs_page._html), ("/openapi.json", openapi_route._encoded)],
 )
-async def test_the_documents_are_written_once(
+async def test_the_documents_are_rendered_once(
     service: ServiceHarness, path: str, written: _lru_cache_wrapper[bytes]
 ) -> None:
     written.cache_clear()
@@ -36,10 +36,10 @@ async def test_the_documents_are_written_once(
     assert written.cache_info().misses == 1
 
 
-async def test_a_refusal_is_written_once_for_each_language_and_wait(
+async def test_a_refusal_is_rendered_once_for_each_language_and_wait(
     service: ServiceHarness,
 ) -> None:
-    """However many dialects of a language who asks too often makes up."""
+    """However many dialects of a language a caller invents."""
     render._state.cache_clear()
     app = create_app(make_service(service.db, service.clock, payer_rate=Rate(1, 60)))
     async with open_web_server(app) as site:

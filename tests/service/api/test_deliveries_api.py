@@ -1,4 +1,4 @@
-"""`/v3/deliveries`: an application's own, page by page, and sent again at its wish."""
+"""`/v3/deliveries`: an application lists and retries its own deliveries."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ async def service(tmp_path: Path) -> AsyncIterator[ServiceHarness]:
 
 
 def stranger(service: ServiceHarness) -> dict[str, str]:
-    """Headers of another application."""
+    """Return the headers of another application."""
     return headers_of(service.db.run(lambda tx: applications.create(tx, service.vault, "other", 1)))
 
 
@@ -51,10 +51,10 @@ async def listed(service: ServiceHarness, **query: Any) -> dict[str, Any]:
     return found
 
 
-async def test_a_delivery_is_told_with_all_that_is_known_of_it(
+async def test_a_delivery_has_all_its_fields(
     service: ServiceHarness, notifier: WebhookDelivery, receiver: Receiver
 ) -> None:
-    """Its address as the application gave it, query and all."""
+    """With its address as the application gave it, including the query."""
     receiver.answers = [b"HTTP/1.1 503 X\r\nContent-Length: 4\r\n\r\nbusy"]
     request_id = await pay_with_webhook(service, f"{receiver.url}?key=word")
     row = await attempt(service, notifier.job)
@@ -79,7 +79,7 @@ async def test_a_delivery_is_told_with_all_that_is_known_of_it(
     assert one.json() == item | {"log": [tried]}
 
 
-async def test_an_attempt_without_an_answer_says_why(
+async def test_an_attempt_without_an_answer_has_a_reason(
     service: ServiceHarness, notifier: WebhookDelivery
 ) -> None:
     await pay_with_webhook(service, "http://127.0.0.1:1/")
@@ -89,7 +89,7 @@ async def test_an_attempt_without_an_answer_says_why(
     assert tried["trouble"].startswith("ConnectError")
 
 
-async def test_what_was_delivered_says_when(
+async def test_a_finished_delivery_has_its_time(
     service: ServiceHarness, notifier: WebhookDelivery, receiver: Receiver
 ) -> None:
     await pay_with_webhook(service, receiver.url)
@@ -100,8 +100,8 @@ async def test_what_was_delivered_says_when(
     assert "note" not in item
 
 
-async def test_the_list_goes_page_by_page_newest_first(service: ServiceHarness) -> None:
-    """With both channels of one millisecond: none is left out, none comes twice."""
+async def test_pages_of_deliveries_go_newest_first(service: ServiceHarness) -> None:
+    """Of both channels and one millisecond: none is left out, none repeated."""
     notifications = {"webhook": {"webhookUrl": "https://h.example/w"}, "email": "a@b.example"}
     made = await service.create(notifications=notifications)
     for number in range(5):
@@ -131,7 +131,7 @@ async def test_without_a_limit_a_page_has_a_hundred(service: ServiceHarness) -> 
     assert len((await listed(service, cursor=first["nextCursor"]))["items"]) == 1
 
 
-async def test_the_list_is_narrowed_to_a_request_and_to_a_state(
+async def test_the_list_can_be_filtered_by_request_and_state(
     service: ServiceHarness, notifier: WebhookDelivery, receiver: Receiver
 ) -> None:
     one = await pay_with_webhook(service, receiver.url)
@@ -150,10 +150,10 @@ async def test_the_list_is_narrowed_to_a_request_and_to_a_state(
         assert sorted(item["paymentRequestId"] for item in found) == sorted(requests)
 
 
-async def test_a_search_for_a_state_looks_at_a_part_of_the_list_at_a_time(
+async def test_a_filter_by_state_reads_a_part_of_the_list_at_a_time(
     service: ServiceHarness, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Others wait for it: a page may be empty and still have a next one, until all is seen."""
+    """Others wait for it: a page may be empty and still have a next one."""
     monkeypatch.setattr(store, "MOST_READ", 4)
     await owe_many(service, "https://h.example/w", 10)
     every = [item["id"] for item in (await listed(service))["items"]]
@@ -182,7 +182,7 @@ async def test_a_search_for_a_state_looks_at_a_part_of_the_list_at_a_time(
         ({"cursor": "MTgwMDAwMDAwMDAwMC5mZmZmZmZmZmZmZmZmZmZmZmZmZmZmZmY"}, "cursor"),
     ],
 )
-async def test_a_list_that_there_is_not_is_refused(
+async def test_a_wrong_query_of_deliveries_is_refused(
     service: ServiceHarness, query: dict[str, Any], field: str
 ) -> None:
     got = await service.seller.get(ALL, params=query)
@@ -190,7 +190,7 @@ async def test_a_list_that_there_is_not_is_refused(
     assert refused_fields(got) == [field]
 
 
-async def test_an_application_sees_its_own_alone(
+async def test_an_application_sees_only_its_own_deliveries(
     service: ServiceHarness, notifier: WebhookDelivery, receiver: Receiver
 ) -> None:
     receiver.answers = [empty_answer(410)]
@@ -212,16 +212,14 @@ async def test_an_application_sees_its_own_alone(
 @pytest.mark.parametrize(
     ("method", "path"), [("GET", ALL), ("GET", f"{ALL}/x"), ("POST", f"{ALL}/x/retry")]
 )
-async def test_nobody_sees_anything_without_credentials(
-    service: ServiceHarness, method: str, path: str
-) -> None:
+async def test_deliveries_need_credentials(service: ServiceHarness, method: str, path: str) -> None:
     assert refusal_code(await service.anyone.request(method, path)) == (401, "unauthorized")
 
 
-async def test_a_settled_delivery_is_sent_again(
+async def test_a_settled_delivery_can_be_retried(
     service: ServiceHarness, notifier: WebhookDelivery, receiver: Receiver
 ) -> None:
-    """From the first attempt on, and the log goes on."""
+    """It starts again at the first attempt, and keeps its log."""
     receiver.answers = [empty_answer(410)]
     await pay_with_webhook(service, receiver.url)
     row = await attempt(service, notifier.job)
@@ -236,7 +234,7 @@ async def test_a_settled_delivery_is_sent_again(
     assert [one["status"] for one in log] == [410, 200]
 
 
-async def test_a_delivery_that_waits_for_its_next_attempt_is_sent_at_once(
+async def test_a_waiting_delivery_is_retried_at_once(
     service: ServiceHarness, notifier: WebhookDelivery, receiver: Receiver
 ) -> None:
     receiver.answers = [empty_answer(503)]
@@ -249,7 +247,7 @@ async def test_a_delivery_that_waits_for_its_next_attempt_is_sent_at_once(
     assert (await attempt(service, notifier.job))["state"] == "done"
 
 
-async def test_a_delivery_under_way_stays_as_it_is(
+async def test_a_delivery_that_is_being_sent_stays_as_it_is(
     service: ServiceHarness, receiver: Receiver
 ) -> None:
     await pay_with_webhook(service, receiver.url)
@@ -268,7 +266,7 @@ async def test_the_collection_answers_with_and_without_a_slash(service: ServiceH
 
 
 async def test_the_order_of_ids_is_the_order_of_payments(service: ServiceHarness) -> None:
-    """What was put at one moment too, for a page ends between them."""
+    """Also at one moment, because a page may end between them."""
     await owe_many(service, "https://h.example/w", 20)
     items = (await listed(service))["items"]
     payments = await service.db.query("SELECT id FROM payments ORDER BY rowid DESC")

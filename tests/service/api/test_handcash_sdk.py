@@ -99,7 +99,7 @@ REQUIRED = {
 
 
 class Sdk:
-    """Sends what its functions send, over a connection of its own."""
+    """The calls of the SDK, over a connection of its own."""
 
     def __init__(self, http: httpx.AsyncClient) -> None:
         self._http = http
@@ -139,7 +139,7 @@ async def sdk(service: ServiceHarness) -> AsyncIterator[Sdk]:
 
 
 @pytest.mark.parametrize("body", BODIES)
-async def test_its_create_bodies_are_taken_and_answered_as_it_reads_them(
+async def test_its_create_bodies_are_accepted_and_answered_as_it_reads_them(
     sdk: Sdk, body: dict[str, Any]
 ) -> None:
     answer = await sdk.create(body)
@@ -191,7 +191,7 @@ async def test_it_lists_updates_and_deletes(sdk: Sdk, service: ServiceHarness) -
 
 
 async def test_its_error_is_the_whole_answer(sdk: Sdk, service: ServiceHarness) -> None:
-    """It hands out what was answered; people read `message` of it."""
+    """It returns the answer as it is; people read its `message`."""
     made = (await sdk.create(BODIES[0])).json()["id"]
     refusals = [
         (await sdk.get("0" * 24), 404, "notFound"),

@@ -1,4 +1,4 @@
-"""A thousand receivers, the most there may be: made, shown, listed, paid and told like one."""
+"""A thousand receivers, the limit, work like one: created, shown, listed, paid."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def receivers(count: int = MOST, name: str = "r{:04}") -> list[dict[str, Any]]:
     return [{"sendAmount": 1, "destination": name.format(one)} for one in range(count)]
 
 
-async def test_a_request_of_a_thousand_receivers_is_made_paid_and_told(
+async def test_a_request_with_a_thousand_receivers_is_created_and_paid(
     service: ServiceHarness,
 ) -> None:
     made = await service.create(receivers=receivers(), notifications={"webhook": HOOK})
@@ -37,7 +37,7 @@ async def test_a_request_of_a_thousand_receivers_is_made_paid_and_told(
     assert "r0999" not in hook["body"]
 
 
-async def test_shares_of_a_price_in_another_currency_make_its_total(
+async def test_shares_in_another_currency_add_up_to_the_total(
     service: ServiceHarness,
 ) -> None:
     made = await service.create(
@@ -50,7 +50,7 @@ async def test_shares_of_a_price_in_another_currency_make_its_total(
 
 
 async def test_one_more_and_a_larger_body_are_refused(service: ServiceHarness) -> None:
-    """Names may be so long that a thousand of them are no body any more."""
+    """A thousand long names exceed the size of a body."""
     many = await service.seller.post(REQUESTS_PATH, json=NEW | {"receivers": receivers(MOST + 1)})
     assert refusal_code(many) == (400, "invalidBody")
     large = await service.seller.post(

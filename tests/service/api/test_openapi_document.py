@@ -1,4 +1,4 @@
-"""`/openapi.json` says what the service does, `/docs` shows it without a foreign request."""
+"""`/openapi.json` describes the service, `/docs` shows it without a foreign request."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ async def test_an_empty_answer_has_no_content(service: ServiceHarness) -> None:
     assert set(said) == {"description"}
 
 
-async def test_who_is_to_come_back_is_told_when(service: ServiceHarness) -> None:
+async def test_answers_that_ask_to_wait_have_retry_after(service: ServiceHarness) -> None:
     for call in operations_of(await document(service)).values():
         for code in ("429", "503"):
             assert call["responses"][code]["headers"]["Retry-After"]["required"] is True
@@ -119,7 +119,7 @@ async def test_calls_need_both_credentials_unless_public(service: ServiceHarness
     ]
 
 
-async def test_the_bounds_of_bodies_are_told(service: ServiceHarness) -> None:
+async def test_bodies_have_their_limits_in_the_schema(service: ServiceHarness) -> None:
     shapes = (await document(service))["components"]["schemas"]
     create, edit = shapes["CreateBody"], shapes["EditBody"]
     assert create["additionalProperties"] is False
@@ -162,22 +162,22 @@ HOOK_WITH_KEY = {"webhook": {"webhookUrl": "https://h.example/w", "customParamet
         ({"notifications": {"email": "nobody"}}, False),
     ],
 )
-async def test_the_schema_takes_what_create_takes(
+async def test_the_schema_accepts_what_create_accepts(
     service: ServiceHarness, fields: dict[str, Any], *, taken: bool
 ) -> None:
-    """Also where one field decides about another."""
+    """Also if one field decides about another."""
     schema = await document(service) | {"$ref": "#/components/schemas/CreateBody"}
     sound = jsonschema_rs.is_valid(schema, NEW | fields, validate_formats=True)
     answer = await service.seller.post("/v3/paymentRequests", json=NEW | fields)
     assert (sound, answer.status_code == 200) == (taken, taken), answer.text
 
 
-async def test_the_example_of_create_is_taken(service: ServiceHarness) -> None:
+async def test_the_example_of_create_is_accepted(service: ServiceHarness) -> None:
     example = (await document(service))["components"]["schemas"]["CreateBody"]["examples"][0]
     assert (await service.seller.post("/v3/paymentRequests", json=example)).status_code == 200
 
 
-async def test_the_examples_of_refusals_are_what_is_answered(service: ServiceHarness) -> None:
+async def test_the_examples_of_refusals_are_real_answers(service: ServiceHarness) -> None:
     spec = await document(service)
     said = spec["paths"]["/v3/paymentRequests"]["post"]["responses"]
     body = {name: value for name, value in NEW.items() if name != "product"}
@@ -195,8 +195,8 @@ async def test_the_examples_of_refusals_are_what_is_answered(service: ServiceHar
         assert json.loads(answer) == said[code]["content"]["application/json"]["example"]
 
 
-async def test_calls_that_only_read_speak_of_no_body(service: ServiceHarness) -> None:
-    """Their 400 is a parameter's, and no e-mail is asked for there."""
+async def test_calls_without_a_body_mention_none(service: ServiceHarness) -> None:
+    """Their 400 is about a parameter, never about e-mail."""
     for call in operations_of(await document(service)).values():
         takes_body = "requestBody" in call
         for code in ("400", "404"):
@@ -208,8 +208,8 @@ async def test_calls_that_only_read_speak_of_no_body(service: ServiceHarness) ->
     assert refused.json() == said["content"]["application/json"]["example"]
 
 
-async def test_a_list_says_what_it_gives_without_a_limit(service: ServiceHarness) -> None:
-    """All of them, as the interface has it, or a hundred a page."""
+async def test_lists_document_their_size_without_a_limit(service: ServiceHarness) -> None:
+    """All items, as in the interface, or a hundred a page."""
     calls = operations_of(await document(service))
     for name, default, everything in (
         ("listPaymentRequests", None, True),
@@ -221,8 +221,8 @@ async def test_a_list_says_what_it_gives_without_a_limit(service: ServiceHarness
         assert ("without it, all" in limit["description"]) is everything
 
 
-async def test_the_docs_load_nothing_from_elsewhere(service: ServiceHarness) -> None:
-    """No script at all, one stylesheet of ours, and a policy that forbids the rest."""
+async def test_the_docs_load_nothing_foreign(service: ServiceHarness) -> None:
+    """No script, one stylesheet of ours, and a policy that forbids everything else."""
     page = await service.anyone.get("/docs")
     assert page.status_code == 200
     assert "<script" not in page.text

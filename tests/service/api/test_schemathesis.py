@@ -54,14 +54,14 @@ pytestmark = [pytest.mark.schema, pytest.mark.timeout(SECONDS)]
 FOLDER = Path(__file__).parent
 COMMAND = Path(sys.executable).with_name("schemathesis")
 MADE = 5
-"""Requests with payments that each application has, so that some are left when others go."""
+"""Paid requests of each application: some must be left when others are deleted."""
 
 TOLD = {"notifications": {"webhook": HOOK, "email": "a@b.example"}}
 
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """What came of it: what was printed, the report, and its exit code."""
+    """A finished run: its output, its report and its exit code."""
 
     code: int
     printed: str
@@ -167,7 +167,7 @@ def test_no_check_fails(done: list[Run]) -> None:
 
 
 def summary(one: Run) -> str:
-    """What a person wants to know of a long run: `pytest -rP` shows it."""
+    """`pytest -rP` shows the summary of a long run."""
     kept = ("phases", "test_cases", "filtered", "running_time")
     told = {name: one.report[name] for name in kept}
     return f"{told} scenarios={one.scenarios} links={one.links}\n"
@@ -181,7 +181,7 @@ def test_every_call_is_made_in_every_phase(done: list[Run]) -> None:
 
 
 def test_every_call_does_what_it_is_for(done: list[Run]) -> None:
-    """Else a service that refuses everything would pass."""
+    """Otherwise a service that refuses everything would pass."""
     for operation, phases in done[0].report["valid_rates"].items():
         assert sum(phase["accepted"] for phase in phases.values()), operation
 
