@@ -17,7 +17,7 @@ from starlette.routing import BaseRoute, Match
 from bot import config
 from bot.chat.dialogue import commands as usecases
 from bot.chat.forms.bot_texts import COMMANDS
-from bot.chat.model.kinds import KINDS
+from bot.chat.model.wish import KINDS
 from bot.cli.commands import main
 from bot.core.ops.endpoints import Ops
 from bot.sandbox.web.server import routes as sandbox_routes

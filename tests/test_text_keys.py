@@ -14,7 +14,7 @@ from bot.chat.dialogue.posters import FILES
 from bot.chat.fields.registry import EDITS, FIELDS, MENU
 from bot.chat.forms.bot_texts import COMMANDS
 from bot.chat.forms.steps import STEPS
-from bot.chat.model.kinds import KINDS
+from bot.chat.model.wish import KINDS
 from bot.core import errors
 from bot.core.text.translations import DEFAULT
 from bot.service.model.checkout import CheckoutState

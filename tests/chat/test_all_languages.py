@@ -16,8 +16,8 @@ from bot.chat.forms import bot_texts
 from bot.chat.forms.bot_texts import COMMANDS, commands
 from bot.chat.forms.one_line import one_line
 from bot.chat.messages.reply import units
-from bot.chat.model.kinds import KINDS
-from bot.chat.model.seller import Seller
+from bot.chat.model.draft import Seller
+from bot.chat.model.wish import KINDS
 from bot.core.text.translations import DEFAULT, languages, t
 from tests.support.form_harness import OTHER, Talk, form_at_step
 from tests.support.locale_sources import VARIABLE, messages

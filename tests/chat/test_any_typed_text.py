@@ -40,11 +40,9 @@ from bot.chat.forms.prompts import prompt
 from bot.chat.forms.steps import STEPS
 from bot.chat.messages.buttons import markup
 from bot.chat.messages.payloads import Alert, AlertPayment, TextMessage
-from bot.chat.messages.problem import Problem
-from bot.chat.messages.reply import Reply, escaped, plain
-from bot.chat.model.draft import Draft
-from bot.chat.model.request_options import PAYER_FIELDS
-from bot.chat.model.seller import Seller
+from bot.chat.messages.reply import Problem, Reply, escaped, plain
+from bot.chat.model.draft import Draft, Seller
+from bot.chat.model.wish import PAYER_FIELDS
 from bot.chat.pictures import card_picture, poster
 from bot.chat.store.listings import Listing
 from bot.chat.store.queries import ListedPayment

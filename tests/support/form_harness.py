@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from bot.chat.forms.form import start_new, take_input
 from bot.chat.forms.outcome import ButtonInput, Change, MessageInput, Outcome, Photo, Setting
 from bot.chat.forms.stored_draft import read_draft, write_draft
-from bot.chat.model.seller import Seller
+from bot.chat.model.draft import Seller
 from bot.chat.model.wish import Wish
 from tests.support.telegram_limits import actions, check, check_toast, labels
 

@@ -10,7 +10,7 @@ from zoneinfo import ZoneInfo
 from bot.chat.times.moments import Choice, read_moment
 
 if TYPE_CHECKING:
-    from bot.chat.messages.problem import Problem
+    from bot.chat.messages.reply import Problem
 
 BERLIN, NEW_YORK, LORD_HOWE = "Europe/Berlin", "America/New_York", "Australia/Lord_Howe"
 KATHMANDU = "Asia/Kathmandu"

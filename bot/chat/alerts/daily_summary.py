@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from bot.chat.cards.request_card import Card
     from bot.chat.messages.queues import Queues
-    from bot.chat.model.seller import Seller
+    from bot.chat.model.draft import Seller
     from bot.chat.store.received_payments import ListingTakings
     from bot.chat.store.sellers import DueSummary
     from bot.core.database.database import Transaction

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from bot.chat.times import local_time, zones
 
 if TYPE_CHECKING:
-    from bot.chat.model.seller import Seller
+    from bot.chat.model.draft import Seller
 
 
 def is_quiet(seller: Seller | None, now: int) -> bool:

@@ -13,7 +13,7 @@ from bot.chat.cards.card_text import seller_card as whole_card
 from bot.chat.fields.offers import in_rows
 from bot.chat.fields.registry import EDITS, POSTER_TEXT
 from bot.chat.messages.reply import Button, Reply, escaped, plain
-from bot.chat.model.request_options import PAYER_FIELDS
+from bot.chat.model.wish import PAYER_FIELDS
 from bot.chat.times import display, zones
 from bot.core.money.amounts import format_money
 from bot.core.text.translations import t
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from bot.chat.cards.request_card import Card
     from bot.chat.forms.outcome import Change
-    from bot.chat.model.seller import Seller
+    from bot.chat.model.draft import Seller
     from bot.chat.store.queries import ListedPayment
 
 DESIGNS = (("print-light", "print-dark"), ("square-light", "square-dark"))

@@ -19,7 +19,7 @@ from bot.chat.forms.form import cancel, new_form, resume_offer, take_input
 from bot.chat.forms.one_line import one_line
 from bot.chat.forms.outcome import MessageInput
 from bot.chat.messages.reply import Reply
-from bot.chat.model.kinds import KINDS
+from bot.chat.model.wish import KINDS
 from bot.chat.store import listings, queries, sellers
 
 if TYPE_CHECKING:

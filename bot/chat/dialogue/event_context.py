@@ -20,8 +20,7 @@ if TYPE_CHECKING:
     from bot.chat.messages.payloads import MessagePayload
     from bot.chat.messages.queues import Queues
     from bot.chat.messages.reply import Reply
-    from bot.chat.model.draft import Draft
-    from bot.chat.model.seller import Seller
+    from bot.chat.model.draft import Draft, Seller
     from bot.chat.store.listings import Listing
     from bot.core.database.database import Transaction
 

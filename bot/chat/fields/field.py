@@ -6,16 +6,14 @@ import re
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from bot.chat.messages.problem import Problem
-from bot.chat.messages.reply import TEXT_LIMIT, Rows, escaped, plain
-from bot.chat.model.kinds import KINDS
+from bot.chat.messages.reply import TEXT_LIMIT, Problem, Rows, escaped, plain
+from bot.chat.model.wish import KINDS
 from bot.core.text.translations import t
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from bot.chat.model.draft import Draft
-    from bot.chat.model.seller import Seller
+    from bot.chat.model.draft import Draft, Seller
     from bot.chat.model.wish import Wish
 
 _LABEL = 24

@@ -7,18 +7,15 @@ from typing import TYPE_CHECKING
 from bot.chat.fields.price import price_word, shares_of
 from bot.chat.fields.receiver_shares import total_of_amounts
 from bot.chat.fields.typed_text import Price, check_price
-from bot.chat.messages.problem import Problem
-from bot.chat.messages.reply import Button, Rows
-from bot.chat.model.kinds import KINDS
-from bot.chat.model.request_options import PAYER_FIELDS
+from bot.chat.messages.reply import Button, Problem, Rows
+from bot.chat.model.wish import KINDS, PAYER_FIELDS
 from bot.core.money.amounts import currencies, format_money, from_minor
 from bot.core.text.translations import t
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from bot.chat.model.draft import Draft
-    from bot.chat.model.seller import Seller
+    from bot.chat.model.draft import Draft, Seller
 
 CURRENCIES = ("USD", "EUR", "GBP", "CHF", "JPY", "INR", "BRL", "BSV", "BTC")
 """Offered to a seller without a usual currency: those of most Telegram sellers, and two coins."""

@@ -10,9 +10,8 @@ from bot.core.money.amounts import format_money, from_minor, to_minor
 if TYPE_CHECKING:
     from decimal import Decimal
 
-    from bot.chat.messages.problem import Problem
-    from bot.chat.model.draft import Draft
-    from bot.chat.model.seller import Seller
+    from bot.chat.messages.reply import Problem
+    from bot.chat.model.draft import Draft, Seller
     from bot.chat.model.wish import Share
 
 

@@ -12,8 +12,7 @@ from decimal import Decimal
 from fractions import Fraction
 
 from bot.chat.fields.typed_text import AmbiguousAmount, read_destination, read_price
-from bot.chat.messages.problem import Problem
-from bot.chat.messages.reply import escaped
+from bot.chat.messages.reply import Problem, escaped
 from bot.chat.model.draft import REST, Portion
 from bot.chat.model.wish import Share
 from bot.core.errors import MoneyError

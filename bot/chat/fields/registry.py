@@ -1,6 +1,6 @@
 """The fields of a request: forms, review, edit menu and the bodies for the service follow them.
 
-A new field is an attribute of `model.request_options`, an entry here and its texts.
+A new field is an attribute of `model.wish.RequestOptions`, an entry here and its texts.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from bot.chat.fields import offers, typed_text, wire_values, wording
 from bot.chat.fields.field import Edit, Field, Shown, Wire
 from bot.chat.fields.receiver_shares import read_portions
-from bot.chat.messages.problem import Problem
+from bot.chat.messages.reply import Problem
 from bot.chat.times.moments import read_moment
 
 if TYPE_CHECKING:

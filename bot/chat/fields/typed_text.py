@@ -7,8 +7,7 @@ import unicodedata
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from bot.chat.messages.problem import Problem
-from bot.chat.messages.reply import escaped
+from bot.chat.messages.reply import Problem, escaped
 from bot.core.errors import MoneyError
 from bot.core.mail import smtp
 from bot.core.money.amounts import exponent, find_currency, read_amount, read_currency, to_minor

@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from bot.chat.fields.price import shares_of, shown_amount
-from bot.chat.messages.problem import Problem
-from bot.chat.messages.reply import escaped
+from bot.chat.messages.reply import Problem, escaped
 from bot.chat.times import display, zones
 from bot.core.money.amounts import format_money
 from bot.core.text.translations import t
@@ -14,8 +13,7 @@ from bot.core.text.translations import t
 if TYPE_CHECKING:
     from decimal import Decimal
 
-    from bot.chat.model.draft import Draft
-    from bot.chat.model.seller import Seller
+    from bot.chat.model.draft import Draft, Seller
 
 SHOWN_RECEIVERS = 10
 """So many receivers are listed, so that a review fits into one message; the rest is counted."""

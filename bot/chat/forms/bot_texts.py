@@ -10,7 +10,7 @@ from bot.chat.times import zones
 from bot.core.text.translations import t
 
 if TYPE_CHECKING:
-    from bot.chat.model.seller import Seller
+    from bot.chat.model.draft import Seller
 
 COMMANDS = (
     *("new", "list", "donation", "oneoff", "drop", "alerts", "settings"),

@@ -15,8 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from bot.chat.messages.reply import Rows
-    from bot.chat.model.draft import Draft
-    from bot.chat.model.seller import Seller
+    from bot.chat.model.draft import Draft, Seller
 
 QUIET = ((22 * 60, 7 * 60), (20 * 60, 9 * 60))
 """Quiet hours offered, in minutes of the day."""

@@ -8,13 +8,12 @@ from bot.chat.fields.field import Typed
 from bot.chat.forms.flow import accept, ask_again, blocking_step
 from bot.chat.forms.outcome import Change, Outcome
 from bot.chat.forms.prompts import ask_moment, prompt
-from bot.chat.messages.problem import Problem
+from bot.chat.messages.reply import Problem
 from bot.chat.times.moments import Choice
 
 if TYPE_CHECKING:
     from bot.chat.fields.field import Field
-    from bot.chat.model.draft import Draft
-    from bot.chat.model.seller import Seller
+    from bot.chat.model.draft import Draft, Seller
 
 
 def take_text(draft: Draft, field: Field, text: str, seller: Seller, now: int) -> Outcome:

@@ -11,16 +11,13 @@ from bot.chat.forms.bot_texts import menu, settings
 from bot.chat.forms.outcome import Outcome, Setting
 from bot.chat.forms.prompts import path, prompt, resume_prompt
 from bot.chat.forms.steps import PATH, STEPS
-from bot.chat.messages.problem import Problem
-from bot.chat.messages.reply import Reply, escaped
-from bot.chat.model.request_options import options_of
-from bot.chat.model.wish import Wish
+from bot.chat.messages.reply import Problem, Reply, escaped
+from bot.chat.model.wish import Wish, options_of
 from bot.core.text.translations import t
 
 if TYPE_CHECKING:
     from bot.chat.fields.field import Field
-    from bot.chat.model.draft import Draft
-    from bot.chat.model.seller import Seller
+    from bot.chat.model.draft import Draft, Seller
 
 _TIMED_SETTINGS = ("quiet", "summary")
 

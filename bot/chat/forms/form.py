@@ -17,7 +17,7 @@ from bot.chat.model.draft import Draft
 from bot.core.text.translations import t
 
 if TYPE_CHECKING:
-    from bot.chat.model.seller import Seller
+    from bot.chat.model.draft import Seller
 
 LATE_AFTER = 24 * 3600 * 1000
 """Milliseconds after which a text is no longer taken as the answer to a question."""

@@ -29,17 +29,16 @@ from bot.chat.forms.flow import (
 from bot.chat.forms.outcome import Outcome, Press
 from bot.chat.forms.prompts import ask_which_amount, prompt
 from bot.chat.forms.steps import STEPS
-from bot.chat.messages.problem import Problem
-from bot.chat.messages.reply import Action, Reply
+from bot.chat.messages.reply import Action, Problem, Reply
 from bot.chat.model.draft import Draft
-from bot.chat.model.kinds import KINDS
+from bot.chat.model.wish import KINDS
 from bot.core.money.amounts import currencies
 from bot.core.text.translations import t
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from bot.chat.model.seller import Seller
+    from bot.chat.model.draft import Seller
 
 _DECIMAL = re.compile(r"[0-9]{1,16}(\.[0-9]{1,16})?", re.ASCII)
 _FORM_VERBS = {

@@ -17,15 +17,14 @@ from bot.chat.forms.flow import (
     unanswered_step,
 )
 from bot.chat.forms.review import fingerprint
-from bot.chat.model.request_options import PAYER_FIELDS
+from bot.chat.model.wish import PAYER_FIELDS
 from bot.core.money.amounts import currencies
 from bot.core.text.translations import t
 
 if TYPE_CHECKING:
     from bot.chat.forms.outcome import Outcome, Press
     from bot.chat.messages.reply import Action
-    from bot.chat.model.draft import Draft
-    from bot.chat.model.seller import Seller
+    from bot.chat.model.draft import Draft, Seller
 
 
 def _create_pressed(draft: Draft, words: Action, seller: Seller, now: int) -> Outcome | None:

@@ -15,14 +15,13 @@ from bot.chat.fields.typed_text import (
 from bot.chat.forms.flow import new_form_under_way
 from bot.chat.forms.inputs import take_price
 from bot.chat.forms.outcome import Outcome
-from bot.chat.messages.problem import Problem
-from bot.chat.messages.reply import Reply
+from bot.chat.messages.reply import Problem, Reply
 from bot.chat.model.draft import Draft
 from bot.core.money.amounts import currencies
 from bot.core.text.translations import t
 
 if TYPE_CHECKING:
-    from bot.chat.model.seller import Seller
+    from bot.chat.model.draft import Seller
 
 _Read = tuple[Price | AmbiguousAmount, str]
 

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from bot.chat.messages.reply import Action, Reply
-    from bot.chat.model.draft import Draft
-    from bot.chat.model.seller import Seller
+    from bot.chat.model.draft import Draft, Seller
     from bot.chat.model.wish import Wish
 
 

@@ -17,8 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from bot.chat.fields.typed_text import AmbiguousAmount
-    from bot.chat.model.draft import Draft
-    from bot.chat.model.seller import Seller
+    from bot.chat.model.draft import Draft, Seller
 
 
 def prompt(draft: Draft, seller: Seller, note: str | None = None) -> Reply:

@@ -9,8 +9,7 @@ from bot.chat.fields.registry import FIELDS
 from bot.core.text.translations import t
 
 if TYPE_CHECKING:
-    from bot.chat.model.draft import Draft
-    from bot.chat.model.seller import Seller
+    from bot.chat.model.draft import Draft, Seller
 
 
 def review(draft: Draft, seller: Seller) -> str:

@@ -11,8 +11,6 @@ from typing import TYPE_CHECKING, Any
 from bot.chat.fields.typed_text import FINEST
 from bot.chat.forms.steps import STEPS, needed_before
 from bot.chat.model.draft import REST, Draft, Portion
-from bot.chat.model.kinds import KINDS
-from bot.chat.model.request_options import PAYER_FIELDS
 from bot.chat.model.stored_json import (
     fits,
     is_amount,
@@ -23,6 +21,7 @@ from bot.chat.model.stored_json import (
     shape_of,
     some_of,
 )
+from bot.chat.model.wish import KINDS, PAYER_FIELDS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

@@ -19,15 +19,13 @@ from bot.chat.forms.flow import (
 )
 from bot.chat.forms.outcome import Outcome, Press, Setting
 from bot.chat.forms.prompts import ask_zone, prompt
-from bot.chat.messages.problem import Problem
-from bot.chat.messages.reply import escaped
+from bot.chat.messages.reply import Problem, escaped
 from bot.chat.times import epochs, local_time, moments, zones
 from bot.core.text.translations import t
 
 if TYPE_CHECKING:
     from bot.chat.messages.reply import Action
-    from bot.chat.model.draft import Draft
-    from bot.chat.model.seller import Seller
+    from bot.chat.model.draft import Draft, Seller
 
 _DAY = 24 * 60  # minutes
 _HOURS = re.compile(r"([0-9]{1,4})-([0-9]{1,4})", re.ASCII)

@@ -5,7 +5,9 @@ from __future__ import annotations
 import html
 import re
 import unicodedata
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+
+from bot.core.text.translations import t
 
 Action = tuple[str, ...]  # everything that a press needs: ("card", listing_id)
 Rows = tuple[tuple["Button", ...], ...]
@@ -43,6 +45,18 @@ class Reply:
     text: str
     rows: Rows = ()
     picture: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """Why an input is not accepted: a text key, and the escaped values in the text."""
+
+    key: str
+    values: dict[str, object] = field(default_factory=dict)
+
+    def text(self, language: str) -> str:
+        """Return the text of the problem."""
+        return t(language, self.key, **self.values)
 
 
 def escaped(text: object, limit: int = TEXT_LIMIT) -> str:

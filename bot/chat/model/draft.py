@@ -1,17 +1,34 @@
-"""A form's answers so far."""
+"""A form's answers so far, and what forms need to know of their seller."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from bot.chat.model.request_options import RequestOptions
+from bot.chat.model.wish import RequestOptions
 
 if TYPE_CHECKING:
     from decimal import Decimal
 
 REST = "rest"
 """The measure of a receiver who gets what the others leave."""
+
+
+@dataclass(frozen=True, slots=True)
+class Seller:
+    """The settings of a seller; `currency` is the last one used.
+
+    `prices` are the last ones, in minor units with their currency. `zone` is an IANA name. `quiet`
+    hours begin and end, and the `summary` comes, at these minutes of the zone's day.
+    """
+
+    language: str
+    destination: str | None = None
+    currency: str | None = None
+    prices: tuple[tuple[int, str], ...] = ()
+    zone: str | None = None
+    quiet: tuple[int, int] | None = None
+    summary: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
+from typing import Any
 
-from bot.chat.model.kinds import KINDS
-from bot.chat.model.request_options import PAYER_FIELDS, RequestOptions
 from bot.chat.model.stored_json import (
     fits,
     is_currency,
@@ -16,6 +15,34 @@ from bot.chat.model.stored_json import (
     shape_of,
     some_of,
 )
+
+KINDS = ("donation", "oneoff", "drop")
+"""The kinds of requests."""
+
+PAYER_FIELDS = ("email", "phoneNumber", "paymail")
+"""What payers can be asked for (interface, section 4: `requestedUserData`)."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RequestOptions:
+    """The optional fields, which a draft and a wish share; None where a request has none.
+
+    `instrument` is the currency in which it is paid where the price is in another. `image` is the
+    id of the picture, times are in epoch ms, `payer_fields` are of PAYER_FIELDS.
+    """
+
+    instrument: str | None = None
+    image: str | None = None
+    starts_at: int | None = None
+    ends_at: int | None = None
+    payer_fields: tuple[str, ...] = ()
+    redirect_url: str | None = None
+    email: str | None = None
+
+
+def options_of(request: RequestOptions) -> dict[str, Any]:
+    """Return the options of a draft or a wish, as keyword arguments of the other."""
+    return {field.name: getattr(request, field.name) for field in fields(RequestOptions)}
 
 
 @dataclass(frozen=True, slots=True)

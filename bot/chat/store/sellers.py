@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from bot.chat.forms.stored_draft import read_draft, write_draft
-from bot.chat.model.seller import Seller
+from bot.chat.model.draft import Seller
 from bot.core import exact_json
 
 if TYPE_CHECKING:

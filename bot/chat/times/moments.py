@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from bot.chat.messages.problem import Problem
+from bot.chat.messages.reply import Problem
 from bot.chat.times.display import full_text
 from bot.chat.times.epochs import MAX_AHEAD, Question, Refusal, moments_of
 from bot.chat.times.time_parts import readings

@@ -18,7 +18,7 @@ from babel import Locale
 from babel.core import get_global
 from babel.dates import get_timezone_location
 
-from bot.chat.messages.problem import Problem
+from bot.chat.messages.reply import Problem
 from bot.chat.times.vocabulary import LANGUAGES
 from bot.core.text.translations import choose, languages
 

@@ -13,7 +13,7 @@ from bot.chat.cards import menus
 from bot.chat.cards.request_card import Card
 from bot.chat.dialogue.posters import FILES, LONGEST_FILE_NAME, PAGE, file_name
 from bot.chat.forms.outcome import Change
-from bot.chat.model.seller import Seller
+from bot.chat.model.draft import Seller
 from bot.chat.store.queries import ListedPayment
 from bot.core.text.translations import languages
 from tests.support.chat_harness import BOT_NAME

@@ -15,7 +15,7 @@ from bot.chat.store import seller_images, sellers
 from bot.chat.times import local_time
 
 if TYPE_CHECKING:
-    from bot.chat.model.seller import Seller
+    from bot.chat.model.draft import Seller
     from bot.core.database.database import Transaction
     from bot.sandbox.world.people import Person
     from tests.support.chat_harness import ChatHarness

@@ -34,7 +34,7 @@ def test_a_new_field_works_from_the_form_to_the_wire_and_in_its_edit(tmp_path: P
     """It is added to a copy of the product, which then walks it."""
     copy = tmp_path / "bot"
     shutil.copytree(ROOT / "bot", copy, ignore=shutil.ignore_patterns("__pycache__"))
-    options = copy / "chat/model/request_options.py"
+    options = copy / "chat/model/wish.py"
     email = "    email: str | None = None\n"
     options.write_text(options.read_text("utf-8").replace(email, email + ATTRIBUTE), "utf-8")
     registry = copy / "chat/fields/registry.py"

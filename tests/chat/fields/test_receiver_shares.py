@@ -15,7 +15,7 @@ from bot.chat.fields.receiver_shares import (
     read_portions,
     total_of_amounts,
 )
-from bot.chat.messages.problem import Problem
+from bot.chat.messages.reply import Problem
 from bot.chat.model.draft import Portion
 from bot.chat.model.wish import Share
 from tests.support.form_harness import open_option

@@ -18,8 +18,8 @@ from bot.chat.forms.existing import ExistingRequest, duplicate, edit_form, reope
 from bot.chat.forms.form import take_picture
 from bot.chat.forms.outcome import Change, MessageInput
 from bot.chat.forms.steps import PATH
-from bot.chat.model.kinds import KINDS
-from bot.chat.model.seller import Seller
+from bot.chat.model.draft import Seller
+from bot.chat.model.wish import KINDS
 from bot.chat.requests.edit_rules import apply_edit
 from bot.chat.requests.payment_server import Addresses
 from bot.chat.requests.request_bodies import edit_body, request_body
@@ -199,13 +199,12 @@ SPELLED = {
     "fields/typed_text.py": {"description", "postertext"},
     # Stored attributes that are not of a plain type.
     "forms/stored_draft.py": {"receivers", "payer_fields"},
-    "model/wish.py": {"receivers", "payer_fields"},
+    "model/wish.py": {"receivers", "payer_fields", "email"},
     "store/listings.py": {"poster_text"},
     # Words of the interface, and payers' e-mail addresses.
     "alerts/alert_text.py": {"email"},
     "forms/existing.py": {"receivers"},
     "model/answers.py": {"receivers"},
-    "model/request_options.py": {"email"},
     # Whether a message has a picture; an error of Telegram's.
     "store/posts.py": {"picture"},
     "telegram/intake.py": {"description"},

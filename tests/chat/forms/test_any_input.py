@@ -16,9 +16,8 @@ from bot.chat.forms.one_line import one_line
 from bot.chat.forms.outcome import ButtonInput, MessageInput
 from bot.chat.forms.steps import STEPS
 from bot.chat.forms.stored_draft import read_draft
-from bot.chat.model.request_options import PAYER_FIELDS
-from bot.chat.model.seller import Seller
-from bot.chat.model.wish import Share, Wish
+from bot.chat.model.draft import Seller
+from bot.chat.model.wish import PAYER_FIELDS, Share, Wish
 from bot.core.money.amounts import to_minor
 from bot.core.text.translations import languages
 from tests.support.form_harness import BERLIN, FORM, KNOWN, NOW, OTHER, STRANGER, Talk, form_at_step

@@ -14,13 +14,13 @@ from bot.chat.forms.form import LATE_AFTER, new_form, resume_offer, settings_for
 from bot.chat.forms.outcome import ButtonInput, Change, MessageInput, Photo
 from bot.chat.forms.steps import STEPS
 from bot.chat.forms.stored_draft import read_draft, write_draft
-from bot.chat.messages.problem import Problem
+from bot.chat.messages.reply import Problem
 from bot.chat.model.wish import Share, Wish
 from tests.support.form_harness import BERLIN, FORM, KNOWN, NOW, OTHER, STRANGER, Talk, form_at_step
 from tests.support.telegram_limits import actions, check, labels
 
 if TYPE_CHECKING:
-    from bot.chat.model.seller import Seller
+    from bot.chat.model.draft import Seller
 
 LISTING = "abcdefghij"
 SETTLED = replace(KNOWN, zone=BERLIN)

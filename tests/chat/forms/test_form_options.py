@@ -9,9 +9,8 @@ import pytest
 from bot.chat.fields.registry import OPTIONS
 from bot.chat.forms.form import take_picture
 from bot.chat.forms.outcome import ButtonInput, MessageInput, Outcome
-from bot.chat.model.request_options import PAYER_FIELDS
-from bot.chat.model.seller import Seller
-from bot.chat.model.wish import Share
+from bot.chat.model.draft import Seller
+from bot.chat.model.wish import PAYER_FIELDS, Share
 from tests.support.form_harness import (
     BERLIN,
     FORM,

@@ -12,7 +12,7 @@ from tests.support.form_harness import FORM, KNOWN, OTHER, STRANGER, Talk, form_
 from tests.support.telegram_limits import check, labels
 
 if TYPE_CHECKING:
-    from bot.chat.model.seller import Seller
+    from bot.chat.model.draft import Seller
 
 COFFEE = Wish("donation", "Coffee", None, 500, "USD", None, "$anna")
 

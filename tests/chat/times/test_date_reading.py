@@ -8,7 +8,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from bot.chat.messages.problem import Problem
+from bot.chat.messages.reply import Problem
 from bot.chat.times import epochs, moments
 from bot.chat.times.display import button_label, full_text
 from bot.chat.times.moments import Choice, read_moment

@@ -10,7 +10,7 @@ from babel import Locale
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bot.chat.messages.problem import Problem
+from bot.chat.messages.reply import Problem
 from bot.chat.times import zones
 from bot.chat.times.zones import is_zone, read_zone, shown_zone, suggested_zones, zone_info
 from bot.core.text.translations import languages

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from bot.chat.messages.problem import Problem
+from bot.chat.messages.reply import Problem
 from bot.chat.times.local_time import is_within_hours, next_epoch_at, read_clock, read_hours
 from bot.core.text.translations import languages, t
 from tests.support.time_zones import (

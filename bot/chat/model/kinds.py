@@ -1,3 +1,0 @@
-"""The kinds of requests."""
-
-KINDS = ("donation", "oneoff", "drop")
