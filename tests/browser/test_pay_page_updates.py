@@ -193,7 +193,7 @@ async def test_a_hidden_page_does_not_poll_and_polls_at_once_when_shown(
 
 
 async def hide(page: Page, *, hidden: bool) -> None:
-    """Pretend to the page that its tab is in the background: Playwright's tabs never are."""
+    """Change what the page knows of its tab: Playwright's tabs are always in front."""
     await page.evaluate(
         "value => { Object.defineProperty(document, 'hidden', {value, configurable: true});"
         " document.dispatchEvent(new Event('visibilitychange')) }",

@@ -31,7 +31,7 @@ def pat(chat: ChatHarness) -> Person:
 
 @pytest.fixture
 async def cards(chat: ChatHarness) -> AsyncIterator[SharedCards]:
-    """The same, with who shares requests inline."""
+    """Open the sender and inline mode on that chat's Telegram."""
     async with open_shared_cards(chat) as it:
         yield it
 
@@ -44,7 +44,7 @@ def recorded_sleep() -> RecordedSleep:
 
 @pytest.fixture
 async def client(peer: ScriptedServer) -> AsyncIterator[Client]:
-    """The chat's client of that server."""
+    """Make the chat's client of that server."""
     made = Client(peer.url, "app-1", "s3cret")
     yield made
     await made.close()
@@ -52,6 +52,6 @@ async def client(peer: ScriptedServer) -> AsyncIterator[Client]:
 
 @pytest.fixture
 async def cloud(chat: ChatHarness) -> AsyncIterator[HandCashJobs]:
-    """A server that speaks HandCash Cloud's dialect, with the chat's jobs for it."""
+    """Serve HandCash Cloud's dialect, with the chat's jobs for it."""
     async with handcash_jobs(chat) as it:
         yield it

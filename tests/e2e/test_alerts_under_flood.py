@@ -54,7 +54,7 @@ def everywhere(world: World) -> None:
 
 
 def searching(world: World) -> None:
-    """Type twenty letters as each of sixty people."""
+    """Search with twenty letters each as sixty people."""
     for number in range(60):
         person = people.join(world, f"Searching {number}", started=True)
         for letter in range(20):

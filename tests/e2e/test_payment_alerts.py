@@ -134,7 +134,7 @@ async def test_an_alert_that_was_given_up_is_sent_again_by_its_button(tmp_path: 
 
 
 def give_up(run: Process) -> None:
-    """Give up the waiting messages, as ten refusals within ten minutes do."""
+    """End the waiting messages, as ten refusals within ten minutes do."""
     with closing(sqlite3.connect(run.database)) as database, database:
         database.execute("UPDATE outbox SET state = 'dead', settled_at = due_at WHERE priority = 1")
 

@@ -44,7 +44,7 @@ def listing_of(card: Message) -> str:
 
 
 async def share(sam: Seller, chat: Chat, name: str) -> Message:
-    """Type after the bot's name and post the result."""
+    """Search after the bot's name and post the result."""
     asked = await sam.person.inline(name, chat)
     (result,) = asked.results
     return sam.person.choose(asked, result["id"], chat)

@@ -73,7 +73,7 @@ def away(run: Process) -> AbstractContextManager[None]:
 async def meet(
     stage: ProductSetup, run: Process, shop: DropUnderLoad, fault: Fault, reason: str
 ) -> None:
-    """Break the storage, check that nothing is acknowledged and the log says why; mend it."""
+    """Try payments with broken storage: none is acknowledged and the log says why; repair it."""
     before = len(run.err)
     with fault(run):
         shop.seller.person.send("/help")

@@ -151,7 +151,7 @@ def _pictures(person: Person) -> list[Any]:
 
 
 async def _steadily(act: Callable[[], object], every: float) -> None:
-    """Act at a steady rate, and catch up on what was missed."""
+    """Repeat an act at a steady rate, and catch up on what was missed."""
     due = time.monotonic()
     while True:
         act()

@@ -22,12 +22,12 @@ def sandbox_clock() -> sandbox_server.Clock:
 
 @pytest.fixture
 async def bot(sandbox_clock: sandbox_server.Clock) -> AsyncIterator[sandbox_server.Bot]:
-    """A bare client of a sandbox without limits."""
+    """Make a bare client of a sandbox without limits."""
     async with sandbox_server.serving(World(limits=NO_LIMITS, now=sandbox_clock)) as client:
         yield client
 
 
 @pytest.fixture
 def sam(bot: sandbox_server.Bot) -> people.Person:
-    """Somebody who has started that bot."""
+    """Add a person who has started that bot."""
     return people.join(bot.world, "Sam", started=True)

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class _Server(uvicorn.Server):
-    """A server with events for its start and its stop, so that nobody has to poll."""
+    """A server with events for its start and its stop, so that no test polls."""
 
     def __init__(self, config: uvicorn.Config) -> None:
         super().__init__(config)

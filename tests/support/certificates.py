@@ -28,7 +28,7 @@ class TlsContexts:
 
 
 def make_certificate(folder: Path) -> Path:
-    """Write a certificate and its key into one file, which nobody trusts unless told to."""
+    """Write a certificate and its key into one file; no client trusts it by default."""
     key = ec.generate_private_key(ec.SECP256R1())
     name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, HOST)])
     here = x509.SubjectAlternativeName([x509.IPAddress(ipaddress.ip_address(HOST))])

@@ -136,7 +136,7 @@ class ChatHarness:
 
     @property
     def jobs(self) -> list[Job]:
-        """The jobs that are queued."""
+        """Return the queued jobs."""
         return bodies(self.db, self.queues.jobs)
 
     def clear_messages(self) -> None:

@@ -1,4 +1,4 @@
-"""What tests of the chat page share: its control API, what is shown on it, the browser."""
+"""The chat page in a browser, its control API, and messages to show on it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A child process that does what its work says, for the tests of core/bounded_process.py."""
+"""A child process that performs the task it is sent, for the tests of core/bounded_process.py."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A real Chromium, and a watch on what its pages complain of and ask others for."""
+"""A real Chromium, and a watch on errors and foreign requests of its pages."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ async def open_browser() -> AsyncIterator[Browser]:
 
 
 def watch(context: BrowserContext, home: str) -> list[str]:
-    """Collect what goes wrong in the pages of a context, as it happens.
+    """Collect the problems of the pages of a context.
 
     That is every error and warning, and every request to an address that is not of `home`.
     """

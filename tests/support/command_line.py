@@ -1,4 +1,4 @@
-"""The commands of `bot`, run in this process, and what they leave in a folder."""
+"""The commands of `bot`, run in this process, and the files that they leave."""
 
 from __future__ import annotations
 

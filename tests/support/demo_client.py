@@ -1,4 +1,4 @@
-"""The demo as somebody plays it on its chat page, over the page's control API."""
+"""A person of the demo, acted over the control API of its chat page."""
 
 from __future__ import annotations
 

@@ -29,7 +29,7 @@ BERLIN = "Europe/Berlin"
 
 @dataclass
 class Talk:
-    """One seller's talk: stores what an outcome says, holds every reply to Telegram's limits."""
+    """A seller's conversation: stores outcomes, checks replies against Telegram's limits."""
 
     seller: Seller
     draft: Draft | None = None

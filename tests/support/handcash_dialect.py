@@ -1,4 +1,4 @@
-"""HandCash Cloud's dialect of the interface: what it refuses, in its words, and how it writes."""
+"""HandCash Cloud's dialect of the interface: its refusals, in its words, and its formats."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def echoed(body: dict[str, Any]) -> dict[str, Any]:
 
 
 def check(body: Mapping[str, Any]) -> None:
-    """Refuse what HandCash refuses, with its words: the field in quotes, then what is wrong."""
+    """Refuse a body as HandCash does, in its words: the field in quotes, then the problem."""
     check_name(body.get("product"))
     _choice(body, "instrumentCurrencyCode", INSTRUMENTS)
     if "denominationCurrencyCode" in body:

@@ -1,4 +1,4 @@
-"""A payment server that speaks HandCash Cloud's dialect of the interface, and fails when told to.
+"""A payment server of HandCash Cloud's dialect of the interface, which fails on demand.
 
 It differs from ours wherever HandCash's habits are known: every success is 200, there is no call
 for one request, no Idempotency-Key, no list of payments; errors are a message alone; what was
@@ -95,7 +95,7 @@ class HandCash:
     sent: list[Sent] = field(default_factory=list)
     news: asyncio.Condition = field(default_factory=asyncio.Condition)
     understands: str = "denominationCurrencyCode"
-    """The only field that it takes for what prices are in; it ignores the others."""
+    """The only field that it reads for the currency of prices; it ignores the others."""
     refused: frozenset[str] = frozenset()
     """Fields of create that it refuses instead."""
     tells_prices: bool = True

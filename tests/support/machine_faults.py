@@ -1,4 +1,4 @@
-"""A machine that fails a running process, and what has to be so once it works again."""
+"""Faults of the machine under a running process, and the checks afterwards."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ TROUBLE, OVER = "database not usable", "database usable again"
 
 @dataclass
 class DropUnderLoad:
-    """A seller with a drop, and payers who post its form; `receipts` is what they were given."""
+    """A seller with a drop, and payers who post its form; `receipts` by payer number."""
 
     seller: Seller
     url: str
@@ -91,7 +91,7 @@ async def open_drop(stage: ProductSetup, run: Process) -> DropUnderLoad:
 
 @contextmanager
 def limited(run: Process, what: int, soft: int) -> Iterator[None]:
-    """Take from the running process what it could have; the block's end gives it back."""
+    """Lower a resource limit of the running process until the block ends."""
     before = resource.prlimit(run.child.pid, what)
     resource.prlimit(run.child.pid, what, (soft, before[1]))
     try:

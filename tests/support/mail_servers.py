@@ -1,4 +1,4 @@
-"""Mail servers as tests meet them: a real one that is told what to answer, and rude ones."""
+"""Mail servers: a real one whose answers a test chooses, and one that follows a script."""
 
 # ruff: noqa: N802 - aiosmtpd's names
 

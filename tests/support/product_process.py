@@ -253,7 +253,7 @@ async def run_command(folder: Path, *command: str, **env: str) -> tuple[int, lis
 
 @dataclass
 class ProductSetup:
-    """A world, the Bot API server of it, and what else is needed to run the product on it."""
+    """A sandbox world, its Bot API server, and a folder to run the product in."""
 
     world: World
     telegram: str
@@ -270,7 +270,7 @@ class ProductSetup:
 
 @asynccontextmanager
 async def sandbox_telegram(folder: Path) -> AsyncIterator[ProductSetup]:
-    """Serve a world of its own for the product to run on."""
+    """Serve a new sandbox world to run the product on."""
     world = World(limits=NO_LIMITS)
     async with serving(world) as bot:
         yield ProductSetup(world, str(bot.http.base_url).rstrip("/"), folder)
@@ -311,7 +311,7 @@ async def foreign_service(
 
 
 async def until(look: Callable[[], Awaitable[bool]], seconds: float = PATIENCE) -> None:
-    """Wait for what only asking again can tell."""
+    """Wait until a check succeeds, by repeating it."""
     async with asyncio.timeout(seconds):
         while not await look():  # noqa: ASYNC110 - another process rings no bell
             await asyncio.sleep(0.02)

@@ -1,4 +1,4 @@
-"""The web server of the product on a port of its own, and callers who speak to it byte by byte."""
+"""The product's web server on a free port, and connections to it byte by byte."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ if TYPE_CHECKING:
     from tests.support.service_harness import ServiceHarness
 
 SECONDS = 8.0
-"""Seconds that what happens at once may take on a busy machine.
+"""Seconds that an immediate answer may take on a busy machine.
 
 Fewer than HEAD_SECONDS, after which the server closes what should have been closed at once.
 """
 
 JSON = "Content-Type: application/json"
 NOBODY = ("192.0.2.1",)
-"""A proxy that nobody here is."""
+"""An address of a proxy that no test uses."""
 
 
 @dataclass
@@ -135,7 +135,7 @@ def get(path: str, *headers: str) -> bytes:
 
 
 def post(path: str, body: bytes, *headers: str, length: int | None = None) -> bytes:
-    """Write a call with a body; `length` is what it says of it, where that is not the truth."""
+    """Write a call with a body; `length` is a wrong length to declare."""
     told = f"Content-Length: {len(body) if length is None else length}"
     head = [f"POST {path} HTTP/1.1", "Host: x", told, *headers, "", ""]
     return "\r\n".join(head).encode() + body

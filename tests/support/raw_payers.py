@@ -23,7 +23,7 @@ class Answer:
 
 
 async def posted(url: str, request_id: str, token: str) -> Answer:
-    """Post the form of the pay page on a connection of its own. Raises OSError where it breaks."""
+    """Post the form of the pay page on a new connection. Raises OSError if it breaks."""
     address = urlsplit(url)
     reader, writer = await asyncio.open_connection(address.hostname, address.port)
     body = f"token={token}"
@@ -47,7 +47,7 @@ async def posted(url: str, request_id: str, token: str) -> Answer:
 
 
 async def request_of(seller: httpx.AsyncClient, hook: str, units: int) -> dict[str, Any]:
-    """Make a drop whose payments are told to `hook`."""
+    """Make a drop whose webhooks go to `hook`."""
     body = {
         "product": {"name": "Ticket"},
         "instrumentCurrencyCode": "USD",

@@ -42,7 +42,7 @@ EXPIRATION = {"donation": "never", "oneoff": "onPaymentCompleted", "drop": "limi
 
 @dataclass
 class ReconciledService:
-    """A service, its requests, and what was `asked` of it over HTTP.
+    """A service, its requests, and the calls that it was `asked` over HTTP.
 
     `before` has what happens before an address that ends so is answered.
     """
@@ -132,7 +132,7 @@ async def open_reconciled_service(
 
 
 class RecordedSleep:
-    """A sleep that is over at once; `seconds` is what was slept, `most` how often at most."""
+    """A sleep that ends at once; `seconds` are its durations, `most` is their greatest number."""
 
     def __init__(self) -> None:
         self.seconds: list[float] = []

@@ -149,7 +149,7 @@ class RequestJobs:
 
 
 class ScriptedJobs(RequestJobs):
-    """The calls at work on a server that answers as told."""
+    """The jobs, performed against a server that follows a script."""
 
     def __init__(self, chat: ChatHarness, peer: ScriptedServer, client: Client) -> None:
         super().__init__(chat, client)

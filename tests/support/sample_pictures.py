@@ -1,4 +1,4 @@
-"""Photos to try pictures with, and what decoders read in the pictures."""
+"""Sample photos, and decoders of the codes in pictures."""
 
 from __future__ import annotations
 

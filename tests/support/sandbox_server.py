@@ -1,4 +1,4 @@
-"""The sandbox as tests meet it: a world behind a real server, a clock they set, a bare client."""
+"""The sandbox: a world behind a real server, a clock that tests set, a bare client."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ async def serving(world: World) -> AsyncIterator[Bot]:
 
 @asynccontextmanager
 async def demo_cast() -> AsyncIterator[Bot]:
-    """Serve a world without limits with the demo's people in it, and nothing to be told yet."""
+    """Serve a world without limits, with the demo's people and no updates yet."""
     world = World(limits=NO_LIMITS)
     people.cast(world)
     async with serving(world) as client:

@@ -1,4 +1,4 @@
-"""Sellers and payers in tests of the whole product: what they do, and what they then see."""
+"""Sellers and payers of the whole product: their acts, and the messages that follow."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ NOT_A_LINK = re.compile(r"[^\s<>]*://[^\s<>]*/pay/[0-9a-f]{24}")
 
 @dataclass
 class Seller:
-    """A person at a Telegram client; every act waits for what the bot shows for it."""
+    """A person at a Telegram client; every act waits for the bot's message."""
 
     person: people.Person
 
@@ -44,7 +44,7 @@ class Seller:
         return await self.seen(lambda: self.person.start(payload), "")
 
     async def say(self, text: str, expect: str) -> Message:
-        """Type a text; return the message that is then new or changed and has these words."""
+        """Send a text; return the message that is then new or changed and has these words."""
         return await self.seen(lambda: self.person.send(text), expect)
 
     async def press(self, message: Message, button: str, expect: str) -> Message:

@@ -1,4 +1,4 @@
-"""The sender as tests meet it: put, sent to the sandbox, looked at."""
+"""The sender: messages are put, sent to the sandbox, and checked there."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The service as tests meet it: the real application over ASGI, a real SQLite file, a set clock."""
+"""The payment service: the real application over ASGI, a real SQLite file, a clock that is set."""
 
 from __future__ import annotations
 
@@ -135,7 +135,7 @@ def _taken(settings: dict[str, Any], kind: type) -> dict[str, Any]:
 
 @asynccontextmanager
 async def open_service(folder: Path, **settings: Any) -> AsyncIterator[ServiceHarness]:
-    """Open the service on a database of its own; `settings` go to `make_service`."""
+    """Open the service on a new database; `settings` go to `make_service`."""
     db, clock, vault = open_database(f"sqlite:///{folder}/bot.db"), Clock(), Vault("key")
     credentials = db.run(lambda tx: applications.create(tx, vault, "shop", clock()))
     app = create_app(make_service(db, clock, **settings))

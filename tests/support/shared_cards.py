@@ -31,7 +31,7 @@ EDITS = ("editMessageText", "editMessageCaption", "editMessageMedia")
 
 
 class SharedCards(SenderHarness):
-    """The sender at work, with who shares and pays."""
+    """The sender, with sellers who share and payers who pay."""
 
     def __init__(self, chat: ChatHarness, bot: Bot) -> None:
         super().__init__(chat, bot)
@@ -51,7 +51,7 @@ class SharedCards(SenderHarness):
         return private.from_bot()[-1]
 
     async def share(self, person: Person, chat: Chat, text: str = "") -> Message:
-        """Type after the bot's name, post the first result into a chat; return the message."""
+        """Search after the bot's name, post the first result into a chat; return the message."""
         asked = person.ask_inline(text, chat)
         await self.inline.answer(self.chat.world.updates.pending.pop())
         posted = person.choose(asked, asked.results[0]["id"], chat)
@@ -97,7 +97,7 @@ class SharedCards(SenderHarness):
 
 @asynccontextmanager
 async def open_shared_cards(chat: ChatHarness) -> AsyncIterator[SharedCards]:
-    """Share with inline feedback on; Telegram must refuse no call."""
+    """Open the cards with inline feedback on; Telegram must refuse no call."""
     chat.world.inline_feedback = True
     async with telegram_of(chat.world) as bot:
         yield SharedCards(chat, bot)

@@ -52,7 +52,7 @@ async def _pass(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> N
 async def open_tcp_relay(
     target: str, port: str, pem: Path | None = None
 ) -> AsyncIterator[TcpRelay]:
-    """Relay `port` to `target`; with a certificate and its key, TLS ends here."""
+    """Forward `port` to `target`; with a certificate and its key, TLS ends here."""
     context = None
     if pem is not None:
         context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)

@@ -14,7 +14,7 @@ BASELINE, EXTENDED, PROGRESSIVE, LOSSLESS, ARITHMETIC = 0xC0, 0xC1, 0xC2, 0xC3, 
 
 @dataclass(frozen=True)
 class Frame:
-    """How a JPEG says that it is made; `apart` where each colour has a scan of its own."""
+    """The declared kind of a JPEG; `apart` if each colour has its own scan."""
 
     kind: int = BASELINE
     colours: int = 3

@@ -57,7 +57,7 @@ async def attempt(service: ServiceHarness, job: Job) -> Row:
 
 @asynccontextmanager
 async def working(service: ServiceHarness, job: Job, *silent: Receiver) -> AsyncIterator[None]:
-    """Work the queue until the block ends; then the silent receivers answer."""
+    """Run a worker until the block ends; then the silent receivers answer."""
     worker = Worker(service.db, job, service.clock)
     running = asyncio.create_task(worker.run())
     try:

@@ -22,7 +22,7 @@ def empty_answer(status: int, *headers: str) -> bytes:
 
 @dataclass
 class Receiver:
-    """Answers with what `answers` holds, one after the other, then with 200.
+    """A receiver that gives the `answers` one after the other, then 200.
 
     With `silent` it takes requests and says nothing until `release` is set.
     """

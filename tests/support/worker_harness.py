@@ -23,7 +23,7 @@ QUEUE = Queue("test", lease=60_000)
 
 
 class RecordingHandler:
-    """A handler that settles; it waits while `may_go` is cleared and fails while told to."""
+    """A handler that settles; it waits while `may_go` is cleared and fails `failures` times."""
 
     def __init__(self, post: QueueHarness) -> None:
         self.post = post
@@ -67,7 +67,7 @@ async def put(post: QueueHarness, lane: str, word: str) -> None:
 async def working(
     post: QueueHarness, handle: Callable[[Message], Awaitable[None]], room: int = 8, **given: Any
 ) -> AsyncIterator[Worker]:
-    """Work the queue until the block ends; the loop must end too."""
+    """Run a worker until the block ends; its loop must end too."""
     job, now = Job(post.queue, handle, room), given.get("now", post.clock)
     made = Worker(post.db, job, now)
     task = asyncio.create_task(made.run())

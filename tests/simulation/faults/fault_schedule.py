@@ -183,7 +183,7 @@ async def _revive(product: SimulatedProduct, crash: Crash) -> None:
 
 
 async def finish(product: SimulatedProduct, seller: Seller, draft: Draft) -> None:
-    """Continue a form where it was left: its answers are kept, and it makes its request."""
+    """Complete a form where it was left: its answers are kept, and it makes its request."""
     product.note(f"{seller.person.user.first_name} goes on with the form")
     for answer in (draft.name, PRICE)[draft.answered :]:
         seller.person.send(answer)

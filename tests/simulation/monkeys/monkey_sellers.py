@@ -276,7 +276,7 @@ class Seller:
         return "blocks the bot"
 
     def come_back(self) -> str:
-        """Unblock the bot, by the button or by Start."""
+        """Start the bot again, by the button or by Start."""
         if self.chance.random() < 0.5:
             self.person.unblock()
             return "unblocks the bot"
