@@ -90,3 +90,14 @@ async def test_a_foreign_request_with_half_a_character_is_ignored(
     await peer.add_answers(http_response(200, {"items": [theirs, ours]}), http_response(200, PAID))
     assert await looking.compare() == 1
     assert [alert.listing_id for alert in alerts(chat)] == [listing.id]
+
+
+async def test_it_ends_at_once_even_if_the_server_hangs(
+    looking: Reconciler, peer: ScriptedServer
+) -> None:
+    task = asyncio.create_task(looking.run())
+    await peer.asked(1)
+    task.cancel()
+    async with asyncio.timeout(2):
+        assert isinstance((await asyncio.gather(task, return_exceptions=True))[0], BaseException)
+    assert task.cancelled()

@@ -389,14 +389,3 @@ async def test_sightings_before_a_failure_are_remembered(
     with pytest.raises(errors.Overloaded):
         await looking.compare()
     assert await looks(chat, looking, peer, gone) == 1
-
-
-async def test_it_ends_at_once_even_if_the_server_hangs(
-    looking: Reconciler, peer: ScriptedServer
-) -> None:
-    task = asyncio.create_task(looking.run())
-    await peer.asked(1)
-    task.cancel()
-    async with asyncio.timeout(2):
-        assert isinstance((await asyncio.gather(task, return_exceptions=True))[0], BaseException)
-    assert task.cancelled()
