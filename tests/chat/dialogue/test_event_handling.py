@@ -46,7 +46,7 @@ async def with_destination(chat: ChatHarness, person: Person) -> None:
         ("hello", "not-understood"),
     ],
 )
-async def test_every_word_gets_one_answer(
+async def test_every_command_gets_one_answer(
     chat: ChatHarness, sam: Person, command: str, key: str
 ) -> None:
     await chat.says(sam, command)
@@ -61,7 +61,7 @@ async def test_the_rule_for_digital_goods_is_said_once_to_each_new_seller(
     assert ["Stars" in text for text in chat.texts] == [True, False, True]
 
 
-async def test_whoever_comes_for_a_form_gets_it_and_is_greeted_once(
+async def test_a_new_person_who_wants_a_form_gets_it_and_one_greeting(
     chat: ChatHarness, sam: Person
 ) -> None:
     for _ in range(2):
@@ -80,7 +80,7 @@ async def test_one_line_makes_a_listing_and_asks_the_service_once(
     assert chat.jobs == [CreateRequest(row["id"], ReplyTo(sam.id, "en"))]
 
 
-async def test_an_update_that_comes_again_is_handled_once(chat: ChatHarness, sam: Person) -> None:
+async def test_a_repeated_update_is_handled_once(chat: ChatHarness, sam: Person) -> None:
     await with_destination(chat, sam)
     sam.send("/donation 5 USD Coffee")
     raw = await chat.store()
@@ -90,7 +90,7 @@ async def test_an_update_that_comes_again_is_handled_once(chat: ChatHarness, sam
     assert (len(chat.rows("listings")), len(chat.jobs)) == (1, 1)
 
 
-async def test_draft_replies_and_done_mark_commit_together_or_not_at_all(
+async def test_draft_replies_and_the_settled_update_commit_together(
     chat: ChatHarness, sam: Person
 ) -> None:
     """Here the last of the writes fails, as in a crash between them."""
@@ -138,7 +138,7 @@ async def fails_as_in_a_worker(chat: ChatHarness) -> list[int]:
     return attempts
 
 
-async def test_a_poison_update_is_set_aside_after_three_tries_and_the_next_goes_on(
+async def test_an_update_that_always_fails_is_a_dead_letter_after_three_attempts(
     chat: ChatHarness, sam: Person, pat: Person
 ) -> None:
     refuse = "CREATE TRIGGER refuse BEFORE INSERT ON drafts BEGIN SELECT RAISE(ABORT, 'full'); END"
@@ -155,7 +155,7 @@ async def test_a_poison_update_is_set_aside_after_three_tries_and_the_next_goes_
     assert [line["event"] for line in logs] == ["message failed"] * 3
 
 
-async def test_who_is_known_gets_the_apology_in_their_language(
+async def test_a_known_person_gets_the_apology_in_their_language(
     chat: ChatHarness, sam: Person
 ) -> None:
     sam.send("/privacy")
@@ -171,7 +171,7 @@ async def test_who_is_known_gets_the_apology_in_their_language(
     assert chat.texts[-1] == t("de", "update-failed")
 
 
-async def test_a_poison_press_is_answered_all_the_same(chat: ChatHarness, sam: Person) -> None:
+async def test_a_press_that_cannot_be_handled_is_answered(chat: ChatHarness, sam: Person) -> None:
     query = sam.press_old(sam.send("x"), "list:0")
     chat.world.updates.pending.popleft()
     chat.world.updates.pending[0]["callback_query"]["from"] = {}
@@ -181,7 +181,7 @@ async def test_a_poison_press_is_answered_all_the_same(chat: ChatHarness, sam: P
     assert chat.answers == [CallbackAnswer(query.id)]
 
 
-async def test_an_update_that_cannot_be_read_is_set_aside_at_once_and_in_silence(
+async def test_an_unreadable_update_is_a_dead_letter_at_once_without_an_apology(
     chat: ChatHarness, sam: Person
 ) -> None:
     """Nobody knows what was asked, so there is nothing to be sorry for; the chat goes on."""
@@ -214,7 +214,7 @@ async def test_a_request_of_somebody_else_cannot_be_touched(
 
 @pytest.mark.parametrize("word", WORDS)
 @pytest.mark.parametrize("state", ["unknown", DELETED])
-async def test_a_request_that_is_gone_is_said_to_be_gone(
+async def test_a_press_on_a_deleted_request_is_answered_with_that(
     chat: ChatHarness, sam: Person, word: str, state: str
 ) -> None:
     listing_id = "abcdefghij"
@@ -267,15 +267,13 @@ async def test_every_press_is_answered_once(chat: ChatHarness, sam: Person, data
     assert [one.query_id for one in chat.answers] == [query.id]
 
 
-async def test_a_button_that_nobody_knows_is_answered_with_words(
-    chat: ChatHarness, sam: Person
-) -> None:
+async def test_an_unknown_button_is_answered_with_a_text(chat: ChatHarness, sam: Person) -> None:
     await chat.presses(sam, "nonsense")
     assert [one.text for one in chat.answers] == [t("en", "button-unknown")]
     assert chat.said == []
 
 
-async def test_in_a_group_commands_are_told_where_to_go_and_nothing_is_made(
+async def test_in_a_group_commands_are_answered_with_where_to_go(
     chat: ChatHarness, sam: Person
 ) -> None:
     group = sam.new_group("Market")
@@ -310,7 +308,7 @@ def shop(db: Database, clock: Clock) -> ChatHarness:
 @pytest.mark.parametrize(
     "text", ["/new", "/donation 5 USD Coffee", "/drop 3 5 USD Coffee", "/oneoff x"]
 )
-async def test_who_was_not_let_in_cannot_create(shop: ChatHarness, text: str) -> None:
+async def test_a_person_who_is_not_allowed_cannot_create(shop: ChatHarness, text: str) -> None:
     pat = shop.add_person("Pat", user_id=1002)
     await with_destination(shop, pat)
     await shop.says(pat, text)
@@ -318,21 +316,21 @@ async def test_who_was_not_let_in_cannot_create(shop: ChatHarness, text: str) ->
     assert (shop.rows("listings"), shop.rows("drafts"), shop.jobs) == ([], [], [])
 
 
-async def test_who_was_not_let_in_cannot_create_by_a_button(shop: ChatHarness) -> None:
+async def test_a_person_who_is_not_allowed_cannot_create_by_a_button(shop: ChatHarness) -> None:
     pat = shop.add_person("Pat", user_id=1002)
     await shop.presses(pat, "new")
     assert [one.text for one in shop.answers] == [t("en", "not-allowed")]
     assert (shop.rows("drafts"), shop.said) == ([], [])
 
 
-async def test_who_was_let_in_can_create(shop: ChatHarness) -> None:
+async def test_an_allowed_person_can_create(shop: ChatHarness) -> None:
     sam = shop.add_person("Sam", user_id=1001)
     await with_destination(shop, sam)
     await shop.says(sam, "/donation 5 USD Coffee")
     assert len(shop.jobs) == 1
 
 
-async def test_who_is_let_in_no_more_cannot_finish_a_form_begun_before(
+async def test_a_person_no_longer_allowed_cannot_finish_a_form(
     shop: ChatHarness, chat: ChatHarness
 ) -> None:
     pat = chat.add_person("Pat", user_id=1002)
@@ -349,9 +347,7 @@ async def paused(chat: ChatHarness) -> dict[str, str | None]:
     return {row["lane"]: row["paused"] for row in chat.rows("lanes") if row["queue"] == "messages"}
 
 
-async def test_a_chat_is_paused_when_the_bot_is_blocked_and_goes_on_when_it_is_let_in(
-    chat: ChatHarness, sam: Person
-) -> None:
+async def test_a_chat_is_paused_while_the_bot_is_blocked(chat: ChatHarness, sam: Person) -> None:
     sam.block()
     await chat.take()
     assert await paused(chat) == {str(sam.id): "the bot was blocked"}
@@ -360,7 +356,9 @@ async def test_a_chat_is_paused_when_the_bot_is_blocked_and_goes_on_when_it_is_l
     assert await paused(chat) == {str(sam.id): None}
 
 
-async def test_a_paused_chat_goes_on_when_the_person_writes(chat: ChatHarness, sam: Person) -> None:
+async def test_a_paused_chat_is_resumed_when_the_person_writes(
+    chat: ChatHarness, sam: Person
+) -> None:
     sam.block()
     sam.chat.bot_status = "member"
     await chat.says(sam, "/help")
@@ -385,9 +383,7 @@ def cards_of(body: TextMessage) -> list[str]:
     return [one.removeprefix("card:") for one in data if one.startswith("card:")]
 
 
-async def test_what_is_not_there_yet_or_no_more_is_not_listed(
-    chat: ChatHarness, sam: Person
-) -> None:
+async def test_requests_that_are_not_live_are_not_listed(chat: ChatHarness, sam: Person) -> None:
     for state in (CREATING, FAILED, DELETED):
         chat.add_listing(sam, COFFEE, service_answer(id=state), state=state)
     stopped = chat.add_listing(sam, COFFEE, service_answer(), state=STOPPED)

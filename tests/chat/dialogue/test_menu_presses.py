@@ -41,7 +41,7 @@ async def test_a_request_of_somebody_else_is_neither_seen_nor_touched(
 
 @pytest.mark.parametrize("word", WORDS)
 @pytest.mark.parametrize("state", [CREATING, DELETED])
-async def test_what_is_not_there_yet_or_no_more_is_said_to_be(
+async def test_a_press_on_a_missing_request_is_answered_with_the_reason(
     chat: ChatHarness, sam: Person, word: str, state: str
 ) -> None:
     known = service_answer() if state == DELETED else None
@@ -77,7 +77,7 @@ async def test_a_field_that_nobody_knows_is_an_unknown_button(
         (DROP, {"remaining_units": 0}, "toast-none-left"),
     ],
 )
-async def test_where_there_are_no_units_to_take_out_that_is_the_answer(
+async def test_removing_units_of_a_request_without_units_is_answered_with_the_reason(
     chat: ChatHarness, sam: Person, wish: Any, told: dict[str, int], key: str
 ) -> None:
     listing = chat.add_listing(sam, wish, service_answer(**told))
@@ -99,7 +99,7 @@ async def test_an_edit_becomes_a_job(chat: ChatHarness, sam: Person) -> None:
     assert chat.listing(listing.id).wish == COFFEE
 
 
-async def test_words_on_the_poster_are_kept_here(chat: ChatHarness, sam: Person) -> None:
+async def test_the_poster_text_is_stored_in_the_chat(chat: ChatHarness, sam: Person) -> None:
     """The service knows none."""
     listing = chat.add_listing(sam, COFFEE, service_answer())
     await editing(chat, sam, listing, "postertext", "Today only")
@@ -107,7 +107,7 @@ async def test_words_on_the_poster_are_kept_here(chat: ChatHarness, sam: Person)
     assert "Today only" in chat.texts[0]
 
 
-async def test_the_form_for_words_on_the_poster_shows_those_there_are(
+async def test_the_form_of_the_poster_text_shows_the_current_one(
     chat: ChatHarness, sam: Person
 ) -> None:
     listing = chat.add_listing(sam, COFFEE, service_answer())
@@ -117,7 +117,7 @@ async def test_the_form_for_words_on_the_poster_shows_those_there_are(
     assert chat.texts[-1].endswith("\n\nYour words on it: <i>Today only</i>")
 
 
-async def test_too_many_units_to_take_out_are_answered_at_the_step(
+async def test_removing_too_many_units_is_refused_at_the_step(
     chat: ChatHarness, sam: Person
 ) -> None:
     """By what is left, not by what there was; a smaller number is then enough."""
@@ -130,7 +130,7 @@ async def test_too_many_units_to_take_out_are_answered_at_the_step(
     assert [job.number for job in chat.jobs if isinstance(job, RemoveUnits)] == [3]
 
 
-async def test_units_sold_while_the_form_stood_open_are_not_taken_out(
+async def test_units_sold_while_the_form_was_open_are_not_removed(
     chat: ChatHarness, sam: Person
 ) -> None:
     """Whoever is told so can try again from there."""
@@ -148,7 +148,7 @@ async def test_units_sold_while_the_form_stood_open_are_not_taken_out(
     ]
 
 
-async def test_an_edit_of_what_was_deleted_meanwhile_is_said_to_be_late(
+async def test_an_edit_of_a_request_deleted_meanwhile_is_refused(
     chat: ChatHarness, sam: Person
 ) -> None:
     listing = chat.add_listing(sam, COFFEE, service_answer())
@@ -159,7 +159,7 @@ async def test_an_edit_of_what_was_deleted_meanwhile_is_said_to_be_late(
     assert (chat.jobs, chat.texts) == ([], [t("en", "listing-gone")])
 
 
-async def test_who_was_not_let_in_cannot_duplicate(chat: ChatHarness, sam: Person) -> None:
+async def test_a_person_who_may_not_create_cannot_duplicate(chat: ChatHarness, sam: Person) -> None:
     shop = ChatHarness(chat.db, chat.clock, allowed=frozenset({1}))
     shop.world = chat.world
     listing = chat.add_listing(sam, COFFEE, service_answer())
@@ -180,7 +180,7 @@ async def test_a_poster_comes_as_files_that_are_drawn_when_they_are_sent(
     assert [one.text for one in chat.answers] == [t("en", "toast-poster")]
 
 
-async def test_a_poster_is_on_its_way_once_however_often_it_is_pressed(
+async def test_a_poster_is_queued_once_however_often_it_is_pressed(
     chat: ChatHarness, sam: Person
 ) -> None:
     """Another design or request is another poster; once it has come it can be had again."""

@@ -45,7 +45,7 @@ async def press(cards: SharedCards, person: Person, message: Message, data: str)
     return cards.chat.answers[-1].text
 
 
-async def test_a_chosen_result_of_anothers_request_is_left_alone(
+async def test_a_chosen_result_of_another_sellers_request_is_ignored(
     cards: SharedCards, chat: ChatHarness, pat: Person, drop: Listing
 ) -> None:
     """A result's id is not to be trusted: only one's own requests are offered."""
@@ -56,7 +56,7 @@ async def test_a_chosen_result_of_anothers_request_is_left_alone(
 
 
 @pytest.mark.parametrize("result_id", ["", "-", "nonsense", "aaaaaaaaaa-1", "x" * 64])
-async def test_a_chosen_result_that_is_none_of_ours_is_left_alone(
+async def test_a_chosen_result_of_no_request_is_ignored(
     cards: SharedCards, chat: ChatHarness, sam: Person, result_id: str
 ) -> None:
     chosen = {"result_id": result_id, "from": sam.user.json(), "inline_message_id": "x"}
@@ -66,7 +66,7 @@ async def test_a_chosen_result_that_is_none_of_ours_is_left_alone(
     assert chat.states(chat.queues.updates) == ["done"]
 
 
-async def test_a_message_that_telegram_does_not_name_is_not_followed(
+async def test_a_posted_message_without_an_id_is_not_refreshed(
     cards: SharedCards, chat: ChatHarness, sam: Person, drop: Listing
 ) -> None:
     """It has no buttons, as where the pay page's host has no dot."""
@@ -79,7 +79,7 @@ async def test_a_message_that_telegram_does_not_name_is_not_followed(
     assert cards.posts() == []
 
 
-async def test_what_is_posted_into_the_bots_own_chat_is_no_word_of_its_seller(
+async def test_a_request_posted_into_the_bots_own_chat_is_no_message_of_its_seller(
     cards: SharedCards, chat: ChatHarness, sam: Person, drop: Listing
 ) -> None:
     posted = await cards.share(sam, sam.chat)
@@ -89,7 +89,7 @@ async def test_what_is_posted_into_the_bots_own_chat_is_no_word_of_its_seller(
     assert posted.photo
 
 
-async def test_who_follows_a_link_sees_the_public_card(
+async def test_a_visitor_of_a_link_sees_the_public_card(
     cards: SharedCards, pat: Person, drop: Listing
 ) -> None:
     """Picture, words and a way to pay; nothing of the takings, the seller, the destination."""
@@ -104,7 +104,7 @@ async def test_who_follows_a_link_sees_the_public_card(
     assert not [secret for secret in ("samssecret", str(drop.seller_id), "Taken") if secret in told]
 
 
-async def test_a_visitors_card_is_brought_up_to_date_in_its_place(
+async def test_a_visitors_card_is_refreshed_in_its_place(
     cards: SharedCards, pat: Person, drop: Listing
 ) -> None:
     card = await follow(cards, pat, drop.id)
@@ -141,7 +141,7 @@ async def test_its_seller_gets_their_own_card(
 
 @pytest.mark.parametrize("who", ["Sam", "Pat"])
 @pytest.mark.parametrize("state", [CREATING, FAILED, DELETED, None])
-async def test_a_link_that_leads_nowhere_says_so_and_not_why(
+async def test_the_reply_to_a_dead_link_gives_no_reason(
     cards: SharedCards, chat: ChatHarness, state: str | None, who: str
 ) -> None:
     sam = chat.add_person("Sam")
@@ -153,7 +153,7 @@ async def test_a_link_that_leads_nowhere_says_so_and_not_why(
     assert listing.wish.name not in said.text
 
 
-async def test_a_refresh_of_nobodys_request_is_answered(
+async def test_a_refresh_of_an_unknown_request_is_answered(
     cards: SharedCards, chat: ChatHarness, pat: Person
 ) -> None:
     shown = chat.world.post(pat.chat, chat.world.bot, Draft({"text": "x"}, None))

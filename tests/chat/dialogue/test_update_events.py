@@ -60,7 +60,7 @@ def test_a_message_is_a_text_or_a_command_with_its_arguments(
     ]
 
 
-def test_a_command_for_another_bot_is_none_of_ours(chat: ChatHarness) -> None:
+def test_a_command_for_another_bot_is_ignored(chat: ChatHarness) -> None:
     chat.add_person().send("/help@OtherBot")
     assert events(chat) == [None]
 
@@ -104,7 +104,7 @@ def test_a_picture_that_cannot_be_read_is_none(message: dict[str, Any]) -> None:
     assert event == MessageEvent(Person(7, 7, private=True, tag=None), "")
 
 
-def test_what_the_bot_wrote_itself_and_somebody_posted_to_it_is_no_message() -> None:
+def test_a_message_posted_inline_by_the_bot_is_ignored() -> None:
     """A request shared inline into the bot's own chat comes back as that person's message."""
     said = {"from": {"id": 7}, "chat": {"id": 7}, "text": "Coffee"}
     ours = {"via_bot": {"id": 42, "username": BOT_NAME}}
@@ -151,7 +151,7 @@ def test_a_press_knows_its_query_its_action_and_the_message(chat: ChatHarness) -
 
 
 @pytest.mark.parametrize("data", ["", "nonsense", "list:x", "draft:1", "card:../etc"])
-def test_a_press_that_no_button_of_ours_carries_has_no_action(chat: ChatHarness, data: str) -> None:
+def test_unknown_callback_data_has_no_action(chat: ChatHarness, data: str) -> None:
     sam = chat.add_person()
     shown = chat.world.post(sam.chat, chat.world.bot, Draft({"text": "x"}, None))
     sam.press_old(shown, data)
@@ -166,7 +166,7 @@ def callback(**message: Any) -> dict[str, Any]:
     return {"update_id": 1, "callback_query": query | message}
 
 
-def test_a_message_too_old_to_be_touched_has_no_id() -> None:
+def test_a_message_too_old_to_edit_has_no_id() -> None:
     """Telegram tells it with the date 0."""
     old = {"chat": {"id": 7, "type": "private"}, "message_id": 5, "date": 0}
     event = read(callback(message=old), BOT_NAME)
@@ -196,7 +196,7 @@ def test_a_chosen_result_names_what_was_posted_and_the_message_if_it_has_buttons
         assert read(raw, BOT_NAME) == PostedEvent(person, "abc-1", message_id)
 
 
-def test_blocking_and_letting_in_again_are_moves(chat: ChatHarness) -> None:
+def test_blocking_and_unblocking_are_block_events(chat: ChatHarness) -> None:
     sam = chat.add_person()
     sam.block()
     sam.unblock()
@@ -211,7 +211,7 @@ def test_blocking_and_letting_in_again_are_moves(chat: ChatHarness) -> None:
     ("status", "is_open"),
     [("kicked", False), ("left", False), ("member", True), ("administrator", True)],
 )
-def test_who_has_left_or_was_banned_cannot_be_written_to(
+def test_the_bot_may_not_write_once_it_left_or_was_banned(
     chat: ChatHarness, status: str, *, is_open: bool
 ) -> None:
     chat.add_person().block()
@@ -232,7 +232,7 @@ def test_who_has_left_or_was_banned_cannot_be_written_to(
 
 
 @pytest.mark.parametrize("kind", ["edited_message", "channel_post", "something_new"])
-def test_other_updates_are_nothing_to_us(kind: str) -> None:
+def test_other_updates_are_ignored(kind: str) -> None:
     channel = {"id": 7, "type": "channel", "title": "News"}
     post = {"message_id": 1, "date": 1, "chat": channel, "text": "/help"}
     assert read({"update_id": 1, kind: post}, BOT_NAME) is None
@@ -289,7 +289,7 @@ SPARSE: list[tuple[dict[str, Any], Event | None]] = [
 
 
 @pytest.mark.parametrize(("raw", "event"), SPARSE, ids=range(len(SPARSE)))
-def test_what_other_bot_api_servers_leave_out_is_not_missed(
+def test_fields_that_other_bot_api_servers_leave_out_are_optional(
     raw: dict[str, Any], event: Event | None
 ) -> None:
     assert read({"update_id": 1, **raw}, BOT_NAME) == event
@@ -312,7 +312,7 @@ UNREADABLE: list[dict[str, Any]] = [
 
 
 @pytest.mark.parametrize("raw", UNREADABLE, ids=range(len(UNREADABLE)))
-def test_without_who_where_and_what_an_update_cannot_be_read(raw: dict[str, Any]) -> None:
+def test_an_update_without_person_chat_or_id_cannot_be_read(raw: dict[str, Any]) -> None:
     with pytest.raises(Unreadable):
         read({"update_id": 1, **raw}, BOT_NAME)
 

@@ -100,7 +100,7 @@ def test_every_action_comes_back_as_it_went_in_64_bytes(action: Action) -> None:
 
 
 @pytest.mark.parametrize("data", RUBBISH)
-def test_rubbish_is_no_action(data: str) -> None:
+def test_unknown_callback_data_is_no_action(data: str) -> None:
     assert decode(data) is None
 
 
@@ -112,7 +112,7 @@ def test_whatever_is_decoded_encodes_to_the_same(data: str) -> None:
 
 
 @pytest.mark.parametrize("action", [(), ("",), ("card",), ("card", "a:b"), ("card", "x" * 64)])
-def test_an_action_that_would_not_come_back_is_a_bug(action: Action) -> None:
+def test_an_action_outside_the_grammar_is_a_bug(action: Action) -> None:
     with pytest.raises(ValueError, match="not in the grammar"):
         encode(action)
 

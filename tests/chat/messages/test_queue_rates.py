@@ -43,7 +43,7 @@ def test_a_rate_of_none_is_no_pace() -> None:
     assert (free.pace, free.lane_pace("7"), free.lane_pace("-7")) == (None, None, None)
 
 
-def test_answers_to_buttons_wait_for_no_pace_and_no_other() -> None:
+def test_callback_answers_wait_for_no_rate_limit_and_no_other_answer() -> None:
     """A spinning button is answered at once, whatever is to be sent to that chat."""
     answers = TELEGRAM.answers
     assert (answers.pace, answers.lane_pace("7"), answers.ordered) == (None, None, False)
@@ -56,7 +56,7 @@ def test_everything_else_keeps_its_order() -> None:
     assert (TELEGRAM.updates.width, TELEGRAM.jobs.width, TELEGRAM.messages.width) == (1, 1, 1)
 
 
-def test_only_updates_are_remembered_for_they_may_come_twice() -> None:
+def test_only_updates_are_kept_since_telegram_may_send_them_twice() -> None:
     kept = [queue.keep for queue in (TELEGRAM.updates, TELEGRAM.jobs, TELEGRAM.messages)]
     assert kept == [True, False, False]
 

@@ -53,13 +53,13 @@ def groups(count: int) -> Iterable[str]:
     return (f"-{number:03d}" for number in range(count))
 
 
-def test_nobody_is_made_to_wait_while_there_is_room(crowd: Crowd) -> None:
+def test_no_account_waits_while_there_is_room(crowd: Crowd) -> None:
     words = [f"{number}" for number in range(50)]
     crowd.cause("ann", "ann", *words)
     assert crowd.serves() == words
 
 
-def test_who_comes_after_a_rest_goes_before_all_who_never_rest(crowd: Crowd) -> None:
+def test_an_idle_account_goes_before_accounts_that_never_pause(crowd: Crowd) -> None:
     for number in range(40):
         crowd.cause(f"chatty {number}", f"{number:03d}", *["flood"] * 20)
     crowd.serves(200)
@@ -67,7 +67,7 @@ def test_who_comes_after_a_rest_goes_before_all_who_never_rest(crowd: Crowd) -> 
     assert crowd.serves(3) == ["1", "2", "3"]
 
 
-def test_one_in_two_hundred_groups_has_the_turns_of_one_and_not_of_two_hundred(
+def test_an_account_in_two_hundred_lanes_has_the_turns_of_one_account(
     crowd: Crowd,
 ) -> None:
     for group in groups(200):
@@ -80,7 +80,7 @@ def test_one_in_two_hundred_groups_has_the_turns_of_one_and_not_of_two_hundred(
     assert max(served.values()) - min(served.values()) <= 1
 
 
-def test_who_came_just_before_a_flood_is_no_worse_off_than_the_flood(crowd: Crowd) -> None:
+def test_an_account_just_before_a_flood_waits_no_longer_than_the_flood(crowd: Crowd) -> None:
     crowd.cause("pat", "zzz", "1")
     for number in range(30):
         crowd.cause(f"{number}", f"{number:03d}", *["flood"] * 9)
@@ -89,13 +89,13 @@ def test_who_came_just_before_a_flood_is_no_worse_off_than_the_flood(crowd: Crow
     assert crowd.serves(1) == ["2"]
 
 
-def test_who_has_a_whole_backlog_delays_nobody_else(crowd: Crowd) -> None:
+def test_an_account_with_a_backlog_delays_no_other(crowd: Crowd) -> None:
     crowd.cause("ann", "ann", *["flood"] * 500)
     crowd.cause("bob", "bob", "and me?")
     assert crowd.serves(1) == ["and me?"]
 
 
-def test_first_come_first_served_among_those_who_rested(crowd: Crowd) -> None:
+def test_idle_accounts_are_served_in_the_order_of_coming(crowd: Crowd) -> None:
     crowd.cause("ann", "ann", *["flood"] * 30)
     crowd.serves(10)
     for name in ("c", "a", "b"):
@@ -106,7 +106,7 @@ def test_first_come_first_served_among_those_who_rested(crowd: Crowd) -> None:
     assert crowd.serves(1) == ["d"]
 
 
-def test_newcomers_without_end_keep_nobody_waiting_for_ever(crowd: Crowd) -> None:
+def test_endless_new_accounts_make_nobody_wait_for_ever(crowd: Crowd) -> None:
     """Each is before the flood once: what waits comes to its turn all the same."""
     crowd.cause("flood", "flood", *["flood"] * 10)
     served: list[str] = []
@@ -117,7 +117,7 @@ def test_newcomers_without_end_keep_nobody_waiting_for_ever(crowd: Crowd) -> Non
     assert served.count("flood") >= 3
 
 
-def test_order_in_a_lane_is_that_of_putting_whoever_causes_it(crowd: Crowd) -> None:
+def test_the_order_in_a_lane_is_that_of_putting_whatever_the_account(crowd: Crowd) -> None:
     crowd.cause("ann", "group", *["flood"] * 10)
     crowd.cause("bob", "group", "bob")
     assert crowd.serves() == [*["flood"] * 10, "bob"]
@@ -132,7 +132,7 @@ def test_a_retry_keeps_its_rank(crowd: Crowd) -> None:
     assert crowd.serves(1) == ["ann"]
 
 
-def test_who_heaps_up_more_comes_behind_who_asks_now_and_then(crowd: Crowd) -> None:
+def test_an_account_with_a_growing_backlog_comes_behind_occasional_ones(crowd: Crowd) -> None:
     """Though both rested before, and each asks for more than there is for everybody."""
     lags = []
     for second in range(60):
@@ -147,7 +147,7 @@ def test_who_heaps_up_more_comes_behind_who_asks_now_and_then(crowd: Crowd) -> N
     assert all(lags[1:])
 
 
-def test_those_who_heap_up_alike_are_served_alike(crowd: Crowd) -> None:
+def test_accounts_with_equal_backlogs_are_served_equally(crowd: Crowd) -> None:
     served: Counter[str] = Counter()
     for _ in range(60):
         crowd.clock.advance(1)
@@ -173,7 +173,7 @@ def accounts_of(crowd: Crowd) -> list[Row]:
     return crowd.db.run(lambda tx: tx.query(sql))
 
 
-def test_what_an_account_had_is_known_after_a_restart(crowd: Crowd, clock: Clock) -> None:
+def test_the_clock_of_an_account_survives_a_restart(crowd: Crowd, clock: Clock) -> None:
     crowd.cause("ann", "ann", *["flood"] * 20)
     again = open_database(f"sqlite:///{crowd.db.path}")
     again.run(lambda tx: leases.recover(tx, QUEUE, clock()))
@@ -186,7 +186,7 @@ def test_what_an_account_had_is_known_after_a_restart(crowd: Crowd, clock: Clock
     assert words.count("bob") >= 9
 
 
-def test_no_clock_that_ran_ahead_puts_an_account_behind_for_ever(
+def test_a_clock_that_was_ahead_does_not_delay_an_account_for_ever(
     crowd: Crowd, clock: Clock
 ) -> None:
     clock.advance(10 * MAX_LAG)
@@ -206,7 +206,7 @@ def test_lanes_opened_before_accounts_were_known_are_served_too(db: Database, cl
     assert sorted(crowd.serves()) == ["ann", "old"]
 
 
-def test_who_rested_is_forgotten_by_a_sweep_and_nobody_else(crowd: Crowd) -> None:
+def test_a_sweep_deletes_idle_accounts_alone(crowd: Crowd) -> None:
     crowd.cause("ann", "ann", "once")
     crowd.cause("bob", "bob", *["flood"] * 20)
     crowd.serves()

@@ -70,9 +70,7 @@ def test_a_burst_of_twenty_presses_is_handled_at_once(house: House) -> None:
     assert len(house.handles()) == 20
 
 
-def test_what_comes_beyond_what_a_chat_can_be_told_waits_in_order(
-    house: House, clock: Clock
-) -> None:
+def test_updates_beyond_the_reply_limit_of_a_chat_wait_in_order(house: House, clock: Clock) -> None:
     house.hears("pat", "7", 60)
     handled = len(house.handles())
     assert handled == REPLIES_WAITING
@@ -85,7 +83,7 @@ def test_what_comes_beyond_what_a_chat_can_be_told_waits_in_order(
     assert set(house.updates.states().values()) == {"done"}
 
 
-def test_a_chat_that_is_closed_to_us_holds_up_no_update(house: House) -> None:
+def test_a_paused_chat_delays_no_update(house: House) -> None:
     """It may be the one that opens it again."""
     house.hears("pat", "7", REPLIES_WAITING)
     house.handles()
@@ -107,7 +105,7 @@ def test_updates_wait_while_more_chats_could_be_answered_than_half_a_second_allo
     assert len(house.handles()) == 2
 
 
-def test_alerts_that_wait_hold_up_no_update(house: House) -> None:
+def test_waiting_alerts_delay_no_update(house: House) -> None:
     for number in range(100):
         house.messages.put(f"{number}", "paid", priority=ALERT)
     house.hears("pat", "7")
@@ -157,7 +155,7 @@ def test_one_person_in_a_hundred_and_twenty_groups_delays_neither_alerts_nor_any
     ("total", "chat", "expected"),
     [(None, None, (None, None)), (None, Rate(1, 1), (None, REPLIES_WAITING))],
 )
-def test_where_a_rate_is_lifted_nobody_waits_for_it(
+def test_without_a_rate_limit_nobody_waits(
     total: Rate | None, chat: Rate | None, expected: tuple[int | None, int | None]
 ) -> None:
     updates = make_queues(total, chat, None).updates

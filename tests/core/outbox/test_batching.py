@@ -52,7 +52,7 @@ def use_up(post: QueueHarness) -> None:
         post.done(post.first())
 
 
-def test_what_may_go_at_once_goes_alone_and_the_rest_with_the_last_of_it(
+def test_messages_of_a_burst_go_alone_and_the_rest_with_its_last_one(
     post: QueueHarness,
 ) -> None:
     post.put("a", *"123456")
@@ -65,7 +65,7 @@ def test_as_many_as_may_go_at_once_all_go_alone(post: QueueHarness) -> None:
     assert sent(post) == ["1", "2", "3"]
 
 
-def test_at_its_pace_a_lane_brings_what_came_meanwhile(post: QueueHarness) -> None:
+def test_a_rate_limited_lane_joins_messages_that_came_meanwhile(post: QueueHarness) -> None:
     post.put("a", *"123")
     sent(post)
     post.put("a", *"456")
@@ -74,20 +74,20 @@ def test_at_its_pace_a_lane_brings_what_came_meanwhile(post: QueueHarness) -> No
     assert sent(post) == ["4+5+6"]
 
 
-def test_without_a_pace_nothing_is_brought_together(db: Database, clock: Clock) -> None:
+def test_without_a_rate_limit_nothing_is_joined(db: Database, clock: Clock) -> None:
     post = QueueHarness(db, Queue("test", lease=60_000, gather=gather), clock)
     post.put("a", *"123456")
     assert sent(post) == [*"123456"]
 
 
-def test_more_than_one_message_can_bring_comes_with_the_next(post: QueueHarness) -> None:
+def test_messages_beyond_the_limit_are_joined_to_the_next(post: QueueHarness) -> None:
     post.put("a", "1", "2", *"3456789")
     assert sent(post) == ["1", "2", "3+4+5+6+7"]
     post.clock.advance(1)
     assert sent(post) == ["8+9"]
 
 
-def test_what_stays_alone_keeps_its_place(post: QueueHarness) -> None:
+def test_a_message_that_stays_alone_keeps_its_place(post: QueueHarness) -> None:
     post.put("a", "1", "2", "3", "4", "!5", "6", "7")
     assert sent(post) == ["1", "2", "3+4"]
     post.clock.advance(1)
@@ -96,19 +96,19 @@ def test_what_stays_alone_keeps_its_place(post: QueueHarness) -> None:
     assert sent(post) == ["6+7"]
 
 
-def test_only_one_class_is_brought_together(post: QueueHarness) -> None:
+def test_only_messages_of_one_class_are_joined(post: QueueHarness) -> None:
     post.put("a", "1", "2", "3", "4", priority=ALERT)
     post.put("a", "reply")
     assert sent(post) == ["reply", "1", "2+3+4"]
 
 
-def test_only_what_may_go_now_is_brought_along(post: QueueHarness) -> None:
+def test_only_messages_that_may_go_now_are_joined(post: QueueHarness) -> None:
     post.put("a", "1", "2", "3")
     post.put_later("a", "4", 60)
     assert sent(post) == ["1", "2", "3"]
 
 
-def test_more_lanes_than_the_queue_may_serve_in_a_second_bring_theirs_together(
+def test_lanes_join_messages_if_the_queue_cannot_serve_them_within_a_second(
     db: Database, clock: Clock
 ) -> None:
     """Each has its own burst yet, but the queue's pace would keep them all waiting."""
@@ -122,7 +122,7 @@ def test_more_lanes_than_the_queue_may_serve_in_a_second_bring_theirs_together(
     assert words == ["a1+a2", "b1+b2", "c1", "d1", "c2", "d2"]
 
 
-def test_a_lost_answer_repeats_the_same_ones(post: QueueHarness) -> None:
+def test_a_lost_answer_repeats_the_same_joined_messages(post: QueueHarness) -> None:
     """Decided when claimed: what came since is not brought along with what is in doubt."""
     post.put("a", *"12345")
     use_up(post)
@@ -137,7 +137,7 @@ def test_a_lost_answer_repeats_the_same_ones(post: QueueHarness) -> None:
     assert sent(post) == ["6"]
 
 
-def test_what_is_in_doubt_is_brought_along_by_nobody(post: QueueHarness) -> None:
+def test_uncertain_messages_are_not_joined(post: QueueHarness) -> None:
     """Behind one that is not, in a lane that it was moved into: what follows it waits too."""
     post.put("new", *"123")
     post.put("old", "4")
@@ -155,7 +155,7 @@ def test_what_is_in_doubt_is_brought_along_by_nobody(post: QueueHarness) -> None
         assert sent(post) == [word]
 
 
-def test_what_was_surely_not_sent_may_bring_more_the_next_time(post: QueueHarness) -> None:
+def test_a_message_that_was_not_sent_may_join_more_on_its_retry(post: QueueHarness) -> None:
     post.put("a", *"1234")
     use_up(post)
     post.retry(post.first(), 0)
@@ -164,7 +164,7 @@ def test_what_was_surely_not_sent_may_bring_more_the_next_time(post: QueueHarnes
     assert sent(post) == ["3+4+5"]
 
 
-def test_what_is_undone_is_brought_together_no_more(post: QueueHarness) -> None:
+def test_joining_is_undone_with_its_transaction(post: QueueHarness) -> None:
     """The joining and the lease are one transaction: a crash between them leaves all as it was."""
     post.put("a", *"12345")
     use_up(post)

@@ -57,20 +57,20 @@ async def refused(message: Message) -> None:
     raise AssertionError(message)
 
 
-def test_attempts_whose_worker_was_gone_are_counted_in_a_row(post: QueueHarness) -> None:
+def test_attempts_whose_worker_died_are_counted_in_a_row(post: QueueHarness) -> None:
     post.put("a", "one")
     counts = [crash(post.db, QUEUE, post.clock)[0].crashes for _ in range(3)]
     assert counts == [0, 1, 2]
 
 
-def test_an_attempt_that_comes_to_an_end_starts_the_count_anew(post: QueueHarness) -> None:
+def test_an_attempt_with_an_outcome_resets_the_count(post: QueueHarness) -> None:
     post.put("a", "one")
     crash(post.db, QUEUE, post.clock, 2)
     post.retry(post.first(), 0)
     assert post.first().crashes == 0
 
 
-def test_what_the_machine_hinders_is_neither_a_crash_nor_an_end(post: QueueHarness) -> None:
+def test_a_release_is_neither_a_crash_nor_an_outcome(post: QueueHarness) -> None:
     post.put("a", "one")
     crash(post.db, QUEUE, post.clock, 2)
     message = post.first()
@@ -78,14 +78,14 @@ def test_what_the_machine_hinders_is_neither_a_crash_nor_an_end(post: QueueHarne
     assert post.first().crashes == 2
 
 
-def test_what_an_operator_revives_begins_anew(post: QueueHarness) -> None:
+def test_reviving_resets_the_count(post: QueueHarness) -> None:
     post.put("a", "one", key="k")
     crash(post.db, QUEUE, post.clock, 3)
     post.db.run(lambda tx: outbox.revive(tx, QUEUE, "k", post.clock()))
     assert post.first().crashes == 0
 
 
-async def test_it_is_set_aside_unhandled_and_its_lane_goes_on(post: QueueHarness) -> None:
+async def test_the_message_becomes_a_dead_letter_and_its_lane_continues(post: QueueHarness) -> None:
     """With what follows from it in the same transaction; the line in the log says why."""
     post.put("a", "poison")
     crash(post.db, QUEUE, post.clock, 3)
@@ -118,7 +118,7 @@ async def test_it_is_set_aside_unhandled_and_its_lane_goes_on(post: QueueHarness
     assert len(after) == 1
 
 
-async def test_what_follows_may_fail_and_the_lane_goes_on_all_the_same(post: QueueHarness) -> None:
+async def test_the_lane_continues_even_if_buried_raises(post: QueueHarness) -> None:
     post.put("a", "poison")
     crash(post.db, QUEUE, post.clock, 3)
 
@@ -129,7 +129,9 @@ async def test_what_follows_may_fail_and_the_lane_goes_on_all_the_same(post: Que
     assert post.states() == {"poison": "dead"}
 
 
-async def test_a_message_that_fails_for_good_has_the_same_end(post: QueueHarness) -> None:
+async def test_a_message_whose_handler_always_raises_becomes_a_dead_letter_too(
+    post: QueueHarness,
+) -> None:
     post.put("a", "bug")
     followed: list[str] = []
     for _ in QUEUE.failures.delays:
@@ -143,7 +145,7 @@ async def test_a_message_that_fails_for_good_has_the_same_end(post: QueueHarness
     assert followed == ["bug"]
 
 
-def test_a_photo_goes_before_what_was_under_way_beside_it(chat: ChatHarness) -> None:
+def test_a_photo_becomes_a_dead_letter_before_messages_beside_it(chat: ChatHarness) -> None:
     queues = chat.queues
     others = (queues.updates, queues.jobs, queues.messages, queues.answers)
     assert all(queues.photos.crashes < other.crashes for other in others)
@@ -179,7 +181,7 @@ async def test_an_alert_that_is_set_aside_is_listed_and_the_drop_ends(
 
 
 @pytest.mark.parametrize(("call", "key"), [("create", "given-up"), ("stop", "silent")])
-async def test_the_seller_hears_of_a_call_that_was_set_aside(
+async def test_the_seller_is_told_of_a_job_that_became_a_dead_letter(
     chat: ChatHarness, sam: Person, clock: Clock, call: str, key: str
 ) -> None:
     listing = chat.add_listing(sam, STICKERS)

@@ -30,7 +30,7 @@ def recover(post: QueueHarness) -> None:
     post.db.run(lambda tx: leases.recover(tx, post.queue, post.clock()))
 
 
-def test_a_clock_that_ran_ahead_holds_up_nothing_after_a_restart(chats: QueueHarness) -> None:
+def test_a_clock_that_was_ahead_delays_nothing_after_a_restart(chats: QueueHarness) -> None:
     chats.clock.advance(3600)
     chats.put(ANN, *"abcdef")
     chats.done(*(chats.first() for _ in "a"))
@@ -50,14 +50,14 @@ def test_a_clock_set_back_while_running_does_not_stop_the_queue(chats: QueueHarn
     assert chats.words() == ["after"]
 
 
-def test_a_delay_that_was_meant_outlives_a_restart(post: QueueHarness) -> None:
+def test_an_intended_delay_survives_a_restart(post: QueueHarness) -> None:
     post.put_later("a", "later", 60)
     post.clock.advance(1)
     recover(post)
     assert (post.claim(), post.next_open()) == ([], 59_000)
 
 
-def test_a_delay_put_by_a_clock_that_ran_ahead_counts_from_the_restart(post: QueueHarness) -> None:
+def test_a_delay_from_a_clock_that_was_ahead_counts_from_the_restart(post: QueueHarness) -> None:
     post.clock.advance(3600)
     post.put("a", "now")
     post.put_later("b", "later", 60)
@@ -68,7 +68,7 @@ def test_a_delay_put_by_a_clock_that_ran_ahead_counts_from_the_restart(post: Que
     assert {row["created_at"] for row in post.rows()} == {post.clock()}
 
 
-def test_a_retry_given_by_a_clock_that_ran_ahead_waits_no_longer_than_it_was_to(
+def test_a_retry_from_a_clock_that_was_ahead_keeps_its_delay(
     post: QueueHarness,
 ) -> None:
     """Where the message was put by that clock too; what was put before it stays as it is."""
@@ -85,7 +85,7 @@ def hold(post: QueueHarness, lane: str, seconds: float) -> None:
     post.db.run(lambda tx: lanes.hold(tx, post.queue, lane, until))
 
 
-def test_a_hold_of_a_clock_that_ran_ahead_ends_soon_after_a_restart(post: QueueHarness) -> None:
+def test_a_hold_from_a_clock_that_was_ahead_ends_soon_after_a_restart(post: QueueHarness) -> None:
     post.put("a", "one")
     post.clock.advance(3600)
     hold(post, "a", 30)
@@ -95,7 +95,7 @@ def test_a_hold_of_a_clock_that_ran_ahead_ends_soon_after_a_restart(post: QueueH
 
 
 @pytest.mark.parametrize("seconds", [3600, -3600])
-def test_order_is_that_of_putting_whatever_the_clock_says(
+def test_the_order_is_that_of_putting_whatever_the_clock_says(
     post: QueueHarness, seconds: float
 ) -> None:
     post.put("a", "one", "two")
@@ -114,7 +114,7 @@ def test_order_is_that_of_putting_whatever_the_clock_says(
     assert words == ["one", "two", "three", "four"]
 
 
-def test_what_is_put_by_a_clock_that_was_set_back_comes_behind_what_is_under_way(
+def test_a_message_put_after_the_clock_was_set_back_goes_behind_leased_ones(
     post: QueueHarness,
 ) -> None:
     """Though nothing else waits: what is under way may come again."""

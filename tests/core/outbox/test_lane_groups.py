@@ -42,7 +42,7 @@ def fill(post: QueueHarness, name: str, count: int) -> None:
         post.put(f"{name}/{number:05d}", f"{name}{number}")
 
 
-def test_lanes_of_a_group_have_no_more_than_its_width_under_way(post: QueueHarness) -> None:
+def test_lanes_of_a_group_have_at_most_its_width_of_leased_messages(post: QueueHarness) -> None:
     fill(post, "a", 5)
     assert post.words() == ["a0", "a1", "a2"]
     assert (post.words(), post.next_open()) == ([], None)
@@ -54,14 +54,14 @@ def test_a_lane_of_a_group_has_its_own_width_too(post: QueueHarness) -> None:
     assert post.words() == ["1", "2", "4"]
 
 
-def test_a_full_group_is_passed_over_by_others_and_by_lanes_of_none(post: QueueHarness) -> None:
+def test_a_full_group_delays_no_other_group_and_no_lane_without_one(post: QueueHarness) -> None:
     fill(post, "a", 5)
     post.put("b/0", "b0")
     post.put("alone", *"12")
     assert sorted(post.words()) == ["1", "2", "a0", "a1", "a2", "b0"]
 
 
-def test_what_is_settled_lets_in_who_has_waited_longest(post: QueueHarness, clock: Clock) -> None:
+def test_settling_admits_the_lane_that_waits_longest(post: QueueHarness, clock: Clock) -> None:
     fill(post, "a", 3)
     claimed = post.claim()
     post.put("a/9", "early")
@@ -76,7 +76,7 @@ def test_what_is_settled_lets_in_who_has_waited_longest(post: QueueHarness, cloc
 
 
 @pytest.mark.parametrize("how", ["done", "retry", "bury", "expired", "recovered"])
-async def test_however_a_message_ends_its_room_is_free(
+async def test_every_end_of_a_message_frees_its_slot(
     post: QueueHarness, clock: Clock, how: str
 ) -> None:
     fill(post, "a", WIDTH + 1)
@@ -107,7 +107,7 @@ async def test_however_a_message_ends_its_room_is_free(
 
 
 @pytest.mark.parametrize("how", ["paused", "held", "moved"])
-def test_room_that_a_lane_cannot_use_goes_to_the_next(
+def test_a_slot_that_a_lane_cannot_use_goes_to_the_next(
     post: QueueHarness, clock: Clock, how: str
 ) -> None:
     """The lane that was let in goes elsewhere or nowhere: nobody waits for it for ever."""
@@ -150,7 +150,9 @@ def test_no_sweep_drops_a_lane_that_waits_for_room(post: QueueHarness) -> None:
     assert post.words() == ["a3"]
 
 
-def test_a_claim_parks_many_and_never_looks_at_them_again(post: QueueHarness, clock: Clock) -> None:
+def test_a_claim_parks_many_lanes_and_never_reads_them_again(
+    post: QueueHarness, clock: Clock
+) -> None:
     """A thousand lanes of one group stand before another's: it waits for a few claims at most."""
     fill(post, "a", 1000)
     clock.advance(1)
@@ -166,7 +168,7 @@ def test_a_claim_parks_many_and_never_looks_at_them_again(post: QueueHarness, cl
     assert post.next_open() is None
 
 
-def test_everything_of_a_group_goes_in_the_end(post: QueueHarness) -> None:
+def test_every_message_of_a_group_is_claimed_in_the_end(post: QueueHarness) -> None:
     for number in range(40):
         post.put(f"a/{number % 7}", f"{number}")
     words: list[str] = []

@@ -54,7 +54,7 @@ def test_a_group_takes_four_at_once_and_then_17_a_minute(chats: QueueHarness) ->
     assert sent_at(chats) == [0, 0, 35, 70, 3530, 7060, 10_590]
 
 
-def test_one_chat_at_its_pace_holds_up_no_other(chats: QueueHarness) -> None:
+def test_a_rate_limited_chat_delays_no_other(chats: QueueHarness) -> None:
     chats.put(ANN, *"1234567")
     sent_at(chats, most=4)
     chats.put(BOB, "b")
@@ -217,7 +217,7 @@ async def test_a_paused_lane_keeps_its_messages_until_it_is_resumed(post: QueueH
     assert [message.body["word"] for message in (*first, *post.claim())] == ["a1", "a2"]
 
 
-async def test_resuming_a_lane_that_goes_changes_nothing(post: QueueHarness) -> None:
+async def test_resuming_a_lane_that_is_not_paused_changes_nothing(post: QueueHarness) -> None:
     post.put("a", "a1")
     woken = post.db.listen("test")
     await post.db.transaction(lambda tx: lanes.resume(tx, post.queue, "a"))
@@ -266,7 +266,7 @@ def lane_names(post: QueueHarness) -> set[str]:
     return {row["lane"] for row in post.db.run(lambda tx: tx.query("SELECT lane FROM lanes"))}
 
 
-def test_sweeping_drops_lanes_that_nobody_needs(post: QueueHarness) -> None:
+def test_a_sweep_deletes_unused_lanes(post: QueueHarness) -> None:
     post.put("a", "a1")
     post.done(*post.claim())
     assert post.sweep() == 1
@@ -276,7 +276,7 @@ def test_sweeping_drops_lanes_that_nobody_needs(post: QueueHarness) -> None:
 
 
 @pytest.mark.parametrize("why", ["waiting", "leased", "retried", "held", "paused", "paced"])
-def test_sweeping_drops_nothing_that_is_needed(db: Database, clock: Clock, why: str) -> None:
+def test_a_sweep_deletes_no_lane_in_use(db: Database, clock: Clock, why: str) -> None:
     post = (
         paced(db, clock, SECOND) if why == "paced" else QueueHarness(db, Queue("q", lease=9), clock)
     )
@@ -306,7 +306,7 @@ def test_sweeping_leaves_other_queues_alone(post: QueueHarness, chats: QueueHarn
     assert chats.sweep() == 2
 
 
-def test_a_reply_that_waits_for_its_retry_holds_up_no_alert(post: QueueHarness) -> None:
+def test_a_reply_that_waits_for_its_retry_delays_no_alert(post: QueueHarness) -> None:
     """Order is kept within a priority class, not across them."""
     post.put("a", "reply")
     post.retry(post.first(), 60)

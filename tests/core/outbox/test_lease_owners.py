@@ -61,11 +61,11 @@ def test_every_worker_has_a_name_of_its_own() -> None:
 
 
 @pytest.mark.parametrize("name", ["", "x", "::", "elsewhere:1:2:3", "a:b:c:d:e:f"])
-def test_who_is_not_known_is_not_there(name: str) -> None:
+def test_an_unknown_owner_is_not_alive(name: str) -> None:
     assert lease_owners.is_alive(name) is False
 
 
-def test_a_worker_of_another_process_is_there_as_long_as_that_is() -> None:
+def test_a_worker_of_another_process_is_alive_as_long_as_its_process() -> None:
     child = subprocess.Popen(
         [sys.executable, "-c", BEGIN],
         stdin=subprocess.PIPE,
@@ -80,14 +80,14 @@ def test_a_worker_of_another_process_is_there_as_long_as_that_is() -> None:
     assert lease_owners.is_alive(name) is False
 
 
-def test_a_number_that_was_given_to_another_process_since_is_nobodys() -> None:
+def test_a_reused_process_id_is_not_the_old_owner() -> None:
     host, pid, _, number = lease_owners.register().split(":")
     assert pid == str(os.getpid())
     parent = os.getppid()
     assert lease_owners.is_alive(f"{host}:{parent}:1:{number}") is False
 
 
-def test_of_a_worker_of_another_numbering_of_processes_nobody_knows() -> None:
+def test_a_worker_of_another_process_namespace_is_neither_alive_nor_dead() -> None:
     """Two containers may have one host name, and one machine before and after it starts anew."""
     ours = lease_owners.register()
     host, pid, _, number = ours.split(":")
@@ -113,9 +113,7 @@ def test_a_lease_lasts_as_long_as_its_owner_works_whatever_the_clock_says(
     assert post.rows() == []
 
 
-def test_a_lease_comes_back_at_the_start_after_its_owner_is_gone(
-    post: QueueHarness, owner: str
-) -> None:
+def test_a_start_releases_the_leases_of_a_dead_owner(post: QueueHarness, owner: str) -> None:
     post.put("a", "one")
     claim(post, owner)
     lease_owners.unregister(owner)
@@ -124,7 +122,7 @@ def test_a_lease_comes_back_at_the_start_after_its_owner_is_gone(
     assert (again.uncertain, again.attempts) == (True, 2)
 
 
-def test_what_a_worker_leaves_is_inherited_before_its_lease_is_over(
+def test_leases_of_a_dead_worker_are_released_before_they_expire(
     post: QueueHarness, owner: str
 ) -> None:
     """A clock that was set back would keep it for an hour; of other machines' nobody knows."""
@@ -139,7 +137,7 @@ def test_what_a_worker_leaves_is_inherited_before_its_lease_is_over(
     assert (again.body["word"], again.uncertain) == ("one", True)
 
 
-def test_a_lease_of_somebody_unknown_comes_back_when_it_is_over(post: QueueHarness) -> None:
+def test_a_lease_of_an_unknown_owner_is_released_when_it_expires(post: QueueHarness) -> None:
     post.put("a", "one")
     claim(post, "elsewhere:1:2:3")
     post.clock.advance(59)
@@ -148,7 +146,7 @@ def test_a_lease_of_somebody_unknown_comes_back_when_it_is_over(post: QueueHarne
     assert post.first().uncertain is True
 
 
-def test_who_has_lost_its_lease_settles_nothing_any_more(post: QueueHarness) -> None:
+def test_a_lost_lease_settles_nothing(post: QueueHarness) -> None:
     """Not even after as many attempts as it thinks there were."""
     post.put("a", "one")
     lost = post.first()

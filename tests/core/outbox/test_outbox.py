@@ -105,13 +105,13 @@ def test_an_ordered_lane_has_one_message_under_way(post: QueueHarness) -> None:
     assert post.words() == []
 
 
-def test_lanes_go_beside_each_other(post: QueueHarness) -> None:
+def test_lanes_do_not_wait_for_each_other(post: QueueHarness) -> None:
     post.put("a", "a1", "a2")
     post.put("b", "b1")
     assert sorted(post.words()) == ["a1", "b1"]
 
 
-def test_a_head_that_waits_holds_up_its_lane_and_no_other(post: QueueHarness, clock: Clock) -> None:
+def test_a_waiting_first_message_delays_its_lane_alone(post: QueueHarness, clock: Clock) -> None:
     post.put("a", "a1", "a2")
     post.put("b", "b1")
     head = next(message for message in post.claim() if message.lane == "a")
@@ -123,14 +123,14 @@ def test_a_head_that_waits_holds_up_its_lane_and_no_other(post: QueueHarness, cl
     assert post.words() == ["a1"]
 
 
-def test_in_an_unordered_lane_one_that_waits_holds_up_nothing(loose: QueueHarness) -> None:
+def test_in_an_unordered_lane_a_waiting_message_delays_nothing(loose: QueueHarness) -> None:
     loose.put("a", "one", "two", "three", "four")
     first, *_ = loose.claim(1)
     loose.retry(first, 10)
     assert loose.words() == ["two", "three", "four"]
 
 
-def test_an_unordered_lane_has_no_more_than_its_width_under_way(loose: QueueHarness) -> None:
+def test_an_unordered_lane_has_at_most_its_width_of_leased_messages(loose: QueueHarness) -> None:
     loose.put("a", *"12345")
     claimed = loose.claim()
     assert [message.body["word"] for message in claimed] == ["1", "2", "3"]
@@ -145,7 +145,7 @@ def test_no_more_is_claimed_than_there_is_room_for(post: QueueHarness) -> None:
     assert [len(post.claim(2)) for _ in range(3)] == [2, 2, 1]
 
 
-def test_classes_take_turns_across_lanes_and_within_one_goes_who_waits_longest(
+def test_classes_take_turns_and_within_a_class_the_lane_that_waits_longest_goes_first(
     post: QueueHarness, clock: Clock
 ) -> None:
     post.put("a", "notice", priority=NOTICE)
@@ -158,14 +158,14 @@ def test_classes_take_turns_across_lanes_and_within_one_goes_who_waits_longest(
     assert [post.words(1)[0] for _ in range(4)] == ["later", "alert", "latest", "notice"]
 
 
-def test_lanes_that_wait_equally_long_go_in_the_order_of_their_names(post: QueueHarness) -> None:
+def test_lanes_open_since_the_same_time_go_in_the_order_of_their_names(post: QueueHarness) -> None:
     """Whatever the order of putting, and whatever the database makes of equals."""
     for lane in "cadb":
         post.put(lane, lane)
     assert post.words() == ["a", "b", "c", "d"]
 
 
-def test_a_lease_that_runs_out_brings_the_message_again_as_uncertain(
+def test_the_message_of_an_expired_lease_is_claimed_again_as_uncertain(
     post: QueueHarness, clock: Clock
 ) -> None:
     post.put("a", "one", "two")
@@ -177,7 +177,7 @@ def test_a_lease_that_runs_out_brings_the_message_again_as_uncertain(
     assert (again.body["word"], again.attempts, again.uncertain) == ("one", 2, True)
 
 
-def test_what_a_lost_process_had_leased_comes_again_as_uncertain(post: QueueHarness) -> None:
+def test_messages_of_a_dead_process_are_claimed_again_as_uncertain(post: QueueHarness) -> None:
     post.put("a", "a1", "a2")
     post.put("b", "b1")
     post.claim()
@@ -195,14 +195,14 @@ def test_recovering_leaves_other_queues_alone(post: QueueHarness, kept: QueueHar
     assert kept.states() == {"one": "leased"}
 
 
-def test_done_ends_a_message_and_its_lane_goes_on(post: QueueHarness) -> None:
+def test_done_settles_a_message_and_its_lane_continues(post: QueueHarness) -> None:
     post.put("a", "one", "two")
     post.done(*post.claim())
     assert post.states() == {"two": "waiting"}
     assert post.words() == ["two"]
 
 
-def test_a_queue_that_keeps_remembers_what_is_done(kept: QueueHarness, clock: Clock) -> None:
+def test_a_queue_with_keep_stores_settled_messages(kept: QueueHarness, clock: Clock) -> None:
     kept.put("a", "one")
     kept.done(*kept.claim())
     (row,) = kept.rows()
@@ -210,7 +210,9 @@ def test_a_queue_that_keeps_remembers_what_is_done(kept: QueueHarness, clock: Cl
     assert kept.claim() == []
 
 
-def test_a_retry_comes_when_it_is_due_with_its_doubt_kept(post: QueueHarness, clock: Clock) -> None:
+def test_a_retry_is_claimed_when_it_is_due_and_stays_uncertain(
+    post: QueueHarness, clock: Clock
+) -> None:
     post.put("a", "one")
     (message,) = post.claim()
     post.db.run(
@@ -224,7 +226,7 @@ def test_a_retry_comes_when_it_is_due_with_its_doubt_kept(post: QueueHarness, cl
     assert post.claim()[0].uncertain is True
 
 
-def test_what_is_buried_is_kept_for_the_operator_and_its_lane_goes_on(post: QueueHarness) -> None:
+def test_a_dead_letter_is_kept_for_the_operator_and_its_lane_continues(post: QueueHarness) -> None:
     post.put("a", "one", "two")
     (message,) = post.claim()
     post.db.run(lambda tx: outbox.bury(tx, post.queue, message, 7, "no use"))
@@ -233,7 +235,7 @@ def test_what_is_buried_is_kept_for_the_operator_and_its_lane_goes_on(post: Queu
     assert post.words() == ["two"]
 
 
-async def test_what_is_dead_can_be_revived_from_its_first_attempt(
+async def test_a_dead_letter_is_revived_with_its_first_attempt(
     post: QueueHarness, clock: Clock
 ) -> None:
     post.put("a", "one")
@@ -246,9 +248,7 @@ async def test_what_is_dead_can_be_revived_from_its_first_attempt(
     assert (again.id, again.attempts) == (message.id, 1)
 
 
-async def test_what_waits_for_its_next_attempt_is_revived_to_go_at_once(
-    post: QueueHarness, clock: Clock
-) -> None:
+async def test_a_waiting_retry_is_revived_at_once(post: QueueHarness, clock: Clock) -> None:
     """From the first attempt on as well; its lane opens, and who works the queue is woken."""
     post.put("a", "one", key="k")
     post.retry(post.first(), 3600)
@@ -262,7 +262,7 @@ async def test_what_waits_for_its_next_attempt_is_revived_to_go_at_once(
 
 
 @pytest.mark.parametrize("state", ["leased", "unknown"])
-def test_what_is_under_way_is_not_revived(post: QueueHarness, clock: Clock, state: str) -> None:
+def test_a_leased_message_is_not_revived(post: QueueHarness, clock: Clock, state: str) -> None:
     post.put("a", "one", key="k")
     post.claim()
     name = "other" if state == "unknown" else "k"
@@ -271,7 +271,7 @@ def test_what_is_under_way_is_not_revived(post: QueueHarness, clock: Clock, stat
     assert post.rows() == before
 
 
-def test_only_what_was_settled_long_ago_is_forgotten(kept: QueueHarness, clock: Clock) -> None:
+def test_only_messages_settled_long_ago_are_swept(kept: QueueHarness, clock: Clock) -> None:
     kept.put("a", "old", "young", "waiting")
     kept.done(*kept.claim())
     clock.advance(10)
@@ -280,7 +280,7 @@ def test_only_what_was_settled_long_ago_is_forgotten(kept: QueueHarness, clock: 
     assert kept.states() == {"young": "done", "waiting": "waiting"}
 
 
-def test_a_lane_that_moves_takes_along_all_that_waits_in_order(
+def test_moving_a_lane_moves_its_waiting_messages_in_order(
     post: QueueHarness, clock: Clock
 ) -> None:
     post.put("old", "one", "two")
@@ -300,7 +300,7 @@ def test_a_lane_that_moves_takes_along_all_that_waits_in_order(
     assert order == [("new", "one"), ("new", "two"), ("new", "three")]
 
 
-def test_a_lane_moved_into_a_paused_one_waits_with_it(post: QueueHarness) -> None:
+def test_messages_moved_into_a_paused_lane_wait(post: QueueHarness) -> None:
     post.put("old", "one")
     post.db.run(lambda tx: lanes.pause(tx, post.queue, "new", "blocked"))
     post.db.run(lambda tx: outbox.move_lane(tx, post.queue, "old", "new"))
@@ -309,7 +309,7 @@ def test_a_lane_moved_into_a_paused_one_waits_with_it(post: QueueHarness) -> Non
     assert post.words() == ["one"]
 
 
-def test_a_message_can_be_put_to_go_later(post: QueueHarness, clock: Clock) -> None:
+def test_a_message_can_be_due_later(post: QueueHarness, clock: Clock) -> None:
     post.put_later("a", "later", 60)
     assert (post.claim(), post.next_open()) == ([], 60_000)
     clock.advance(59.999)
@@ -318,13 +318,13 @@ def test_a_message_can_be_put_to_go_later(post: QueueHarness, clock: Clock) -> N
     assert post.words() == ["later"]
 
 
-def test_a_time_that_is_over_already_is_now(post: QueueHarness, clock: Clock) -> None:
+def test_a_due_time_in_the_past_is_now(post: QueueHarness, clock: Clock) -> None:
     """It would else go before what waits longer."""
     post.put_later("a", "meant for yesterday", -86_400)
     assert post.rows()[0]["due_at"] == clock()
 
 
-def test_what_is_put_to_go_later_delays_nothing_unordered(loose: QueueHarness) -> None:
+def test_a_message_due_later_delays_nothing_in_an_unordered_lane(loose: QueueHarness) -> None:
     loose.put_later("a", "later", 60)
     loose.put("a", "now")
     assert (loose.words(), loose.next_open()) == (["now"], 60_000)
@@ -332,7 +332,7 @@ def test_what_is_put_to_go_later_delays_nothing_unordered(loose: QueueHarness) -
 
 @pytest.mark.parametrize("how", ["done", "retry", "bury"])
 @pytest.mark.parametrize("keep", [True, False])
-def test_settling_says_whether_the_lease_was_still_held(
+def test_settling_returns_whether_the_lease_was_still_held(
     post: QueueHarness, kept: QueueHarness, clock: Clock, how: str, *, keep: bool
 ) -> None:
     """Whose lease is lost settles nothing, whatever another attempt made of the message."""

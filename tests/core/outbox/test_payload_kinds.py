@@ -58,7 +58,7 @@ def test_a_payload_is_a_json_object_with_its_kind_and_without_defaults() -> None
 
 
 @pytest.mark.parametrize("payload", [PARCEL, Letter("Hi"), Parcel(())])
-def test_what_is_written_is_read_again(payload: object) -> None:
+def test_a_written_payload_is_read_again(payload: object) -> None:
     assert PAYLOADS.decode(PAYLOADS.encode(payload)) == payload
 
 

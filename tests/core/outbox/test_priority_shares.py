@@ -55,7 +55,7 @@ def waiting(post: QueueHarness, **counts: int) -> None:
         (0, 0, 8, "NNNNNNNN"),
     ],
 )
-def test_classes_that_wait_take_turns_and_what_one_leaves_goes_to_the_others(
+def test_waiting_classes_take_turns_and_unused_turns_go_to_the_others(
     post: QueueHarness, replies: int, alerts: int, notices: int, order: str
 ) -> None:
     waiting(post, reply=replies, alert=alerts, notice=notices)
@@ -98,7 +98,7 @@ def test_a_restart_grants_no_class_a_turn_twice(post: QueueHarness, clock: Clock
     again.close()
 
 
-def test_in_a_lane_a_flood_of_replies_holds_up_no_alert(post: QueueHarness) -> None:
+def test_in_a_lane_a_flood_of_replies_delays_no_alert(post: QueueHarness) -> None:
     """So nobody in a group can silence what the group is told."""
     post.put("a", *"123456789")
     post.put("a", "paid", "paid again", priority=ALERT)
@@ -185,7 +185,7 @@ def test_telegrams_limits_do_not_change_the_shares(db: Database, clock: Clock) -
 
 
 @pytest.mark.parametrize("urgent", [ALERT, REPLY])
-def test_what_is_urgent_waits_for_no_older_notice_of_its_own_chat(
+def test_alerts_and_replies_wait_for_no_older_notice_of_their_chat(
     messages: QueueHarness, clock: Clock, urgent: int
 ) -> None:
     """Else it stood among the notices of everybody: 600 of them are 20 seconds."""
@@ -209,7 +209,7 @@ def test_an_alert_waits_for_no_older_reply_of_its_own_chat(
     assert "A" in sends(post, 4)
 
 
-def test_what_is_urgent_and_fails_holds_up_no_reply(post: QueueHarness, clock: Clock) -> None:
+def test_a_failing_alert_delays_no_reply(post: QueueHarness, clock: Clock) -> None:
     post.put("seller", "paid", priority=ALERT)
     alert = post.first()
     due_at = clock() + 60_000

@@ -47,7 +47,7 @@ def test_the_next_attempt_has_the_body_of_its_state(post: QueueHarness) -> None:
     assert (again.lane, again.priority) == ("again:a", NOTICE)
 
 
-def test_a_retry_in_another_lane_holds_up_nothing_of_its_first(post: QueueHarness) -> None:
+def test_a_retry_in_another_lane_delays_nothing_in_its_first(post: QueueHarness) -> None:
     post.put("a", "one", "two")
 
     retry(post, post.first(), AGAIN)

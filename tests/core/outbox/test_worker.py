@@ -42,7 +42,7 @@ def hands(post: QueueHarness) -> RecordingHandler:
     return RecordingHandler(post)
 
 
-async def test_what_is_put_is_taken_up_at_once(
+async def test_a_put_message_is_handled_at_once(
     post: QueueHarness, hands: RecordingHandler, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """By the wake-up of its commit, not by the next look at the queue."""
@@ -65,7 +65,7 @@ async def test_no_wake_up_is_lost_between_two_rounds(
         await ended(post)
 
 
-async def test_what_is_put_between_the_claim_and_the_sleep_is_not_slept_over(
+async def test_a_message_put_between_claim_and_sleep_wakes_the_worker(
     post: QueueHarness, hands: RecordingHandler, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(worker, "LONGEST_WAIT", 3600.0)
@@ -83,7 +83,7 @@ async def test_what_is_put_between_the_claim_and_the_sleep_is_not_slept_over(
         assert await hands.took(1) == ["late"]
 
 
-async def test_what_another_process_puts_is_found(
+async def test_messages_of_another_process_are_found(
     post: QueueHarness, hands: RecordingHandler, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(worker, "LONGEST_WAIT", 0.01)
@@ -104,7 +104,7 @@ async def test_messages_of_a_lane_are_handled_one_after_the_other(
         assert (await hands.took(3))[2] == "a2"
 
 
-async def test_no_more_are_under_way_than_there_is_room_for(
+async def test_no_more_messages_are_handled_than_there_is_room_for(
     post: QueueHarness, hands: RecordingHandler
 ) -> None:
     for lane in "abcd":
@@ -118,7 +118,7 @@ async def test_no_more_are_under_way_than_there_is_room_for(
         await hands.took(5)
 
 
-async def test_what_an_earlier_process_left_comes_first_and_as_uncertain(
+async def test_messages_of_an_earlier_process_are_handled_first_as_uncertain(
     post: QueueHarness, hands: RecordingHandler
 ) -> None:
     post.put("a", "one", "two")
@@ -128,7 +128,7 @@ async def test_what_an_earlier_process_left_comes_first_and_as_uncertain(
     assert [message.uncertain for message in hands.taken] == [True, False]
 
 
-async def test_at_rest_it_looks_once_and_sleeps(
+async def test_an_idle_worker_claims_once_and_sleeps(
     post: QueueHarness, hands: RecordingHandler
 ) -> None:
     """With nothing to do, with a lane that waits, and with a hand that is busy."""
@@ -152,7 +152,7 @@ async def test_at_rest_it_looks_once_and_sleeps(
     assert hands.words == ["one"]
 
 
-async def test_a_paced_lane_is_worked_at_its_pace_without_spinning(
+async def test_a_rate_limited_lane_is_handled_at_its_rate_without_spinning(
     db: Database, hands: RecordingHandler
 ) -> None:
     """On the real clock, since it is about sleeping: each goes as its time has come."""
@@ -177,7 +177,7 @@ async def test_a_paced_lane_is_worked_at_its_pace_without_spinning(
     assert looks <= 60
 
 
-async def test_a_handler_that_fails_lets_the_message_come_again(
+async def test_a_message_whose_handler_raises_is_retried(
     post: QueueHarness, hands: RecordingHandler, clock: Clock
 ) -> None:
     post.put("a", "one", "two")
@@ -193,7 +193,7 @@ async def test_a_handler_that_fails_lets_the_message_come_again(
     assert [line["event"] for line in logs] == ["message failed"]
 
 
-async def test_a_message_whose_handler_always_fails_does_not_hold_its_lane_for_ever(
+async def test_a_message_whose_handler_always_raises_does_not_block_its_lane_for_ever(
     post: QueueHarness, hands: RecordingHandler, clock: Clock
 ) -> None:
     post.put("a", "poison", "sound")
@@ -230,7 +230,7 @@ async def test_a_database_that_fails_is_waited_out(
     assert {line["event"] for line in logs} == {"queue can't be read"}
 
 
-async def test_stopping_lets_what_is_under_way_finish_and_begins_nothing(
+async def test_a_stop_waits_for_current_messages_and_begins_none(
     post: QueueHarness, hands: RecordingHandler
 ) -> None:
     post.put("a", "one", "two")
@@ -244,7 +244,7 @@ async def test_stopping_lets_what_is_under_way_finish_and_begins_nothing(
         assert post.states() == {"two": "waiting"}
 
 
-async def test_what_a_claim_hands_out_during_the_stop_is_waited_for(
+async def test_a_stop_waits_for_messages_of_the_current_claim(
     post: QueueHarness, hands: RecordingHandler
 ) -> None:
     """Else a message would be sent by a process that no longer settles it."""
@@ -270,7 +270,7 @@ async def test_what_a_claim_hands_out_during_the_stop_is_waited_for(
     await running
 
 
-async def test_what_does_not_finish_in_time_is_given_up_and_comes_again_as_uncertain(
+async def test_a_message_that_does_not_finish_before_the_stop_is_released_as_uncertain(
     post: QueueHarness, hands: RecordingHandler
 ) -> None:
     """At once where another works; a stop is no crash."""

@@ -41,7 +41,7 @@ def hands(post: QueueHarness) -> RecordingHandler:
     return RecordingHandler(post)
 
 
-async def test_trouble_of_the_machine_is_no_fault_of_a_message(
+async def test_a_storage_error_counts_as_no_attempt(
     post: QueueHarness, hands: RecordingHandler, clock: Clock
 ) -> None:
     """However often its handler meets it: it does not count, and nothing is set aside."""
@@ -60,7 +60,7 @@ async def test_trouble_of_the_machine_is_no_fault_of_a_message(
     assert {line["event"] for line in logs} == {"message waits"}
 
 
-async def test_what_came_of_a_call_is_written_down_as_soon_as_that_can_be_done(
+async def test_the_outcome_of_a_call_is_stored_as_soon_as_possible(
     post: QueueHarness, hands: RecordingHandler, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The database takes nothing while the call is made: it is not made again for that."""
@@ -84,7 +84,7 @@ def read_only(database: Database, how: str) -> None:
     writer._thread.submit(lambda: writer._conn.execute(f"PRAGMA query_only={how}")).result()
 
 
-async def test_a_worker_is_at_work_until_it_has_stopped(
+async def test_a_worker_is_alive_until_it_has_stopped(
     post: QueueHarness, hands: RecordingHandler
 ) -> None:
     """As long as it is, what it has under way is nobody else's."""
@@ -101,7 +101,7 @@ async def test_a_worker_is_at_work_until_it_has_stopped(
     assert not lease_owners.is_alive(owner)
 
 
-async def test_a_worker_takes_over_what_another_one_leaves(
+async def test_a_worker_takes_over_the_messages_of_a_dead_one(
     post: QueueHarness, hands: RecordingHandler, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Not at its own start alone: the other one may end later."""
@@ -118,7 +118,7 @@ async def test_a_worker_takes_over_what_another_one_leaves(
     assert hands.taken[1].uncertain is True
 
 
-async def test_a_handler_that_ends_as_cancelled_gives_its_message_back_as_uncertain(
+async def test_the_message_of_a_cancelled_handler_is_retried_as_uncertain(
     post: QueueHarness, hands: RecordingHandler, clock: Clock
 ) -> None:
     """While the worker works on: a library's own cancellation is no end of ours."""
@@ -135,7 +135,7 @@ async def test_a_handler_that_ends_as_cancelled_gives_its_message_back_as_uncert
     assert [message.uncertain for message in hands.taken] == [False, True, False]
 
 
-async def test_a_worker_that_is_stopping_is_at_work_as_long_as_its_handlers_are(
+async def test_a_stopping_worker_is_alive_as_long_as_its_handlers_run(
     post: QueueHarness, hands: RecordingHandler
 ) -> None:
     post.put("a", "slow")
@@ -153,7 +153,7 @@ async def test_a_worker_that_is_stopping_is_at_work_as_long_as_its_handlers_are(
     assert (hands.words, post.rows()) == (["slow"], [])
 
 
-async def test_a_message_is_given_back_as_soon_as_that_can_be_stored(
+async def test_a_message_is_released_as_soon_as_that_can_be_stored(
     post: QueueHarness, hands: RecordingHandler, clock: Clock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The trouble that its handler met is still there: it is waited out."""
