@@ -41,3 +41,14 @@ def test_test_all_selects_everything() -> None:
 def test_a_build_runs_lint_and_both() -> None:
     build = (ROOT / ".ci" / "run").read_text("utf-8")
     assert re.findall(r"^make ([a-z-]+)", build, re.MULTILINE) == ["lint", "test", "test-slow"]
+
+
+SLOW_PATH = re.compile(
+    r"make test ARGS=\S*tests/(?:e2e|browser|simulation|floods|service/api/test_schema)"
+)
+
+
+def test_documents_name_slow_tests_with_test_all() -> None:
+    """With `make test` they would select nothing."""
+    pages = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").glob("*.md")]
+    assert [page.name for page in pages if SLOW_PATH.search(page.read_text("utf-8"))] == []
