@@ -33,10 +33,10 @@ async def show(request: Request) -> Response:
     if payment and not payment.oversold:
         onward = next_page.after(service, found, found.id, PaymentProgress(held.id, payment))
         return RedirectResponse(onward, 303, render.HEADERS)
-    who = forms.reader(request)
-    values = template_values.checkout_page(who, found, held, payment, now)
+    reader = forms.reader(request)
+    values = template_values.checkout_page(reader, found, held, payment, now)
     money, target = service.payment_context.rail.test_money, found.terms.redirect_url
-    return render.html("checkout.html", who, values, test_money=money, target=target)
+    return render.html("checkout.html", reader, values, test_money=money, target=target)
 
 
 @router.api_route("/pay/{id}/checkout/{checkout_id}", methods=["POST"])

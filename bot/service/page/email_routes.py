@@ -22,7 +22,6 @@ from bot.service.usecases import recipient_consent
 if TYPE_CHECKING:
     from starlette.responses import Response
 
-    from bot.service.http.service import Service
 
 router = APIRouter(include_in_schema=False, route_class=PlainRoute)
 
@@ -35,7 +34,7 @@ async def ask(request: Request) -> Response:
     """Show the address with a button that confirms it."""
     service, token = callers.admit_payer(request), request.path_params["token"]
     it = await service.db.read(lambda tx: store.find_by_token(tx, token))
-    return _confirming(request, service, it, service.now())
+    return _confirming(request, it, service.now())
 
 
 @router.api_route(f"{CONFIRM}{{token}}", methods=["POST"])
@@ -45,7 +44,7 @@ async def confirm(request: Request) -> Response:
     now = service.now()
     confirmed = await service.db.transaction(lambda tx: recipient_consent.confirm(tx, token, now))
     it = confirmed or await service.db.read(lambda tx: store.find_by_token(tx, token))
-    return _confirming(request, service, it, now)
+    return _confirming(request, it, now)
 
 
 @router.api_route(f"{STOP}{{token}}", methods=["GET", "HEAD"])
@@ -53,7 +52,7 @@ async def offer(request: Request) -> Response:
     """Show the buttons that stop letters."""
     service, token = callers.admit_payer(request), request.path_params["token"]
     it = await service.db.read(lambda tx: store.find_by_stop_token(tx, token))
-    return _stopping(request, service, it)
+    return _stopping(request, it)
 
 
 @router.api_route(f"{STOP}{{token}}", methods=["POST"])
@@ -65,8 +64,8 @@ async def stop(request: Request) -> Response:
         lambda tx: recipient_consent.unsubscribe(tx, token, now, everybody=everybody)
     )
     if it is None:
-        return _page(request, service, None, "unknown", status=404)
-    return _page(request, service, it, "all-stopped" if everybody else "stopped")
+        return _page(request, None, "unknown", status=404)
+    return _page(request, it, "all-stopped" if everybody else "stopped")
 
 
 async def _asked(request: Request) -> str:
@@ -78,44 +77,43 @@ async def _asked(request: Request) -> str:
     return form.get("scope", "")
 
 
-def _confirming(request: Request, service: Service, it: Recipient | None, now: int) -> Response:
+def _confirming(request: Request, it: Recipient | None, now: int) -> Response:
     """Answer with the state of the address of a confirmation link."""
     if it is None:
-        return _page(request, service, it, "unknown", status=404)
+        return _page(request, it, "unknown", status=404)
     if it.may_be_confirmed(now):
-        return _page(request, service, it, "confirm", buttons=("confirm",))
+        return _page(request, it, "confirm", buttons=("confirm",))
     if it.state is RecipientState.UNCONFIRMED:
-        return _page(request, service, it, "lapsed", status=410)
-    return _page(request, service, it, "stopped" if it.state is RecipientState.ENDED else "done")
+        return _page(request, it, "lapsed", status=410)
+    return _page(request, it, "stopped" if it.state is RecipientState.ENDED else "done")
 
 
-def _stopping(request: Request, service: Service, it: Recipient | None) -> Response:
+def _stopping(request: Request, it: Recipient | None) -> Response:
     if it is None:
-        return _page(request, service, it, "unknown", status=404)
+        return _page(request, it, "unknown", status=404)
     ended = it.state is RecipientState.ENDED
     buttons = (EVERYBODY,) if ended else ("seller", EVERYBODY)
-    return _page(request, service, it, "stopped" if ended else "stop", buttons=buttons)
+    return _page(request, it, "stopped" if ended else "stop", buttons=buttons)
 
 
 def _page(
     request: Request,
-    service: Service,
     it: Recipient | None,
     name: str,
     *,
     buttons: tuple[str, ...] = (),
     status: int = 200,
 ) -> Response:
-    who = forms.reader(request)
+    reader = forms.reader(request)
     said = {
         "address": payer_data.masked("email", it.address) if it else "",
-        "host": urlsplit(service.public_url).netloc,
+        "host": urlsplit(callers.state(request).service.public_url).netloc,
     }
     values = {
-        "title": who.t(f"consent-{name}"),
-        "why": who.t(f"consent-{name}-why", **said),
+        "title": reader.t(f"consent-{name}"),
+        "why": reader.t(f"consent-{name}-why", **said),
         "buttons": [
-            (value, who.t(f"consent-button-{value}", host=said["host"])) for value in buttons
+            (value, reader.t(f"consent-button-{value}", host=said["host"])) for value in buttons
         ],
     }
-    return render.html("consent.html", who, values, status=status)
+    return render.html("consent.html", reader, values, status=status)

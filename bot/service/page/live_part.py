@@ -38,15 +38,15 @@ class LiveParts:
         self._kept: dict[tuple[str, str], Answer] = {}
         self._making: dict[tuple[str, str], asyncio.Task[Answer]] = {}
 
-    async def part(self, service: Service, who: Reader, request_id: str) -> str | None:
+    async def part(self, service: Service, reader: Reader, request_id: str) -> str | None:
         """Return the live part of a request's page; None for an unknown or deleted request."""
-        key = (request_id, who.language)
+        key = (request_id, reader.language)
         kept, now = self._kept.get(key), service.now()
         if kept and now < kept.until <= now + FRESH:
             return kept.text
         making = self._making.get(key)
         if making is None:
-            making = asyncio.create_task(_make(service, who, request_id))
+            making = asyncio.create_task(_make(service, reader, request_id))
             self._making[key] = making
             making.add_done_callback(partial(self._made, key))
         # A caller that leaves must not cancel the answer for the others.
@@ -62,13 +62,13 @@ class LiveParts:
             del self._kept[next(iter(self._kept))]
 
 
-async def _make(service: Service, who: Reader, request_id: str) -> Answer:
+async def _make(service: Service, reader: Reader, request_id: str) -> Answer:
     now = service.now()
     found = await requests.read(service.db, request_id, now)
     if found is None:
         return Answer(None, now)
     state = found.hindrance(now) or quoted(service, found)[1]
-    text = render.part(who, template_values.live_part(who, found, now, state))
+    text = render.part(reader, template_values.live_part(reader, found, now, state))
     # Not valid beyond the next change by time alone.
     turns = (at for at in (found.enabled_at, found.expires_at) if at is not None and at > now)
     return Answer(text, min([now + FRESH, *turns]))

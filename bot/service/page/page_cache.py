@@ -33,41 +33,43 @@ class PageCache:
         self._service = service
         self._cached = lru_cache(maxsize=KEPT)(self._write)
 
-    def text(self, who: Reader, found: PaymentRequest, now: int) -> str:
+    def text(self, reader: Reader, found: PaymentRequest, now: int) -> str:
         """Return the page as of `now`, with a new token."""
         quote, unpriced = live_part.quoted(self._service, found)
-        page = self._cached(who, found, quote, found.hindrance(now) or unpriced)
+        page = self._cached(reader, found, quote, found.hindrance(now) or unpriced)
         return page.replace(TOKEN, secrets.token_hex(16)).replace(NOW, str(now))
 
     def _write(
-        self, who: Reader, found: PaymentRequest, quote: Quote | None, state: str | None
+        self, reader: Reader, found: PaymentRequest, quote: Quote | None, state: str | None
     ) -> str:
-        values = template_values.pay_page(who, found, 0, PayerForm({}, refused=state))
-        return _written(self._service, who, found, quote, values | {"token": TOKEN, "now": NOW})
+        values = template_values.pay_page(reader, found, 0, PayerForm({}, refused=state))
+        return _written(self._service, reader, found, quote, values | {"token": TOKEN, "now": NOW})
 
 
-def write(service: Service, who: Reader, found: PaymentRequest, now: int, form: PayerForm) -> str:
+def write(
+    service: Service, reader: Reader, found: PaymentRequest, now: int, form: PayerForm
+) -> str:
     """Render the page with the payer's input and its problems."""
     quote, unpriced = live_part.quoted(service, found)
     state = form.refused or found.hindrance(now) or unpriced
-    values = template_values.pay_page(who, found, now, replace(form, refused=state))
-    return _written(service, who, found, quote, values | {"token": secrets.token_hex(16)})
+    values = template_values.pay_page(reader, found, now, replace(form, refused=state))
+    return _written(service, reader, found, quote, values | {"token": secrets.token_hex(16)})
 
 
 def _written(
     service: Service,
-    who: Reader,
+    reader: Reader,
     found: PaymentRequest,
     quote: Quote | None,
     values: dict[str, Any],
 ) -> str:
     more = {
-        "quote": template_values.exchange_text(who, found, quote),
+        "quote": template_values.exchange_text(reader, found, quote),
         "manners": service.payment_context.rail.manners,
         "shared": template_values.link_preview(
-            who, found, json_answers.pay_url(service.public_url, found.id)
+            reader, found, json_answers.pay_url(service.public_url, found.id)
         ),
     }
     return render.text(
-        "pay.html", who, values | more, test_money=service.payment_context.rail.test_money
+        "pay.html", reader, values | more, test_money=service.payment_context.rail.test_money
     )

@@ -44,8 +44,8 @@ async def show(request: Request) -> Response:
     if found is None:
         callers.admit_payer(request)
         raise NotFound
-    who, kept = forms.reader(request), request.app.state.page_cache
-    answer = render.page(kept.text(who, found, now), who, found)
+    reader, kept = forms.reader(request), request.app.state.page_cache
+    answer = render.page(kept.text(reader, found, now), reader, found)
     if found.is_enabled(now):
         callers.set_payer_cookie(request, answer)
     return answer
@@ -66,7 +66,6 @@ async def pay(request: Request) -> Response:
         status = 409 if found.hindrance(now) else 400
         return _page(
             request,
-            service,
             found,
             now,
             status=status,
@@ -105,32 +104,27 @@ async def _refused(request: Request, service: Service, request_id: str, state: s
         raise NotFound
     # Units may be free again by now; the page still says why the payment was refused.
     state = found.hindrance(now) or state
-    return _page(request, service, found, now, status=409, form=PayerForm({}, refused=state))
+    return _page(request, found, now, status=409, form=PayerForm({}, refused=state))
 
 
 def _page(
-    request: Request,
-    service: Service,
-    found: PaymentRequest,
-    now: int,
-    *,
-    status: int,
-    form: PayerForm,
+    request: Request, found: PaymentRequest, now: int, *, status: int, form: PayerForm
 ) -> Response:
     """Answer with the page as the payer left it, and the problem."""
-    who = forms.reader(request)
-    return render.page(page_cache.write(service, who, found, now, form), who, found, status)
+    service = callers.state(request).service
+    reader = forms.reader(request)
+    return render.page(page_cache.write(service, reader, found, now, form), reader, found, status)
 
 
 @router.api_route("/pay/{id}/live", methods=["GET", "HEAD"])
 async def watch(request: Request) -> Response:
     """Return the part of the page that changes, for its script."""
-    service, who = callers.admit_open_page(request), forms.reader(request)
-    text = await request.app.state.live.part(service, who, forms.request_id(request))
+    service, reader = callers.admit_open_page(request), forms.reader(request)
+    text = await request.app.state.live.part(service, reader, forms.request_id(request))
     if text is None:
         callers.admit_payer(request)
         raise NotFound
-    return render.alone(who, text)
+    return render.alone(reader, text)
 
 
 @router.api_route("/pay/{id}/card.png", methods=["GET", "HEAD"])
@@ -154,16 +148,16 @@ async def picture(request: Request) -> Response:
 async def receipt(request: Request) -> Response:
     """Show the receipt of a payment, also after its request was deleted."""
     service = callers.admit_payer(request)
-    who = forms.reader(request)
+    reader = forms.reader(request)
     payment = await payments.read(
         service.db, forms.request_id(request), request.path_params["transaction_id"]
     )
     name = await payments.read_product(service.db, forms.request_id(request))
     if payment is None or name is None:
         raise NotFound
-    values = template_values.receipt_page(who, name, payment)
+    values = template_values.receipt_page(reader, name, payment)
     return render.html(
-        "receipt.html", who, values, test_money=service.payment_context.rail.test_money
+        "receipt.html", reader, values, test_money=service.payment_context.rail.test_money
     )
 
 

@@ -51,12 +51,12 @@ class Content:
     price: str
 
 
-def content(who: Reader, request: PaymentRequest, url: str) -> Content:
+def content(reader: Reader, request: PaymentRequest, url: str) -> Content:
     """Return the content of a request's picture for this reader."""
     terms = request.terms
     name = text_fitting.normalize(terms.product.name)
     price = text_fitting.normalize(
-        template_values.money_text(terms.amount, terms.currency, who.tag)
+        template_values.money_text(terms.amount, terms.currency, reader.tag)
     )
     if not text_fitting.can_draw(price):
         price = f"{amounts.from_minor(terms.amount, terms.currency):f} {terms.currency}"

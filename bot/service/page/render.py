@@ -73,31 +73,31 @@ def policy(picture: str | None = None, target: str | None = None, *, live: bool 
     )
 
 
-def text(template: str, who: Reader, values: dict[str, Any], *, test_money: bool = False) -> str:
+def text(template: str, reader: Reader, values: dict[str, Any], *, test_money: bool = False) -> str:
     """Render a page in the reader's language."""
     return (
         _templates()
         .get_template(template)
         .render(
             values,
-            t=who.t,
-            lang=who.language,
-            direction=who.direction,
+            t=reader.t,
+            lang=reader.language,
+            direction=reader.direction,
             test_money=test_money,
         )
     )
 
 
-def page(written: str, who: Reader, request: PaymentRequest, status: int = 200) -> HTMLResponse:
+def page(written: str, reader: Reader, request: PaymentRequest, status: int = 200) -> HTMLResponse:
     """Answer with the pay page of a request, which may load its picture and redirect."""
     terms = request.terms
     rules = policy(terms.product.image_url, terms.redirect_url, live=True)
-    return _answer(written, who, rules, status)
+    return _answer(written, reader, rules, status)
 
 
 def html(
     template: str,
-    who: Reader,
+    reader: Reader,
     values: dict[str, Any],
     *,
     status: int = 200,
@@ -106,22 +106,22 @@ def html(
 ) -> HTMLResponse:
     """Answer with any other page; its form may redirect to `target`."""
     rules = policy(target=target, live=bool(values.get("live")))
-    return _answer(text(template, who, values, test_money=test_money), who, rules, status)
+    return _answer(text(template, reader, values, test_money=test_money), reader, rules, status)
 
 
-def _answer(written: str, who: Reader, rules: str, status: int = 200) -> HTMLResponse:
-    headers = {"Content-Security-Policy": rules, "Content-Language": who.language}
+def _answer(written: str, reader: Reader, rules: str, status: int = 200) -> HTMLResponse:
+    headers = {"Content-Security-Policy": rules, "Content-Language": reader.language}
     return HTMLResponse(written, status, HEADERS | headers)
 
 
-def part(who: Reader, values: dict[str, Any]) -> str:
+def part(reader: Reader, values: dict[str, Any]) -> str:
     """Render the part of the pay page that changes while it is open."""
-    return _templates().get_template("live.html").render(values, t=who.t)
+    return _templates().get_template("live.html").render(values, t=reader.t)
 
 
-def alone(who: Reader, written: str) -> HTMLResponse:
+def alone(reader: Reader, written: str) -> HTMLResponse:
     """Answer with that part alone."""
-    return _answer(written, who, policy())
+    return _answer(written, reader, policy())
 
 
 def document_text(template: str, values: dict[str, Any]) -> str:
@@ -135,7 +135,7 @@ def document(written: bytes) -> HTMLResponse:
 
 
 def refused(
-    who: Reader, refusal: Refused, allow: str | None = None, *, looking: bool = False
+    reader: Reader, refusal: Refused, allow: str | None = None, *, looking: bool = False
 ) -> HTMLResponse:
     """Answer a refused request with a page that says why.
 
@@ -144,8 +144,8 @@ def refused(
     key = "page-missing" if isinstance(refusal, NotFound) else f"page-{refusal.code}"
     passing = isinstance(refusal, RateLimited | responses.Unavailable)
     seconds = int(responses.headers(refusal)["Retry-After"]) if passing else 0
-    written = _state(replace(who, tag=who.language), key, seconds, looking=looking)
-    answer = _answer(written, who, policy(live=looking and passing), responses.status(refusal))
+    written = _state(replace(reader, tag=reader.language), key, seconds, looking=looking)
+    answer = _answer(written, reader, policy(live=looking and passing), responses.status(refusal))
     answer.headers.update(responses.headers(refusal, allow))
     return answer
 
@@ -154,13 +154,13 @@ FULL = f"page-{TooManyHolds.code}"
 
 
 @lru_cache(maxsize=512)
-def _state(who: Reader, key: str, seconds: int, *, looking: bool) -> str:
+def _state(reader: Reader, key: str, seconds: int, *, looking: bool) -> str:
     """Render a refusal, cached: callers beyond their limit must not cost more than others."""
     values = {
-        "title": who.t(key),
-        "why": who.t(f"{key}-why", seconds=seconds, minutes=-(-seconds // 60)),
+        "title": reader.t(key),
+        "why": reader.t(f"{key}-why", seconds=seconds, minutes=-(-seconds // 60)),
         "refresh": seconds if looking else 0,
         "live": looking and seconds > 0,
         "again": key == FULL,
     }
-    return text("state.html", who, values)
+    return text("state.html", reader, values)

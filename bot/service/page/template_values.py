@@ -62,10 +62,10 @@ class PayerForm:
     refused: str | None = None
 
 
-def pay_page(who: Reader, request: PaymentRequest, now: int, form: PayerForm) -> dict[str, Any]:
+def pay_page(reader: Reader, request: PaymentRequest, now: int, form: PayerForm) -> dict[str, Any]:
     """Return the values of the pay page, in the state for which `form` was refused."""
     terms = request.terms
-    amount = money_text(terms.amount, terms.currency, who.tag)
+    amount = money_text(terms.amount, terms.currency, reader.tag)
     return {
         "name": terms.product.name,
         "description": terms.product.description,
@@ -73,24 +73,26 @@ def pay_page(who: Reader, request: PaymentRequest, now: int, form: PayerForm) ->
         "picture": _picture(request),
         "amount": amount,
         "long": len(amount) > LONG,
-        "former": _former(who, request),
-        **live_part(who, request, now, form.refused),
+        "former": _former(reader, request),
+        **live_part(reader, request, now, form.refused),
         "live": True,
         "code": f"/qr/{request.id}.svg",
         "fields": [_field(name, form) for name in terms.requested_user_data],
-        "problem": _problem(who, form),
+        "problem": _problem(reader, form),
         "wrong": form.wrong,
         "manner": form.typed.get("manner"),
     }
 
 
-def live_part(who: Reader, request: PaymentRequest, now: int, state: str | None) -> dict[str, Any]:
+def live_part(
+    reader: Reader, request: PaymentRequest, now: int, state: str | None
+) -> dict[str, Any]:
     """Return the values of the part that changes on an open page; `state` as of `hindrance`."""
     again = IDLE if request.units is None else WATCHED
     return {
-        **_left(who, request),
-        "state": _state(who, request, state),
-        "time": _time(who, request, state),
+        **_left(reader, request),
+        "state": _state(reader, request, state),
+        "time": _time(reader, request, state),
         "now": now,
         "watch": f"/pay/{request.id}/live",
         "again": again,
@@ -98,15 +100,15 @@ def live_part(who: Reader, request: PaymentRequest, now: int, state: str | None)
     }
 
 
-def link_preview(who: Reader, request: PaymentRequest, url: str) -> list[tuple[str, str]]:
+def link_preview(reader: Reader, request: PaymentRequest, url: str) -> list[tuple[str, str]]:
     """Return the Open Graph properties of the page at `url`, for chats that preview links."""
     product = request.terms.product
-    amount = money_text(request.terms.amount, request.terms.currency, who.tag)
+    amount = money_text(request.terms.amount, request.terms.currency, reader.tag)
     about = " ".join((product.description or "").split())
     properties = [
         ("og:type", "website"),
-        ("og:site_name", who.t("page-site")),
-        ("og:locale", who.t("page-locale")),
+        ("og:site_name", reader.t("page-site")),
+        ("og:locale", reader.t("page-locale")),
         ("og:title", product.name),
         ("og:description", " · ".join(filter(None, (amount, about)))),
         ("og:url", url),
@@ -120,7 +122,7 @@ def link_preview(who: Reader, request: PaymentRequest, url: str) -> list[tuple[s
         ("og:image:type", "image/png"),
         ("og:image:width", str(width)),
         ("og:image:height", str(height)),
-        ("og:image:alt", who.t("page-card", name=product.name)),
+        ("og:image:alt", reader.t("page-card", name=product.name)),
     ]
 
 
@@ -129,14 +131,14 @@ def _picture(request: PaymentRequest) -> str | None:
     return url and redirects.ascii_url(url)
 
 
-def _former(who: Reader, request: PaymentRequest) -> str | None:
+def _former(reader: Reader, request: PaymentRequest) -> str | None:
     price = request.terms.price_before_discount
     if price is None or price <= request.terms.amount:
         return None
-    return money_text(price, request.terms.currency, who.tag)
+    return money_text(price, request.terms.currency, reader.tag)
 
 
-def _left(who: Reader, request: PaymentRequest) -> dict[str, Any]:
+def _left(reader: Reader, request: PaymentRequest) -> dict[str, Any]:
     """Return the units left of a drop, and apart from them those that others are paying for."""
     units = request.units
     if units is None or request.terms.kind is not Kind.LIMIT:
@@ -144,30 +146,30 @@ def _left(who: Reader, request: PaymentRequest) -> dict[str, Any]:
     total = units.total - units.decreased
     beside = units.remaining and units.reserved  # with none remaining, the state says it
     return {
-        "left": who.t("page-left", left=units.remaining, total=total),
+        "left": reader.t("page-left", left=units.remaining, total=total),
         "share": units.remaining * 100 // max(total, 1),
-        "reserved": who.t("page-reserved", count=units.reserved) if beside else None,
+        "reserved": reader.t("page-reserved", count=units.reserved) if beside else None,
     }
 
 
-def _state(who: Reader, request: PaymentRequest, state: str | None) -> dict[str, str] | None:
+def _state(reader: Reader, request: PaymentRequest, state: str | None) -> dict[str, str] | None:
     if state is None:
         return None
-    title = who.t("page-reserved-title" if state == RESERVED else f"page-{state}")
+    title = reader.t("page-reserved-title" if state == RESERVED else f"page-{state}")
     return {
         "name": state,
         "title": title,
-        "why": who.t(f"page-{state}-why", at=utc(request.expires_at or 0)),
-        "page": who.t("page-title-state", title=title, name=request.terms.product.name),
+        "why": reader.t(f"page-{state}-why", at=utc(request.expires_at or 0)),
+        "page": reader.t("page-title-state", title=title, name=request.terms.product.name),
     }
 
 
-def _time(who: Reader, request: PaymentRequest, state: str | None) -> dict[str, Any] | None:
+def _time(reader: Reader, request: PaymentRequest, state: str | None) -> dict[str, Any] | None:
     """Return when the request opens, or else when it ends; None if neither is ahead."""
     if state == Status.SCHEDULED:
-        label, at = who.t("page-opens"), request.enabled_at
+        label, at = reader.t("page-opens"), request.enabled_at
     elif state in AHEAD:
-        label, at = who.t("page-ends"), request.expires_at
+        label, at = reader.t("page-ends"), request.expires_at
     else:
         return None
     if at is None:
@@ -177,7 +179,7 @@ def _time(who: Reader, request: PaymentRequest, state: str | None) -> dict[str, 
         "label": label,
         "at": at,
         "iso": when.strftime("%Y-%m-%dT%H:%M:%SZ"),
-        "text": who.t("page-at", at=when),
+        "text": reader.t("page-at", at=when),
     }
 
 
@@ -193,45 +195,46 @@ def _field(name: PayerField, form: PayerForm) -> dict[str, Any]:
     }
 
 
-def _problem(who: Reader, form: PayerForm) -> str | None:
+def _problem(reader: Reader, form: PayerForm) -> str | None:
     if form.stale:
-        return who.t("page-stale")
-    return who.t("page-wrong", count=len(form.wrong)) if form.wrong else None
+        return reader.t("page-stale")
+    return reader.t("page-wrong", count=len(form.wrong)) if form.wrong else None
 
 
-def exchange_text(who: Reader, request: PaymentRequest, quote: Quote | None) -> str | None:
+def exchange_text(reader: Reader, request: PaymentRequest, quote: Quote | None) -> str | None:
     """Return the price in the currency of the payment, None if that is the price's own."""
-    return _rated(who, request.terms.currency, quote, "page-exchanged") if quote else None
+    return _rated(reader, request.terms.currency, quote, "page-exchanged") if quote else None
 
 
-def _rated(who: Reader, currency: str, quote: Quote, key: str) -> str | None:
+def _rated(reader: Reader, currency: str, quote: Quote, key: str) -> str | None:
     if quote.rate is None:
         return None
-    return who.t(
+    rate = amounts.format_number(quote.rate.rate, reader.tag)
+    return reader.t(
         key,
-        amount=money_text(quote.amount, quote.currency, who.tag),
-        rate=f"1 {currency} = {amounts.format_number(quote.rate.rate, who.tag)} {quote.currency}",
+        amount=money_text(quote.amount, quote.currency, reader.tag),
+        rate=f"1 {currency} = {rate} {quote.currency}",
         source=quote.rate.source,
         at=utc(quote.rate.at),
     )
 
 
 def checkout_page(
-    who: Reader, request: PaymentRequest, held: Checkout, payment: Payment | None, now: int
+    reader: Reader, request: PaymentRequest, held: Checkout, payment: Payment | None, now: int
 ) -> dict[str, Any]:
     """Return the values of a checkout's page: waiting for money, given up or without a unit."""
     state, terms = held.state(now), request.terms
-    title = who.t(f"page-checkout-{state}")
+    title = reader.t(f"page-checkout-{state}")
     why = "why" if request.units else "free"  # without a limit, no unit is reserved
-    given = money_text(held.quote.amount, held.quote.currency, who.tag)
+    given = money_text(held.quote.amount, held.quote.currency, reader.tag)
     at = utc(held.lapses_at)
     return {
         "name": terms.product.name,
-        "amount": money_text(terms.amount, terms.currency, who.tag),
+        "amount": money_text(terms.amount, terms.currency, reader.tag),
         "paid": given if held.quote.rate else None,
         "title": title,
-        "page": who.t("page-title-state", title=title, name=terms.product.name),
-        "why": who.t(f"page-checkout-{state}-{why}", amount=given, at=at),
+        "page": reader.t("page-title-state", title=title, name=terms.product.name),
+        "why": reader.t(f"page-checkout-{state}-{why}", amount=given, at=at),
         "live": True,
         "watch": f"/pay/{held.request_id}/checkout/{held.id}",
         "now": now,
@@ -249,14 +252,14 @@ def _refresh(state: CheckoutState, open_for: int, lapsed_for: int) -> int | None
     return LATE if state in GIVEN_UP and lapsed_for < LATE_FOR else None
 
 
-def receipt_page(who: Reader, name: str, payment: Payment) -> dict[str, Any]:
+def receipt_page(reader: Reader, name: str, payment: Payment) -> dict[str, Any]:
     """Return the values of a receipt, the payer's data masked: people share its address."""
     return {
         "name": name,
-        "paid": _rated(who, payment.currency, payment.paid, "page-receipt-exchanged"),
+        "paid": _rated(reader, payment.currency, payment.paid, "page-receipt-exchanged"),
         "oversold": payment.oversold,
-        "amount": money_text(payment.amount, payment.currency, who.tag),
-        "when": who.t("page-receipt-at", at=utc(payment.completed_at)),
+        "amount": money_text(payment.amount, payment.currency, reader.tag),
+        "when": reader.t("page-receipt-at", at=utc(payment.completed_at)),
         "payer": [
             (f"page-{field}", payers.masked(field, value))
             for field, value in payment.user_data.items()
