@@ -30,14 +30,6 @@ class Typed:
     now: int
 
 
-@dataclass(frozen=True, slots=True)
-class Sending:
-    """What values need on the wire: the address of sellers' pictures, and the time in epoch ms."""
-
-    images: str
-    now: int
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Shown:
     """How a value is shown; functions are None where the attribute's own text does.
@@ -61,12 +53,13 @@ class Wire:
     """How a field is sent to the payment service.
 
     `path` is its place in the body of create (`product.name`), empty where its value goes out with
-    another field; `send` converts the wish's value. A refusal names `path` or what the pattern
+    another field; `send` converts the wish's value, given the address of sellers' pictures and the
+    time (epoch ms). A refusal names `path` or what the pattern
     `refused_as` matches.
     """
 
     path: str = ""
-    send: Callable[[Wish, Sending], object] | None = None
+    send: Callable[[Wish, str, int], object] | None = None
     refused_as: str = ""
 
 
@@ -129,7 +122,7 @@ class Field:
 
     def question(self, draft: Draft, seller: Seller) -> str:
         """Return the question, above the present value where the path does not ask it."""
-        asked = (self.ask or _ask)(draft, seller)
+        asked = self.ask(draft, seller) if self.ask else t(seller.language, f"ask-{draft.step}")
         beside = self.line(draft, seller) if draft.form == "edit" or self.is_optional else None
         return f"{asked}\n\n{beside}" if beside else asked
 
@@ -174,10 +167,10 @@ class Field:
             return self.shown.value(draft, seller)
         return getattr(draft, self.attribute)
 
-    def sent(self, wish: Wish, sending: Sending) -> object:
+    def sent(self, wish: Wish, images: str, now: int) -> object:
         """Return the value as the interface has it."""
         if self.wire and self.wire.send:
-            return self.wire.send(wish, sending)
+            return self.wire.send(wish, images, now)
         return getattr(wish, self.attribute)
 
     def is_refused_by(self, path: str) -> bool:
@@ -185,7 +178,3 @@ class Field:
         if self.wire is None or not path:
             return False
         return path == self.wire.path or re.fullmatch(self.wire.refused_as, path) is not None
-
-
-def _ask(draft: Draft, seller: Seller) -> str:
-    return t(seller.language, f"ask-{draft.step}")

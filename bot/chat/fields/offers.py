@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from bot.chat.fields.price import price_word, shares_of
-from bot.chat.fields.receiver_shares import total_of_amounts
+from bot.chat.fields.receiver_shares import shares_of, total_of_amounts
 from bot.chat.fields.typed_text import Price, check_price
 from bot.chat.messages.reply import Button, Problem, Rows
 from bot.chat.model.wish import KINDS, PAYER_FIELDS
@@ -39,27 +38,16 @@ def in_rows(buttons: Iterable[Button], width: int) -> Rows:
 
 def kinds(draft: Draft, seller: Seller) -> Rows:
     """Offer the kinds of requests, the present one ticked."""
-    labels = {kind: t(seller.language, f"button-{kind}") for kind in KINDS}
-    return tuple(
-        (button(draft, TICK * (kind == draft.kind) + label, "kind", kind),)
-        for kind, label in labels.items()
+    labels = (
+        (TICK * (kind == draft.kind) + t(seller.language, f"button-{kind}"), kind) for kind in KINDS
     )
+    return tuple((button(draft, label, "kind", kind),) for label, kind in labels)
 
 
 def amounts(draft: Draft, seller: Seller) -> Rows:
     """Offer the seller's last prices."""
-    buttons = (
-        button(
-            draft,
-            format_money(minor, code, seller.language),
-            "amount",
-            price_word(minor, code),
-            code,
-        )
-        for minor, code in seller.prices
-        if code in currencies()
-    )
-    return in_rows(buttons, 2)
+    prices = [price for price in seller.prices if price[1] in currencies()]
+    return in_rows((_price_button(draft, *price, seller) for price in prices), 2)
 
 
 def price_currencies(draft: Draft, seller: Seller) -> Rows:
@@ -88,23 +76,20 @@ def price_of_receivers(draft: Draft, seller: Seller) -> Rows:
         return ()
     if not isinstance(check_price(from_minor(total, currency), currency), Price):
         return ()
-    shown = format_money(total, currency, seller.language)
-    label = t(seller.language, "button-make-price", amount=shown)
-    return ((button(draft, label, "amount", price_word(total, currency), currency),),)
+    return ((_price_button(draft, total, currency, seller, "button-make-price"),),)
+
+
+def _price_button(draft: Draft, minor: int, currency: str, seller: Seller, key: str = "") -> Button:
+    shown = format_money(minor, currency, seller.language)
+    label = t(seller.language, key, amount=shown) if key else shown
+    return button(draft, label, "amount", f"{from_minor(minor, currency):f}", currency)
 
 
 def payer_fields(draft: Draft, seller: Seller) -> Rows:
     """Offer what payers can be asked for; each button carries the state that it leads to."""
-    toggles = tuple(
-        (
-            button(
-                draft,
-                TICK * (asked in draft.payer_fields) + t(seller.language, f"payer-{asked}"),
-                "ask",
-                asked,
-                "off" if asked in draft.payer_fields else "on",
-            ),
-        )
-        for asked in PAYER_FIELDS
-    )
-    return (*toggles, (button(draft, t(seller.language, "button-done"), "options"),))
+    rows = []
+    for asked in PAYER_FIELDS:
+        is_asked, label = asked in draft.payer_fields, t(seller.language, f"payer-{asked}")
+        to = "off" if is_asked else "on"
+        rows.append((button(draft, TICK * is_asked + label, "ask", asked, to),))
+    return (*rows, (button(draft, t(seller.language, "button-done"), "options"),))

@@ -1,4 +1,4 @@
-"""Several receivers of one price: parsed, and what each of them gets.
+"""The price of a draft and the shares of its receivers, parsed and divided.
 
 Shares are rounded by the largest remainder, so that they sum to the price exactly; of equal
 remainders the receiver named first gets the unit.
@@ -10,6 +10,7 @@ import re
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
+from typing import TYPE_CHECKING
 
 from bot.chat.fields.typed_text import AmbiguousAmount, read_destination, read_price
 from bot.chat.messages.reply import Problem, escaped
@@ -19,14 +20,15 @@ from bot.core.errors import MoneyError
 from bot.core.money.amounts import MAX_AMOUNT, format_money, from_minor, read_amount, to_minor
 from bot.core.text.translations import t
 
+if TYPE_CHECKING:
+    from bot.chat.model.draft import Draft
+
 MAX_RECEIVERS = 1000  # as the service has it
 WHOLE = 100  # per cent
 _PERCENT_DECIMALS = 4
-_RESTS = frozenset(
-    [
-        *("rest", "the rest", "remainder", "den rest", "der rest"),
-        *("el resto", "le reste", "il resto", "o resto", "*"),
-    ]
+_RESTS = (
+    *("rest", "the rest", "remainder", "den rest", "der rest"),
+    *("el resto", "le reste", "il resto", "o resto", "*"),
 )
 _BETWEEN = re.compile(r"[\n;]|,(?![0-9])|(?<![0-9]),")  # a comma among digits is a decimal mark
 _PERCENT = re.compile(r"%\s*(?P<before>[^%]+)|(?P<after>[^%]+?)\s*%")
@@ -48,6 +50,20 @@ class Unequal(Problem):
         return t(language, self.key, amount=amount, price=price)
 
 
+def minor_of(draft: Draft) -> int:
+    """Return the price in minor units; 0 while it is not known."""
+    if draft.amount is None or draft.currency is None:
+        return 0
+    return to_minor(draft.amount, draft.currency)
+
+
+def shares_of(draft: Draft) -> tuple[Share, ...] | Problem:
+    """Return what each receiver gets, () for one receiver only; a Problem where it can't be."""
+    if not draft.receivers or draft.currency is None:
+        return ()
+    return divide_price(draft.receivers, minor_of(draft), draft.currency)
+
+
 def read_portions(text: str, currency: str) -> tuple[Portion, ...] | Problem:
     """Parse receivers, one a line, each with a percentage, an amount, `rest` or nothing."""
     lines = [line.strip() for line in _BETWEEN.split(text.replace("\r", "\n")) if line.strip()]
@@ -55,13 +71,15 @@ def read_portions(text: str, currency: str) -> tuple[Portion, ...] | Problem:
         return Problem("problem-receivers-few")
     if len(lines) > MAX_RECEIVERS:
         return Problem("problem-receivers-many", {"count": len(lines), "most": MAX_RECEIVERS})
-    portions = []
+    portions: dict[str, Portion] = {}
+    twice = None
     for line in lines:
         portion = _portion(line, currency)
         if isinstance(portion, Problem):
             return portion
-        portions.append(portion)
-    return _twice(portions) or tuple(portions)
+        if portions.setdefault(portion.destination.casefold(), portion) is not portion:
+            twice = twice or Problem("problem-receivers-twice", _destination(portion))
+    return twice or tuple(portions.values())
 
 
 def _portion(line: str, currency: str) -> Portion | Problem:
@@ -103,18 +121,8 @@ def _percentage(text: str, whole: str) -> str | Problem:
     return f"{number:f}%"
 
 
-def _twice(portions: list[Portion]) -> Problem | None:
-    seen: set[str] = set()
-    for portion in portions:
-        folded = portion.destination.casefold()
-        if folded in seen:
-            return Problem("problem-receivers-twice", {"destination": _quoted(portion)})
-        seen.add(folded)
-    return None
-
-
-def _quoted(portion: Portion) -> str:
-    return escaped(portion.destination, _QUOTED)
+def _destination(receiver: Portion | Share) -> dict[str, object]:
+    return {"destination": escaped(receiver.destination, _QUOTED)}
 
 
 def divide_price(
@@ -138,13 +146,12 @@ def divide_price(
         amounts = _by_amount(portions, minor, currency)
     if isinstance(amounts, Problem):
         return amounts
-    for portion, amount in zip(portions, amounts, strict=True):
-        if amount < 1:
-            return Problem("problem-receivers-nothing", {"destination": _quoted(portion)})
-    return tuple(
+    shares = tuple(
         Share(portion.destination, amount)
         for portion, amount in zip(portions, amounts, strict=True)
     )
+    nothing = next((share for share in shares if share.amount < 1), None)
+    return Problem("problem-receivers-nothing", _destination(nothing)) if nothing else shares
 
 
 def _kind(portion: Portion) -> str:

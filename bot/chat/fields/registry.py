@@ -5,22 +5,29 @@ A new field is an attribute of `model.wish.RequestOptions`, an entry here and it
 
 from __future__ import annotations
 
+from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
-from bot.chat.fields import offers, typed_text, wire_values, wording
+from bot.chat.fields import offers, typed_text, wording
 from bot.chat.fields.field import Edit, Field, Shown, Wire
 from bot.chat.fields.receiver_shares import read_portions
 from bot.chat.messages.reply import Problem
+from bot.chat.model.wish import seconds_until
+from bot.chat.times import display, zones
 from bot.chat.times.moments import read_moment
+from bot.core.money.amounts import from_minor
+from bot.core.text.translations import t
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from bot.chat.fields.field import Typed
-    from bot.chat.model.draft import Draft
+    from bot.chat.model.draft import Draft, Seller
+    from bot.chat.model.wish import Wish
 
 _ADDRESS = 300  # UTF-16 units of a long address
 _RECEIVER = r"receivers(\W*[0-9]+\W*)?"
+_EXPIRATION = {"donation": "never", "oneoff": "onPaymentCompleted", "drop": "limit"}
 
 
 def _text(read: Callable[[str], Any]) -> Callable[[Typed], Any]:
@@ -33,16 +40,8 @@ def _read_instrument(typed: Typed) -> str | Problem | None:
     return None if code == typed.draft.currency else code
 
 
-def _read_receivers(typed: Typed) -> object:
-    return read_portions(typed.text, typed.draft.currency or "")
-
-
-def _read_start(typed: Typed) -> object:
-    return read_moment(typed.text, typed.now, typed.seller.zone or "", end=False)
-
-
-def _read_end(typed: Typed) -> object:
-    return read_moment(typed.text, typed.now, typed.seller.zone or "", end=True)
+def _moment(*, end: bool) -> Callable[[Typed], Any]:
+    return lambda typed: read_moment(typed.text, typed.now, typed.seller.zone or "", end=end)
 
 
 def _check_units(draft: Draft, units: int) -> Problem | None:
@@ -67,7 +66,36 @@ def _units_after(units: int | None, taken_out: int) -> int:
     return max(1, (units or 0) - taken_out)
 
 
-_MOMENT = Shown(words=wording.moment_words, brief=wording.moment_brief)
+def _moment_words(at: int, seller: Seller, now: int | None) -> str:
+    zone = seller.zone or zones.UTC_ZONE
+    return display.full_text(at, at if now is None else now, zone, seller.language)
+
+
+def _moment_brief(at: int, seller: Seller) -> str:
+    return display.button_label(at, seller.zone or zones.UTC_ZONE, seller.language)
+
+
+def _sent_receivers(wish: Wish, _images: str, _now: int) -> list[dict[str, Any]]:
+    return [
+        {"sendAmount": from_minor(share.amount, wish.currency), "destination": share.destination}
+        for share in wish.shares
+    ]
+
+
+def _sent_start(wish: Wish, _images: str, now: int) -> str | None:
+    """Return when the request opens, as ISO 8601 in UTC; None where it is open."""
+    at = wish.starts_at
+    if at is None or at <= now:
+        return None
+    moment = datetime.fromtimestamp(at // 1000, UTC) + timedelta(milliseconds=at % 1000)
+    return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def _sent_end(wish: Wish, _images: str, now: int) -> int | None:
+    return None if wish.ends_at is None else seconds_until(wish.ends_at, now)
+
+
+_MOMENT = Shown(words=_moment_words, brief=_moment_brief)
 
 AMOUNT = Field(
     name="amount",
@@ -75,7 +103,10 @@ AMOUNT = Field(
     option=2,
     ask=wording.amount_question,
     offers=offers.amounts,
-    shown=Shown(value=wording.price_of, words=wording.price_words),
+    shown=Shown(
+        value=lambda draft, _seller: draft.amount and (draft.amount, draft.currency),
+        words=lambda price, seller, _now: wording.shown_amount(price[0], price[1], seller),
+    ),
     wire=Wire(refused_as=rf"{_RECEIVER}sendAmount"),
 )
 INSTRUMENT = Field(
@@ -85,7 +116,7 @@ INSTRUMENT = Field(
     is_optional=True,
     read=_read_instrument,
     unset_text="paid-in-price",
-    ask=wording.instrument_question,
+    ask=lambda draft, seller: t(seller.language, "ask-instrument", currency=draft.currency or ""),
     offers=offers.instruments,
     wire=Wire(refused_as="instrumentCurrencyCode"),
 )
@@ -96,7 +127,9 @@ UNITS = Field(
     option=3,
     read=_text(typed_text.read_units),
     check=_check_units,
-    ask=wording.units_question,
+    ask=lambda draft, seller: t(
+        seller.language, "ask-units-out" if draft.form == "edit" else "ask-units"
+    ),
     shown=Shown(line=wording.units_line),
     wire=Wire(path="totalUnits"),
     edit=Edit(place=7, path="decreaseRemainingUnits", apply=_units_after, decides_status=True),
@@ -107,8 +140,11 @@ PICTURE = Field(
     option=5,
     is_optional=True,
     read=lambda _typed: Problem("problem-picture"),
-    shown=Shown(brief=wording.picture_brief),
-    wire=Wire(path="product.imageUrl", send=wire_values.image_url),
+    shown=Shown(brief=lambda _image, seller: t(seller.language, "option-picture-set")),
+    wire=Wire(
+        path="product.imageUrl",
+        send=lambda wish, images, _now: wish.image and f"{images}/{wish.image}",
+    ),
     edit=Edit(place=3),
 )
 RECEIVERS = Field(
@@ -117,11 +153,11 @@ RECEIVERS = Field(
     option=7,
     is_optional=True,
     empty=(),
-    read=_read_receivers,
+    read=lambda typed: read_portions(typed.text, typed.draft.currency or ""),
     ask=wording.receivers_question,
     offers=offers.price_of_receivers,
-    shown=Shown(line=wording.receivers_line, brief=wording.receivers_brief),
-    wire=Wire(path="receivers", send=wire_values.receivers),
+    shown=Shown(line=wording.receivers_line, brief=lambda receivers, _seller: len(receivers)),
+    wire=Wire(path="receivers", send=_sent_receivers),
 )
 ENDS = Field(
     name="ends",
@@ -129,10 +165,10 @@ ENDS = Field(
     option=9,
     is_optional=True,
     is_moment=True,
-    read=_read_end,
+    read=_moment(end=True),
     check=_check_end,
     shown=_MOMENT,
-    wire=Wire(path="expirationInSeconds", send=wire_values.expires_in, refused_as="expiresAt"),
+    wire=Wire(path="expirationInSeconds", send=_sent_end, refused_as="expiresAt"),
     edit=Edit(place=6, name="end", decides_status=True),
 )
 ASKS = Field(
@@ -142,10 +178,14 @@ ASKS = Field(
     is_optional=True,
     empty=(),
     offers=offers.payer_fields,
-    shown=Shown(words=wording.payer_words),
+    shown=Shown(
+        words=lambda asked, seller, _now: ", ".join(
+            t(seller.language, f"payer-{each}") for each in asked
+        )
+    ),
     wire=Wire(
         path="requestedUserData",
-        send=wire_values.payer_fields,
+        send=lambda wish, _images, _now: [*wish.payer_fields],
         refused_as="requestedUserData.*",
     ),
 )
@@ -171,8 +211,11 @@ FIELDS = (
         name="kind",
         attribute="kind",
         offers=offers.kinds,
-        shown=Shown(words=wording.kind_words, brief=wording.no_brief),
-        wire=Wire(path="expirationType", send=wire_values.expiration_type),
+        shown=Shown(
+            words=lambda kind, seller, _now: t(seller.language, f"kind-{kind}"),
+            brief=lambda _kind, _seller: None,  # its buttons tick the present kind
+        ),
+        wire=Wire(path="expirationType", send=lambda wish, _images, _now: _EXPIRATION[wish.kind]),
     ),
     AMOUNT,
     INSTRUMENT,
@@ -196,7 +239,7 @@ FIELDS = (
     PICTURE,
     Field(
         name="destination",
-        shown=Shown(value=wording.destination_of, line=wording.destination_line),
+        shown=Shown(value=lambda _draft, seller: seller.destination, line=wording.destination_line),
         wire=Wire(refused_as=rf"{_RECEIVER}(destination)?"),
     ),
     RECEIVERS,
@@ -206,10 +249,10 @@ FIELDS = (
         option=8,
         is_optional=True,
         is_moment=True,
-        read=_read_start,
+        read=_moment(end=False),
         check=_check_start,
         shown=_MOMENT,
-        wire=Wire(path="enabledAt", send=wire_values.enabled_at),
+        wire=Wire(path="enabledAt", send=_sent_start),
     ),
     ENDS,
     ASKS,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from bot.chat.fields.price import minor_of, shares_of
+from bot.chat.fields.receiver_shares import minor_of, shares_of
 from bot.chat.fields.registry import BY_NAME, RECEIVERS, field_at
 from bot.chat.forms.bot_texts import menu, settings
 from bot.chat.forms.outcome import Outcome, Setting

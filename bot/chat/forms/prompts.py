@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from bot.chat.fields.offers import button
-from bot.chat.fields.price import shown_amount
 from bot.chat.fields.registry import UNITS, field_at
+from bot.chat.fields.wording import shown_amount
 from bot.chat.forms.button_rows import moment_rows, rows, ways_out, zone_rows
 from bot.chat.forms.review import review
 from bot.chat.forms.steps import PATH
@@ -31,7 +31,7 @@ def ask_which_amount(draft: Draft, seller: Seller, unclear: AmbiguousAmount) -> 
     choices = tuple(
         (button(draft, label, "amount", *words),)
         for choice in unclear.choices
-        for label in [shown_amount(choice, unclear.currency, seller) or ""]
+        for label in [shown_amount(choice, unclear.currency, seller)]
         for words in [(f"{choice:f}", *filter(None, [unclear.currency]))]
     )
     return _which(draft, seller, "ask-which-amount", choices)

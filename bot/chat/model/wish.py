@@ -45,6 +45,11 @@ def options_of(request: RequestOptions) -> dict[str, Any]:
     return {field.name: getattr(request, field.name) for field in fields(RequestOptions)}
 
 
+def seconds_until(moment: int, now: int) -> int:
+    """Count the seconds until a moment, both in epoch ms, at least 1 as the interface needs."""
+    return max(1, -((now - moment) // 1000))
+
+
 @dataclass(frozen=True, slots=True)
 class Share:
     """What one receiver gets of each payment; `amount` in minor units of the price's currency."""

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from bot.chat.messages.jobs import DeleteRequest, ResumeRequest, StopRequest
+from bot.chat.model.wish import seconds_until
 from bot.chat.store.listings import DELETED, LIVE, STOPPED
 from bot.core.errors import NotFound, NotReached, PeerError, Refused, Throttled
 
@@ -86,11 +87,6 @@ async def _send(client: Client, listing: Listing, job: ChangeJob, now: int) -> N
 def end_after(wish: Wish, now: int) -> int | None:
     """Return the end (epoch ms) of a resumed request: an end in the past is none."""
     return wish.ends_at if wish.ends_at is not None and wish.ends_at > now else None
-
-
-def seconds_until(moment: int, now: int) -> int:
-    """Count the seconds until a moment, both in epoch ms, at least 1 as the interface needs."""
-    return max(1, -((now - moment) // 1000))
 
 
 async def _find_out(

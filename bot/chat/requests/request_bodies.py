@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from bot.chat.fields.field import Sending
 from bot.chat.fields.registry import EDITS, FIELDS
 from bot.chat.provider.dialects import DIALECTS, instrument_of
 from bot.chat.requests.edit_rules import apply_edit
@@ -31,12 +30,12 @@ def request_body(
 
     `instrument` is the operator's, for a wish that names none.
     """
-    wish, sending = listing.wish, Sending(addresses.images, now)
+    wish = listing.wish
     values = {
         field.wire.path: value
         for field in FIELDS
         if field.wire and field.wire.path
-        for value in [field.sent(wish, sending)]
+        for value in [field.sent(wish, addresses.images, now)]
         if value not in (None, "", [])
     }
     currencies = dialect.spell(wish, instrument_of(wish, instrument))
@@ -53,13 +52,13 @@ def edit_body(change: Change, listing: Listing, addresses: Addresses, now: int) 
         return {field.edit.path: change.value}
     if field.wire is None:
         raise ValueError(f"{change.field} is not sent")
-    whole, sending = field.wire.path.partition(".")[0], Sending(addresses.images, now)
+    whole = field.wire.path.partition(".")[0]
     after = apply_edit(listing.wish, change)
     values = {
         other.wire.path: value
         for other in FIELDS
         if other.wire and other.wire.path.partition(".")[0] == whole
-        for value in [other.sent(after, sending)]
+        for value in [other.sent(after, addresses.images, now)]
         if value is not None or other is field
     }
     if _WEBHOOK.startswith(f"{whole}."):
