@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 from PIL import Image, ImageDraw
 
-from bot.chat.pictures.shapes import draw_rounded_rectangle
 from bot.core.images import qr
 
 if TYPE_CHECKING:
@@ -18,6 +18,9 @@ Colour: TypeAlias = tuple[int, int, int]
 WHITE = (0xFF, 0xFF, 0xFF)
 BACKGROUNDS = {False: (0xEE, 0xF1, 0xF6), True: (0x12, 0x15, 0x1C)}
 """The colour around the white panel, by whether the picture is dark."""
+
+SMOOTHNESS = 4
+"""Pixels drawn for one that is shown, each way, at round corners."""
 
 
 class Canvas(Protocol):
@@ -77,3 +80,26 @@ def fit_code(modules: int, side: int) -> tuple[int, int]:
     """Return the whole pixels of a module and the margin of a code in a square of `side` pixels."""
     scale = max(1, side // modules)
     return scale, (side - scale * modules) // 2
+
+
+def draw_rounded_rectangle(
+    picture: Image.Image, box: Box, radius: int, fill: Colour
+) -> None:
+    """Draw a rectangle with round corners; right and bottom of the box lie outside it."""
+    left, top, right, bottom = box
+    pen = ImageDraw.Draw(picture)
+    pen.rectangle((left, top + radius, right - 1, bottom - radius - 1), fill=fill)
+    pen.rectangle((left + radius, top, right - radius - 1, bottom - 1), fill=fill)
+    near_right, near_bottom = right - radius, bottom - radius
+    places = ((left, top), (left, near_bottom), (near_right, near_bottom), (near_right, top))
+    for turns, place in enumerate(places):
+        picture.paste(fill, place, _corner(radius).rotate(90 * turns))
+
+
+@lru_cache(maxsize=8)
+def _corner(radius: int) -> Image.Image:
+    """Return the upper left quarter of a disc."""
+    side = radius * SMOOTHNESS
+    large = Image.new("L", (side, side))
+    ImageDraw.Draw(large).circle((side, side), side, fill=255)
+    return large.reduce(SMOOTHNESS)

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import io
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from PIL import Image, ImageChops, ImageDraw
 
-from bot.chat.pictures.canvas import BACKGROUNDS, WHITE
+from bot.chat.pictures.canvas import BACKGROUNDS, WHITE, draw_rounded_rectangle
 from bot.chat.pictures.header import draw_header, stack_above
-from bot.chat.pictures.shapes import draw_rounded_rectangle, paste_stamp, stamp_masks
 from bot.core.images import qr, text_fitting
 
 if TYPE_CHECKING:
@@ -35,6 +35,11 @@ RED = (0xD9, 0x1E, 0x2E)
 NAME_SIZES, NAME_LINES = (50, 44, 38), 2
 PRICE_SIZES = (84, 72, 60, 50, 42, 34)
 HINT_SIZES = (36, 32, 28, 24)
+STAMP = (620, 164)  # pixels, before it is rotated
+STAMP_SIZES = (108, 96, 84, 72, 62, 54, 46, 40, 34, 28)
+STAMP_FRAME, STAMP_CORNER = 10, 24
+STAMP_INSET = 36
+STAMP_TILT = 14  # degrees, rising to the right
 GAP = 2
 QUALITIES = (88, 70, 50)  # the later ones for photos that are mostly noise
 MAX_BYTES = 300_000
@@ -105,8 +110,31 @@ def _place_code(picture: Image.Image, code: Image.Image, top: int, stamp: str | 
         picture.paste(code, (left, top))
         return
     picture.paste(FADED, (left, top), ImageChops.invert(code.convert("L")))
-    masks = stamp_masks(text_fitting.drawable_text(stamp))
-    paste_stamp(picture, (WIDTH // 2, top + code.height // 2), masks, RED)
+    masks = _stamp_masks(text_fitting.drawable_text(stamp))
+    for mask, fill in zip(masks, (WHITE, RED), strict=True):
+        place = (WIDTH // 2 - mask.width // 2, top + code.height // 2 - mask.height // 2)
+        picture.paste(fill, place, mask)
+
+
+@lru_cache(maxsize=8)
+def _stamp_masks(text: str | None) -> tuple[Image.Image, Image.Image]:
+    """Return the masks of a rotated stamp, paper and ink; None as text is a bar without words."""
+    paper, ink = Image.new("L", STAMP), Image.new("L", STAMP)
+    edge = (0, 0, STAMP[0] - 1, STAMP[1] - 1)
+    ImageDraw.Draw(paper).rounded_rectangle(edge, STAMP_CORNER, fill=255)
+    pen = ImageDraw.Draw(ink)
+    pen.rounded_rectangle(edge, STAMP_CORNER, outline=255, width=STAMP_FRAME)
+    if text:
+        fitted = text_fitting.fit(text, STAMP[0] - 2 * STAMP_INSET, STAMP_SIZES, bold=True)
+        middle = (STAMP[0] / 2, STAMP[1] / 2)
+        pen.text(middle, fitted.lines[0], fill=255, font=fitted.font, anchor="mm")
+    else:
+        top, bottom = STAMP[1] // 2 - STAMP_FRAME, STAMP[1] // 2 + STAMP_FRAME
+        pen.rectangle((STAMP_INSET, top, STAMP[0] - STAMP_INSET, bottom), fill=255)
+    paper, ink = (
+        mask.rotate(STAMP_TILT, Image.Resampling.BICUBIC, expand=True) for mask in (paper, ink)
+    )
+    return paper, ink
 
 
 def _draw_hint(picture: Image.Image, hint: FittedText, top: int) -> None:
