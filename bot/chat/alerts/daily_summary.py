@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from bot.chat.alerts import quiet_hours
 from bot.chat.alerts.alert_text import total_line
+from bot.chat.alerts.delivery import is_quiet
 from bot.chat.cards.card_text import total_text
 from bot.chat.cards.request_card import card_of
 from bot.chat.messages.payloads import TextMessage
@@ -76,7 +76,7 @@ def _enqueue(tx: Transaction, queues: Queues, awaiting: DueSummary, now: int) ->
         return
     days = received_payments.takings_between(tx, seller_id, span.since, span.until)
     text = summary_reply(days, seller.language, now).text
-    message = TextMessage(text, seller.language, is_silent=quiet_hours.is_quiet(seller, now))
+    message = TextMessage(text, seller.language, is_silent=is_quiet(seller, now))
     outbox.put(tx, queues.messages, lane, message, now, priority=NOTICE)
 
 

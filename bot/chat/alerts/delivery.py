@@ -1,4 +1,4 @@
-"""Delivered alerts, counted, and the message at the end of a limited drop.
+"""Delivered and undelivered alerts, and the message at the end of a limited drop.
 
 A payment counts once, however often its alert was sent. When all units of a drop are sold and the
 last of its alerts is settled, one message reports the units sold and the alerts delivered.
@@ -8,16 +8,22 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING
 
-from bot.chat.alerts import quiet_hours, undelivered
 from bot.chat.messages.buttons import markup
 from bot.chat.messages.payloads import Alert, TextMessage
 from bot.chat.messages.reply import Button, Reply, escaped
-from bot.chat.store import received_payments as stored_payments
 from bot.chat.store import sellers
-from bot.chat.store.received_payments import add_delivered, count_oversold, mark_summed_up
+from bot.chat.store.received_payments import (
+    add_delivered,
+    alert_counts,
+    count_oversold,
+    mark_summed_up,
+)
+from bot.chat.times import local_time, zones
 from bot.core.outbox import outbox
+from bot.core.outbox.queries import DEAD, WAITING, count_of_lane, newest_of_lane
 from bot.core.outbox.queue_policy import ALERT
 from bot.core.text.translations import choose, t
 
@@ -26,9 +32,17 @@ if TYPE_CHECKING:
 
     from bot.chat.messages.payloads import AlertPayment, MessagePayload
     from bot.chat.messages.queues import Queues
+    from bot.chat.model.draft import Seller
     from bot.chat.store.listings import Listing
     from bot.chat.store.received_payments import AlertCounts
     from bot.core.database.database import Transaction
+    from bot.core.outbox.queries import StoredMessage
+
+MAX_LISTED = 20
+"""Messages of each kind that `/alerts` lists; nobody reads more."""
+
+MAX_RESENT = 500
+"""Messages that one press sends again, because others wait for the transaction."""
 
 _NAME = 200
 """UTF-16 units of a request's name."""
@@ -49,7 +63,7 @@ class DropEnd:
 
 def record_delivered(tx: Transaction, queues: Queues, body: MessagePayload, now: int) -> None:
     """Count the payments of a delivered message, in the transaction that settles it."""
-    payments = _payments(body)
+    payments = payments_of(body)
     fresh = Counter(payment.listing_id for payment in payments if not payment.repeated)
     for listing_id, number in fresh.items():
         add_delivered(tx, listing_id, number)
@@ -58,10 +72,11 @@ def record_delivered(tx: Transaction, queues: Queues, body: MessagePayload, now:
 
 def record_buried(tx: Transaction, queues: Queues, body: MessagePayload, now: int) -> None:
     """Queue the end of drops whose last alert was given up, in the transaction that buried it."""
-    _announce_ended_drops(tx, queues, _payments(body), now)
+    _announce_ended_drops(tx, queues, payments_of(body), now)
 
 
-def _payments(body: MessagePayload) -> tuple[AlertPayment, ...]:
+def payments_of(body: MessagePayload) -> tuple[AlertPayment, ...]:
+    """Return the payments that a message is about, () for one that is no alert."""
     return body.payments if isinstance(body, Alert) else ()
 
 
@@ -75,7 +90,7 @@ def _announce_ended_drops(
 
 def announce_ended_drop(tx: Transaction, queues: Queues, listing_id: str, now: int) -> None:
     """Queue the end of a drop, once, where all is sold and none of its alerts is under way."""
-    account = stored_payments.alert_counts(tx, listing_id)
+    account = alert_counts(tx, listing_id)
     if account is None or account.is_summed_up:
         return
     ending = _drop_end(tx, queues, account)
@@ -85,7 +100,7 @@ def announce_ended_drop(tx: Transaction, queues: Queues, listing_id: str, now: i
     seller = sellers.find_seller(tx, listing.seller_id)
     language = seller.language if seller else choose(None)
     reply = _reply(listing, ending, language)
-    is_silent = listing.alerts != "on" or quiet_hours.is_quiet(seller, now)
+    is_silent = listing.alerts != "on" or is_quiet(seller, now)
     message = TextMessage(reply.text, language, markup(reply.rows), is_silent=is_silent)
     outbox.put(tx, queues.messages, str(listing.chat_id), message, now, priority=ALERT)
 
@@ -96,8 +111,9 @@ def _drop_end(tx: Transaction, queues: Queues, account: AlertCounts) -> DropEnd 
     paid, units = listing.paid_count, _units_of_drop(listing)
     if units is None or paid < units:
         return None
-    lost = _given_up(tx, queues, listing) if account.delivered + account.muted < paid else ()
-    if account.delivered + account.muted + len(lost) < paid:
+    settled = account.delivered + account.muted
+    lost = _given_up(tx, queues, listing) if settled < paid else ()
+    if settled + len(lost) < paid:
         return None
     oversold = count_oversold(tx, listing.id)
     sold = paid - oversold
@@ -113,7 +129,7 @@ def _units_of_drop(listing: Listing) -> int | None:
 
 def _given_up(tx: Transaction, queues: Queues, listing: Listing) -> list[AlertPayment]:
     """Return the payments of a listing whose alerts were given up."""
-    lost = undelivered.given_up_payments(tx, queues, str(listing.chat_id))
+    lost = given_up_payments(tx, queues, str(listing.chat_id))
     return [one for one in lost if one.listing_id == listing.id and not one.repeated]
 
 
@@ -130,3 +146,40 @@ def _reply(listing: Listing, ending: DropEnd, language: str) -> Reply:
         lines.append(t(language, "drop-oversold", oversold=ending.oversold))
     button = Button(t(language, "button-show-card"), action=("card", listing.id))
     return Reply("\n".join(lines), ((button,),))
+
+
+def is_quiet(seller: Seller | None, now: int) -> bool:
+    """Check whether this seller has quiet hours at `now` (epoch ms): no sound, but no delay.
+
+    False while the rules of the zone can't be read: a sound does less harm than a missed alert.
+    """
+    if seller is None or seller.quiet is None:
+        return False
+    try:
+        return local_time.is_within_hours(now, seller.zone or zones.UTC_ZONE, seller.quiet)
+    except (OSError, KeyError):
+        return False
+
+
+def newest_undelivered(tx: Transaction, queues: Queues, lane: str) -> list[StoredMessage]:
+    """Return a chat's dead and waiting alerts, newest first, at most MAX_LISTED of each."""
+    of_lane = partial(newest_of_lane, tx, queues.messages, lane, ALERT, most=MAX_LISTED)
+    found = [*of_lane(DEAD), *of_lane(WAITING)]
+    return sorted(found, key=lambda message: message.id, reverse=True)
+
+
+def count_undelivered(tx: Transaction, queues: Queues, lane: str) -> int:
+    """Count the dead and waiting alerts of a chat."""
+    return sum(count_of_lane(tx, queues.messages, lane, ALERT, state) for state in (DEAD, WAITING))
+
+
+def given_up_payments(tx: Transaction, queues: Queues, lane: str) -> list[AlertPayment]:
+    """Return the payments of a chat's dead alerts."""
+    dead = newest_of_lane(tx, queues.messages, lane, ALERT, DEAD)
+    return [payment for message in dead for payment in payments_of(message.body)]
+
+
+def resend(tx: Transaction, queues: Queues, lane: str, now: int) -> int:
+    """Queue the newest MAX_RESENT dead alerts again, in their old order; return their number."""
+    dead = newest_of_lane(tx, queues.messages, lane, ALERT, DEAD, most=MAX_RESENT)
+    return sum(outbox.revive(tx, queues.messages, one.id, now) for one in reversed(dead))

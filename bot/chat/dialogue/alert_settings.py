@@ -4,19 +4,20 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from bot.chat.alerts import alert_text, undelivered
+from bot.chat.alerts import alert_text, delivery
 from bot.chat.cards.card_text import total_text
 from bot.chat.messages.reply import Button, Reply, escaped
 from bot.chat.requests import audit_trail
 from bot.chat.store import listings, posts
 from bot.chat.store.listings import ALERTS
 from bot.chat.times import display, zones
+from bot.core.outbox.queries import DEAD
 
 if TYPE_CHECKING:
-    from bot.chat.alerts.undelivered import UndeliveredAlert
     from bot.chat.dialogue.event_context import EventContext
     from bot.chat.messages.reply import Rows
     from bot.chat.store.listings import Listing
+    from bot.core.outbox.queries import StoredMessage
 
 BUTTONS = {
     "on": "button-alerts-on",
@@ -70,20 +71,22 @@ def _label(context: EventContext, mode: str, *, is_chosen: bool) -> str:
 def show_undelivered(context: EventContext) -> None:
     """Show this chat's undelivered alerts with the reasons, newest first."""
     lane = str(context.person.chat_id)
-    found = undelivered.newest(context.tx, context.queues, lane)
-    context.reply(_page(context, found, undelivered.count(context.tx, context.queues, lane)))
+    found = delivery.newest_undelivered(context.tx, context.queues, lane)
+    context.reply(
+        _page(context, found, delivery.count_undelivered(context.tx, context.queues, lane))
+    )
 
 
 def resend_undelivered(context: EventContext) -> str:
     """Queue this chat's given-up alerts again; return the text of the answer."""
     lane = str(context.person.chat_id)
-    if undelivered.resend(context.tx, context.queues, lane, context.now):
+    if delivery.resend(context.tx, context.queues, lane, context.now):
         show_undelivered(context)
-    waits = undelivered.count(context.tx, context.queues, lane) > 0
+    waits = delivery.count_undelivered(context.tx, context.queues, lane) > 0
     return context.text("toast-sent-again" if waits else "toast-all-delivered")
 
 
-def _page(context: EventContext, found: list[UndeliveredAlert], count: int) -> Reply:
+def _page(context: EventContext, found: list[StoredMessage], count: int) -> Reply:
     lines: list[str] = []
     told = 0
     for untold in found:
@@ -98,17 +101,17 @@ def _page(context: EventContext, found: list[UndeliveredAlert], count: int) -> R
         lines.append(context.text("undelivered-more", more=count - told))
     lines.insert(0, context.text("undelivered"))
     rows: Rows = ()
-    if any(untold.is_dead for untold in found):
+    if any(untold.state == DEAD for untold in found):
         lines += ["", context.text("undelivered-hint")]
         rows = ((Button(context.text("button-send-again"), action=("undelivered", "again")),),)
     return Reply("\n".join(lines), rows)
 
 
-def _lines(untold: UndeliveredAlert, context: EventContext) -> list[str]:
+def _lines(untold: StoredMessage, context: EventContext) -> list[str]:
     """Write a line for each request that an alert tells of."""
     at, why = _when(untold.created_at, context), context.text(_why(untold))
     lines = []
-    for group in alert_text.group_payments(untold.payments):
+    for group in alert_text.group_payments(delivery.payments_of(untold.body)):
         first, count = group[0], len(group)
         total = [(sum(payment.amount for payment in group), first.currency)]
         said = {
@@ -124,9 +127,9 @@ def _lines(untold: UndeliveredAlert, context: EventContext) -> list[str]:
     return lines
 
 
-def _why(untold: UndeliveredAlert) -> str:
+def _why(untold: StoredMessage) -> str:
     """Return the text key of the reason why an alert was not delivered."""
-    if untold.is_dead:
+    if untold.state == DEAD:
         return "undelivered-unclear" if untold.uncertain else "undelivered-refused"
     blocked = "blocked" in (untold.note or "").lower()
     return "undelivered-blocked" if blocked else "undelivered-waiting"

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from bot.chat.alerts import delivery, quiet_hours
+from bot.chat.alerts import delivery
 from bot.chat.messages.payloads import Alert, AlertPayment
 from bot.chat.store import listings, pending, posts, sellers
 from bot.chat.store.received_payments import (
@@ -119,7 +119,7 @@ class Ledger:
     def _put_alert(self, listing: Listing, payment: AlertPayment) -> None:
         queue, lane = self._queues.messages, str(listing.chat_id)
         seller = sellers.find_seller(self._tx, listing.seller_id)
-        silent = listing.alerts == "silent" or quiet_hours.is_quiet(seller, self._now)
+        silent = listing.alerts == "silent" or delivery.is_quiet(seller, self._now)
         language = seller.language if seller else choose(None)
         alert = Alert((payment,), language, is_silent=silent)
         outbox.put(self._tx, queue, lane, alert, self._now, priority=ALERT)

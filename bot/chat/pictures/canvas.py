@@ -82,9 +82,7 @@ def fit_code(modules: int, side: int) -> tuple[int, int]:
     return scale, (side - scale * modules) // 2
 
 
-def draw_rounded_rectangle(
-    picture: Image.Image, box: Box, radius: int, fill: Colour
-) -> None:
+def draw_rounded_rectangle(picture: Image.Image, box: Box, radius: int, fill: Colour) -> None:
     """Draw a rectangle with round corners; right and bottom of the box lie outside it."""
     left, top, right, bottom = box
     pen = ImageDraw.Draw(picture)

@@ -31,8 +31,8 @@ SETTLED = (DONE, DEAD, ENDED)
 
 # The state is part of each statement, so that the partial index of that state serves it.
 OF_LANE = (
-    "SELECT id, body, note, uncertain, created_at FROM outbox WHERE queue = :queue AND lane = :lane"
-    " AND priority = :priority AND state = '{}' ORDER BY id DESC LIMIT :most"
+    "SELECT id, body, state, note, uncertain, created_at FROM outbox WHERE queue = :queue"
+    " AND lane = :lane AND priority = :priority AND state = '{}' ORDER BY id DESC LIMIT :most"
 )
 COUNT_OF_LANE = (
     "SELECT COUNT(*) AS n FROM outbox WHERE queue = :queue AND lane = :lane"
@@ -82,6 +82,7 @@ class StoredMessage:
 
     id: str
     body: Any
+    state: str
     note: str | None
     uncertain: bool
     created_at: int
@@ -180,8 +181,8 @@ def count_waiting(tx: Transaction) -> list[Waiting]:
 
 
 def _stored(queue: Queue, row: Row) -> StoredMessage:
-    body, is_uncertain = _body(queue, row), bool(row["uncertain"])
-    return StoredMessage(row["id"], body, row["note"], is_uncertain, row["created_at"])
+    known = {**row, "body": _body(queue, row), "uncertain": bool(row["uncertain"])}
+    return StoredMessage(**known)
 
 
 def _body(queue: Queue, row: Row) -> Any:

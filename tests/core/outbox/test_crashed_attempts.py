@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 from structlog.testing import capture_logs
 
-from bot.chat.alerts import undelivered
+from bot.chat.alerts import delivery
 from bot.chat.messages.payloads import CallbackAnswer
 from bot.chat.provider.client import Client
 from bot.core.outbox import outbox
@@ -176,7 +176,7 @@ async def test_an_alert_that_is_set_aside_is_listed_and_the_drop_ends(
     await sending.work_later()
     (line,) = lines(sam)
     assert "/alerts" in line
-    lost = chat.db.run(lambda tx: undelivered.given_up_payments(tx, chat.queues, str(sam.id)))
+    lost = chat.db.run(lambda tx: delivery.given_up_payments(tx, chat.queues, str(sam.id)))
     assert [payment.listing_id for payment in lost] == [listing.id]
 
 
