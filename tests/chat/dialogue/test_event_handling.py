@@ -184,7 +184,7 @@ async def test_a_press_that_cannot_be_handled_is_answered(chat: ChatHarness, sam
 async def test_an_unreadable_update_is_a_dead_letter_at_once_without_an_apology(
     chat: ChatHarness, sam: Person
 ) -> None:
-    """Nobody knows what was asked, so there is nothing to be sorry for; the chat goes on."""
+    """What was asked is unknown, so an apology makes no sense; the chat continues."""
     sam.send("poison")
     sam.send("/privacy")
     chat.world.updates.pending[0]["message"]["from"] = {}

@@ -167,7 +167,7 @@ def callback(**message: Any) -> dict[str, Any]:
 
 
 def test_a_message_too_old_to_edit_has_no_id() -> None:
-    """Telegram tells it with the date 0."""
+    """Telegram gives such a message the date 0."""
     old = {"chat": {"id": 7, "type": "private"}, "message_id": 5, "date": 0}
     event = read(callback(message=old), BOT_NAME)
     assert isinstance(event, PressEvent)

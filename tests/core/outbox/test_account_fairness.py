@@ -107,7 +107,7 @@ def test_idle_accounts_are_served_in_the_order_of_coming(crowd: Crowd) -> None:
 
 
 def test_endless_new_accounts_make_nobody_wait_for_ever(crowd: Crowd) -> None:
-    """Each is before the flood once: what waits comes to its turn all the same."""
+    """Each new account precedes the flood once; waiting messages get their turns nevertheless."""
     crowd.cause("flood", "flood", *["flood"] * 10)
     served: list[str] = []
     for number in range(200):
@@ -133,7 +133,7 @@ def test_a_retry_keeps_its_rank(crowd: Crowd) -> None:
 
 
 def test_an_account_with_a_growing_backlog_comes_behind_occasional_ones(crowd: Crowd) -> None:
-    """Though both rested before, and each asks for more than there is for everybody."""
+    """Both accounts were idle before, and each causes more than the queue can serve."""
     lags = []
     for second in range(60):
         crowd.clock.advance(1)
@@ -198,7 +198,7 @@ def test_a_clock_that_was_ahead_does_not_delay_an_account_for_ever(
 
 
 def test_lanes_opened_before_accounts_were_known_are_served_too(db: Database, clock: Clock) -> None:
-    """As after a run with Telegram's limits lifted."""
+    """This is the state after a run without Telegram's limits."""
     QueueHarness(db, Queue("test", lease=60_000), clock).put("old", "old")
     crowd = Crowd(db, QUEUE, clock)
     db.run(lambda tx: leases.recover(tx, QUEUE, clock()))

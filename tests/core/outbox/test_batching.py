@@ -111,7 +111,7 @@ def test_only_messages_that_may_go_now_are_joined(post: QueueHarness) -> None:
 def test_lanes_join_messages_if_the_queue_cannot_serve_them_within_a_second(
     db: Database, clock: Clock
 ) -> None:
-    """Each has its own burst yet, but the queue's pace would keep them all waiting."""
+    """Each lane has its own burst left, but the queue's rate limit would delay them all."""
     post = QueueHarness(db, paced(Pace(500)), clock)
     for lane in "abcd":
         post.put(lane, f"{lane}1", f"{lane}2")
@@ -123,7 +123,7 @@ def test_lanes_join_messages_if_the_queue_cannot_serve_them_within_a_second(
 
 
 def test_a_lost_answer_repeats_the_same_joined_messages(post: QueueHarness) -> None:
-    """Decided when claimed: what came since is not brought along with what is in doubt."""
+    """The joined body is stored at the claim: later messages are not added to an uncertain one."""
     post.put("a", *"12345")
     use_up(post)
     lost = post.first()

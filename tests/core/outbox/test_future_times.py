@@ -71,7 +71,7 @@ def test_a_delay_from_a_clock_that_was_ahead_counts_from_the_restart(post: Queue
 def test_a_retry_from_a_clock_that_was_ahead_keeps_its_delay(
     post: QueueHarness,
 ) -> None:
-    """Where the message was put by that clock too; what was put before it stays as it is."""
+    """The message was put by that clock too; an older message stays as it is."""
     post.clock.advance(3600)
     post.put("a", "one")
     post.retry(post.first(), 300)
@@ -117,7 +117,7 @@ def test_the_order_is_that_of_putting_whatever_the_clock_says(
 def test_a_message_put_after_the_clock_was_set_back_goes_behind_leased_ones(
     post: QueueHarness,
 ) -> None:
-    """Though nothing else waits: what is under way may come again."""
+    """Nothing else waits, but the leased message may be retried."""
     post.put("a", "one")
     taken = post.first()
     post.clock.advance(-3600)

@@ -319,7 +319,7 @@ def test_a_message_can_be_due_later(post: QueueHarness, clock: Clock) -> None:
 
 
 def test_a_due_time_in_the_past_is_now(post: QueueHarness, clock: Clock) -> None:
-    """It would else go before what waits longer."""
+    """Otherwise it would precede messages that wait longer."""
     post.put_later("a", "meant for yesterday", -86_400)
     assert post.rows()[0]["due_at"] == clock()
 
@@ -335,7 +335,7 @@ def test_a_message_due_later_delays_nothing_in_an_unordered_lane(loose: QueueHar
 def test_settling_returns_whether_the_lease_was_still_held(
     post: QueueHarness, kept: QueueHarness, clock: Clock, how: str, *, keep: bool
 ) -> None:
-    """Whose lease is lost settles nothing, whatever another attempt made of the message."""
+    """A lost lease settles nothing, whatever became of the message."""
     it = kept if keep else post
 
     def settle(tx: Transaction) -> bool:

@@ -99,7 +99,7 @@ def test_a_restart_grants_no_class_a_turn_twice(post: QueueHarness, clock: Clock
 
 
 def test_in_a_lane_a_flood_of_replies_delays_no_alert(post: QueueHarness) -> None:
-    """So nobody in a group can silence what the group is told."""
+    """So no member of a group can delay its alerts."""
     post.put("a", *"123456789")
     post.put("a", "paid", "paid again", priority=ALERT)
     post.put("a", "card", priority=NOTICE)
@@ -188,7 +188,7 @@ def test_telegrams_limits_do_not_change_the_shares(db: Database, clock: Clock) -
 def test_alerts_and_replies_wait_for_no_older_notice_of_their_chat(
     messages: QueueHarness, clock: Clock, urgent: int
 ) -> None:
-    """Else it stood among the notices of everybody: 600 of them are 20 seconds."""
+    """Otherwise it would wait among the notices of all chats: 600 of them take 20 seconds."""
     for number in range(600):
         messages.put(f"{number}", "refresh", priority=NOTICE)
     clock.advance(1)

@@ -45,7 +45,7 @@ def hands(post: QueueHarness) -> RecordingHandler:
 async def test_a_put_message_is_handled_at_once(
     post: QueueHarness, hands: RecordingHandler, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """By the wake-up of its commit, not by the next look at the queue."""
+    """The commit wakes the worker, not its next claim."""
     monkeypatch.setattr(worker, "LONGEST_WAIT", 3600.0)
     async with working(post, hands.handle):
         for number in range(20):
@@ -247,7 +247,7 @@ async def test_a_stop_waits_for_current_messages_and_begins_none(
 async def test_a_stop_waits_for_messages_of_the_current_claim(
     post: QueueHarness, hands: RecordingHandler
 ) -> None:
-    """Else a message would be sent by a process that no longer settles it."""
+    """Otherwise a process would send a message that it no longer settles."""
     claiming, may_claim = threading.Event(), threading.Event()
 
     times = count(1)
@@ -273,7 +273,7 @@ async def test_a_stop_waits_for_messages_of_the_current_claim(
 async def test_a_message_that_does_not_finish_before_the_stop_is_released_as_uncertain(
     post: QueueHarness, hands: RecordingHandler
 ) -> None:
-    """At once where another works; a stop is no crash."""
+    """Another worker may claim it at once; a stop is no crash."""
     post.put("a", "one")
     hands.may_go.clear()
     async with working(post, hands.handle) as made:

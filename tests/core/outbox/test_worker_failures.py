@@ -44,7 +44,7 @@ def hands(post: QueueHarness) -> RecordingHandler:
 async def test_a_storage_error_counts_as_no_attempt(
     post: QueueHarness, hands: RecordingHandler, clock: Clock
 ) -> None:
-    """However often its handler meets it: it does not count, and nothing is set aside."""
+    """However often the handler raises one, no attempt counts and no message is a dead letter."""
     post.put("a", "one")
     hands.failure, hands.failures = StorageError("disk full"), ATTEMPTS + 5
     with capture_logs() as logs:
@@ -63,7 +63,7 @@ async def test_a_storage_error_counts_as_no_attempt(
 async def test_the_outcome_of_a_call_is_stored_as_soon_as_possible(
     post: QueueHarness, hands: RecordingHandler, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The database takes nothing while the call is made: it is not made again for that."""
+    """The database can't be written during the call, and the call is not repeated for that."""
     monkeypatch.setattr(db_module, "STORE_RETRY_SECONDS", 0.01)
     await put(post, "a", "one")
     hands.may_go.clear()
@@ -79,7 +79,7 @@ async def test_the_outcome_of_a_call_is_stored_as_soon_as_possible(
 
 
 def read_only(database: Database, how: str) -> None:
-    """Let SQLite refuse to write on the writer's connection, or no more."""
+    """Make SQLite refuse writes on the writer's connection, or accept them again."""
     writer = database._writer
     writer._thread.submit(lambda: writer._conn.execute(f"PRAGMA query_only={how}")).result()
 
@@ -87,7 +87,7 @@ def read_only(database: Database, how: str) -> None:
 async def test_a_worker_is_alive_until_it_has_stopped(
     post: QueueHarness, hands: RecordingHandler
 ) -> None:
-    """As long as it is, what it has under way is nobody else's."""
+    """Until then no other worker may claim its messages."""
     post.put("a", "one")
     hands.may_go.clear()
     async with working(post, hands.handle):
@@ -104,7 +104,7 @@ async def test_a_worker_is_alive_until_it_has_stopped(
 async def test_a_worker_takes_over_the_messages_of_a_dead_one(
     post: QueueHarness, hands: RecordingHandler, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Not at its own start alone: the other one may end later."""
+    """It does so not only at its own start: the other worker may end later."""
     monkeypatch.setattr(worker, "DEAD_CHECK_SECONDS", 0.0)
     other = lease_owners.register()
     post.put("a", "one")
