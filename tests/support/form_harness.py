@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from bot.chat.forms.form import start_new, take_input
+from bot.chat.forms.flow import start_new
+from bot.chat.forms.form import take_input
 from bot.chat.forms.outcome import ButtonInput, Change, MessageInput, Outcome, Photo, Setting
 from bot.chat.forms.stored_draft import read_draft, write_draft
 from bot.chat.model.draft import Seller

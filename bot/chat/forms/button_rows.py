@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import zlib
 from typing import TYPE_CHECKING
 
 from bot.chat.fields.offers import TICK, button, in_rows
-from bot.chat.fields.registry import MENU, UNITS, field_at
-from bot.chat.forms.review import fingerprint
+from bot.chat.fields.registry import FIELDS, MENU, UNITS, field_at
 from bot.chat.forms.steps import PATH
 from bot.chat.times import display, zones
 from bot.core.text.translations import t
@@ -44,24 +44,17 @@ def ways_out(draft: Draft, seller: Seller) -> Rows:
 
 def zone_rows(draft: Draft, seller: Seller, names: Iterable[str]) -> Rows:
     """Return a button for each time zone."""
-    places = [
-        button(draft, zones.place_name(name, seller.language), "zone", name) for name in names
-    ]
-    return in_rows(places, 2)
+    labels = {name: zones.place_name(name, seller.language) for name in names}
+    return in_rows((button(draft, label, "zone", name) for name, label in labels.items()), 2)
 
 
 def moment_rows(draft: Draft, seller: Seller, times: Iterable[int]) -> Rows:
     """Return a button for each time (epoch ms) that the draft's step may mean."""
     zone = seller.zone or zones.UTC_ZONE
+    labels = {at: display.button_label(at, zone, seller.language) for at in times}
     return tuple(
-        (
-            button(
-                draft, display.button_label(at, zone, seller.language),
-                "moment", draft.step, str(at),
-            ),
-        )
-        for at in times
-    )  # fmt: skip
+        (button(draft, label, "moment", draft.step, str(at)),) for at, label in labels.items()
+    )
 
 
 def clock(minute: int) -> str:
@@ -72,10 +65,6 @@ def clock(minute: int) -> str:
 def hours(quiet: tuple[int, int]) -> str:
     """Format quiet hours: 22:00 to 07:00, with a dash."""
     return f"{clock(quiet[0])}–{clock(quiet[1])}"  # noqa: RUF001 - as hours are written
-
-
-def _zone_rows(draft: Draft, seller: Seller) -> Rows:
-    return zone_rows(draft, seller, zones.suggested_zones(seller.language))
 
 
 def _quiet_rows(draft: Draft, seller: Seller) -> Rows:
@@ -94,6 +83,12 @@ def _off(draft: Draft, seller: Seller, value: object) -> Rows:
     return ((button(draft, t(seller.language, "button-off"), "off", draft.step),),)
 
 
+def fingerprint(draft: Draft, seller: Seller) -> str:
+    """Return a checksum of all that a review shows: an old Create button must not create more."""
+    values = [getattr(draft, field.attribute) for field in FIELDS if field.attribute]
+    return f"{zlib.crc32(repr((seller.destination, values)).encode()):08x}"
+
+
 def _review_rows(draft: Draft, seller: Seller) -> Rows:
     create = button(
         draft, t(seller.language, "button-create"), "create", fingerprint(draft, seller)
@@ -106,25 +101,19 @@ def _options_rows(draft: Draft, seller: Seller) -> Rows:
     fields = [field for field in MENU if draft.kind in field.kinds]
     labels = {field.name: t(seller.language, f"option-{field.name}") for field in fields}
     values = {field.name: field.label(draft, seller) for field in fields}
-    already = [
-        (
-            button(
-                draft,
-                TICK + t(seller.language, "option-set", option=labels[name], value=value),
-                "open",
-                name,
-            ),
-        )
+    ticked = {
+        name: TICK + t(seller.language, "option-set", option=labels[name], value=value)
         for name, value in values.items()
         if value
-    ]
-    fresh = (button(draft, labels[name], "open", name) for name in values if not values[name])
+    }
+    already = [(button(draft, label, "open", name),) for name, label in ticked.items()]
+    fresh = (button(draft, labels[name], "open", name) for name in labels if name not in ticked)
     done = button(draft, t(seller.language, "button-done"), "done")
     return (*already, *in_rows(fresh, 2), (done,))
 
 
 _OFFERS: dict[str, Callable[[Draft, Seller], Rows]] = {
-    "zone": _zone_rows,
+    "zone": lambda draft, seller: zone_rows(draft, seller, zones.suggested_zones(seller.language)),
     "quiet": _quiet_rows,
     "summary": _summary_rows,
     "review": _review_rows,

@@ -5,21 +5,30 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from bot.chat.fields.field import Typed
 from bot.chat.fields.receiver_shares import minor_of, shares_of
 from bot.chat.fields.registry import BY_NAME, RECEIVERS, field_at
 from bot.chat.forms.bot_texts import menu, settings
-from bot.chat.forms.outcome import Outcome, Setting
-from bot.chat.forms.prompts import path, prompt, resume_prompt
+from bot.chat.forms.outcome import Change, Outcome, Setting
+from bot.chat.forms.prompts import ask_moment, path, prompt, resume_prompt
 from bot.chat.forms.steps import PATH, STEPS
 from bot.chat.messages.reply import Problem, Reply, escaped
+from bot.chat.model.draft import Draft
 from bot.chat.model.wish import Wish, options_of
+from bot.chat.times.moments import Choice
 from bot.core.text.translations import t
 
 if TYPE_CHECKING:
     from bot.chat.fields.field import Field
-    from bot.chat.model.draft import Draft, Seller
+    from bot.chat.model.draft import Seller
 
 _TIMED_SETTINGS = ("quiet", "summary")
+
+
+def start_new(draft_id: str, seller: Seller, paused: Draft | None = None) -> Outcome:
+    """Begin a new request at its first question, in place of any form under way."""
+    asks = seller.destination is None
+    return go_on(Draft(draft_id, "new", "kind", asks_destination=asks, paused=paused), seller)
 
 
 def ask_step(draft: Draft, step: str, seller: Seller, note: str | None = None) -> Outcome:
@@ -46,6 +55,31 @@ def go_on(draft: Draft, seller: Seller, note: str | None = None) -> Outcome:
     return finish(draft, seller)
 
 
+def take_typed(draft: Draft, field: Field, text: str, seller: Seller, now: int) -> Outcome:
+    """Take a text as the answer to the field's question; `now` in epoch ms."""
+    found = field.read(Typed(text, draft, seller, now))
+    if isinstance(found, Choice):
+        return Outcome(draft, (ask_moment(draft, seller, found.moments),))
+    if not isinstance(found, Problem):
+        return take_value(draft, field, found, seller, now)
+    if blocking_step(draft, seller) == draft.step:
+        draft = field.clear(draft)  # the value that keeps the question open
+    return ask_again(draft, found, seller)
+
+
+def take_value(
+    draft: Draft, field: Field, value: str | int | None, seller: Seller, now: int | None = None
+) -> Outcome:
+    """Set a field in a new request, or end an edit with its change; None clears it."""
+    problem = field.check(draft, value) if field.check and value is not None else None
+    if problem is not None:
+        return ask_again(draft, problem, seller)
+    if draft.form == "edit":
+        change = Change(draft.listing or "", draft.step, value)
+        return replace(_resume(draft.paused, seller), change=change)
+    return accept(field.set(draft, value), field, seller, now)
+
+
 def accept(draft: Draft, field: Field, seller: Seller, now: int | None = None) -> Outcome:
     """Ask the next question, below the answer where the options follow or where it is a time."""
     if not (draft.in_menu or field.is_moment) or blocking_step(draft, seller) == field.name:
@@ -58,10 +92,9 @@ def accept(draft: Draft, field: Field, seller: Seller, now: int | None = None) -
 
 def go_back(draft: Draft, step: str, seller: Seller) -> Outcome:
     """Ask the question before `step`, or an open one that comes before that."""
-    if draft.form == "edit":
-        return leave(draft, seller, ("edit", draft.listing or ""))
-    if draft.form == "settings":
-        return leave(draft, seller, ("settings",))
+    if draft.form in ("edit", "settings"):
+        then = ("settings",) if draft.form == "settings" else ("edit", draft.listing or "")
+        return _resume(draft.paused, seller) if draft.paused else Outcome(None, then=then)
     if step == "options":
         draft = replace(draft, in_menu=False)
         if blocking_step(draft, seller) is None:
@@ -76,14 +109,6 @@ def go_back(draft: Draft, step: str, seller: Seller) -> Outcome:
     if first_open is not None and order(first_open) < order(target):
         target = first_open
     return ask_step(draft, target, seller)
-
-
-def leave(draft: Draft, seller: Seller, then: tuple[str, ...]) -> Outcome:
-    """End a short form without a change: ask the interrupted form again, or act on `then`."""
-    paused = draft.paused
-    if paused is not None:
-        return Outcome(paused, (prompt(paused, seller),))
-    return Outcome(None, then=then)
 
 
 def unanswered_step(draft: Draft, seller: Seller) -> str | None:
@@ -145,9 +170,12 @@ def end_short_form(draft: Draft, seller: Seller, text: str) -> Outcome:
 
 def reply_and_resume(paused: Draft | None, seller: Seller, reply: Reply) -> Outcome:
     """Reply, and ask again the question of the form that was interrupted, if one was."""
-    if paused is None:
-        return Outcome(None, (reply,))
-    return Outcome(paused, (replace(reply, rows=()), prompt(paused, seller)))
+    first = replace(reply, rows=()) if paused else reply
+    return _resume(paused, seller, first)
+
+
+def _resume(paused: Draft | None, seller: Seller, *first: Reply) -> Outcome:
+    return Outcome(paused, (*first, prompt(paused, seller)) if paused else first)
 
 
 def new_form_under_way(current: Draft | None) -> Draft | None:

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 
 from bot.chat.fields.registry import PICTURE
 from bot.chat.forms.bot_texts import menu
-from bot.chat.forms.field_answers import take_value
-from bot.chat.forms.flow import ask_after_zone, go_on, new_form_under_way
+from bot.chat.forms.flow import ask_after_zone, new_form_under_way, start_new, take_value
 from bot.chat.forms.inputs import cancel_form, take_press, take_text
 from bot.chat.forms.outcome import ButtonInput, Input, Outcome, Photo
 from bot.chat.forms.prompts import prompt, resume_prompt
@@ -30,12 +29,6 @@ def new_form(current: Draft | None, draft_id: str, seller: Seller) -> Outcome:
         return start_new(draft_id, seller)
     offer = prompt if under_way.kind is None else resume_prompt
     return Outcome(under_way, (offer(under_way, seller),))
-
-
-def start_new(draft_id: str, seller: Seller) -> Outcome:
-    """Begin a new request at its first question, in place of any form under way."""
-    asks = seller.destination is None
-    return go_on(Draft(draft_id, "new", "kind", asks_destination=asks), seller)
 
 
 def resume_offer(current: Draft | None, seller: Seller) -> Reply | None:

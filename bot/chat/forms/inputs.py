@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import replace
 from decimal import Decimal
 from typing import TYPE_CHECKING
 
-from bot.chat.fields.registry import AMOUNT, UNITS, field_at
+from bot.chat.fields.registry import (
+    AMOUNT,
+    ASKS,
+    BY_NAME,
+    ENDS,
+    INSTRUMENT,
+    MENU,
+    UNITS,
+    field_at,
+)
 from bot.chat.fields.typed_text import (
     AmbiguousAmount,
     Price,
@@ -16,31 +24,39 @@ from bot.chat.fields.typed_text import (
     read_destination,
     read_price,
 )
-from bot.chat.forms import field_answers, menu_presses, timing
+from bot.chat.forms import timing
 from bot.chat.forms.bot_texts import menu
+from bot.chat.forms.button_rows import fingerprint
 from bot.chat.forms.flow import (
     accept,
+    ask_after_zone,
     ask_again,
+    ask_step,
+    blocking_step,
+    finish,
     go_back,
     go_on,
     reply_and_resume,
     save_destination,
+    start_new,
+    take_typed,
+    take_value,
+    unanswered_step,
 )
 from bot.chat.forms.outcome import Outcome, Press
 from bot.chat.forms.prompts import ask_which_amount, prompt
 from bot.chat.forms.steps import STEPS
+from bot.chat.messages.buttons import is_known
 from bot.chat.messages.reply import Action, Problem, Reply
-from bot.chat.model.draft import Draft
-from bot.chat.model.wish import KINDS
+from bot.chat.model.wish import PAYER_FIELDS
 from bot.core.money.amounts import currencies
 from bot.core.text.translations import t
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from bot.chat.model.draft import Seller
+    from bot.chat.model.draft import Draft, Seller
 
-_DECIMAL = re.compile(r"[0-9]{1,16}(\.[0-9]{1,16})?", re.ASCII)
 _FORM_VERBS = {
     "new": frozenset(
         [
@@ -62,7 +78,7 @@ def take_text(draft: Draft, text: str, seller: Seller, now: int) -> Outcome:
     field = field_at(draft.form, draft.step)
     if field is None or (field.is_moment and seller.zone is None):
         return timing.take_text(draft, text, seller, now)
-    return field_answers.take_text(draft, field, text, seller, now)
+    return take_typed(draft, field, text, seller, now)
 
 
 def take_press(draft: Draft | None, action: Action, seller: Seller, now: int) -> Outcome:
@@ -72,8 +88,8 @@ def take_press(draft: Draft | None, action: Action, seller: Seller, now: int) ->
         return Outcome(draft, toast=t(seller.language, "toast-finished"))
     owner = replace(owner, must_resume=False)
     verb, *words = action[2:] or ("",)
-    is_known = verb in _FORM_VERBS[owner.form]
-    outcome = _VERBS[verb](owner, tuple(words), seller, now) if is_known else None
+    is_offered = verb in _FORM_VERBS[owner.form] and is_known(action)
+    outcome = _VERBS[verb](owner, tuple(words), seller, now) if is_offered else None
     return outcome or Outcome(draft, toast=t(seller.language, "toast-unknown"))
 
 
@@ -149,38 +165,83 @@ _ANSWERS: dict[str, Callable[[Draft, str, Seller], Outcome]] = {
 }
 
 
-def _kind_pressed(draft: Draft, words: Action, seller: Seller, _now: int) -> Outcome | None:
-    if len(words) != 1 or words[0] not in KINDS:
+def _create_pressed(draft: Draft, words: Action, seller: Seller, now: int) -> Outcome | None:
+    """Create the request that the review with this button showed, and no other.
+
+    A start in the past is dropped; an end in the past is asked for again.
+    """
+    if blocking_step(draft, seller) is not None:
+        return go_on(draft, seller)
+    if draft.step != "review" or words != (fingerprint(draft, seller),):
+        review = ask_step(replace(draft, in_menu=False), "review", seller)
+        return replace(review, toast=t(seller.language, "toast-changed"))
+    if draft.ends_at is not None and draft.ends_at <= now:
+        return timing.refuse_past(replace(draft, step=ENDS.name), draft.ends_at, seller, now)
+    starts_at = draft.starts_at if (draft.starts_at or 0) > now else None
+    return finish(replace(draft, starts_at=starts_at), seller)
+
+
+def _options_pressed(draft: Draft, _words: Action, seller: Seller, _now: int) -> Outcome | None:
+    if unanswered_step(draft, seller) is not None:
+        return go_on(draft, seller)
+    return ask_step(replace(draft, in_menu=True), "options", seller)
+
+
+def _open_pressed(draft: Draft, words: Action, seller: Seller, _now: int) -> Outcome | None:
+    field = BY_NAME.get(words[0])
+    if field not in MENU or field is None or draft.kind not in (None, *field.kinds):
         return None
+    if unanswered_step(draft, seller) is not None:
+        return go_on(draft, seller)
+    return ask_after_zone(replace(draft, in_menu=True), field.name, seller)
+
+
+def _clear_pressed(draft: Draft, words: Action, seller: Seller, _now: int) -> Outcome | None:
+    field = field_at(draft.form, words[0])
+    if field is None or not field.is_optional:
+        return None
+    if draft.form == "edit":
+        return take_value(draft, field, None, seller) if words == (draft.step,) else None
+    return go_on(field.clear(draft), seller) if field in MENU else None
+
+
+def _instrument_pressed(draft: Draft, words: Action, seller: Seller, _now: int) -> Outcome | None:
+    if words[0] not in currencies() or draft.currency is None:
+        return None
+    code = None if words[0] == draft.currency else words[0]
+    return take_value(draft, INSTRUMENT, code, seller)
+
+
+def _ask_pressed(draft: Draft, words: Action, seller: Seller, _now: int) -> Outcome | None:
+    """Ask payers for one thing more, or no longer."""
+    if unanswered_step(draft, seller) is not None:
+        return go_on(draft, seller)
+    asked, wanted = words
+    kept = {*draft.payer_fields, asked} if wanted == "on" else {*draft.payer_fields} - {asked}
+    fields = tuple(each for each in PAYER_FIELDS if each in kept)
+    return ask_step(ASKS.set(draft, fields), ASKS.name, seller)
+
+
+def _kind_pressed(draft: Draft, words: Action, seller: Seller, _now: int) -> Outcome | None:
     draft = replace(draft, kind=words[0])
     return go_on(draft if draft.kind in UNITS.kinds else UNITS.clear(draft), seller)
 
 
 def _back_pressed(draft: Draft, words: Action, seller: Seller, _now: int) -> Outcome | None:
-    if len(words) != 1 or words[0] not in STEPS[draft.form]:
-        return None
-    return go_back(draft, words[0], seller)
+    return go_back(draft, words[0], seller) if words[0] in STEPS[draft.form] else None
 
 
 def _amount_pressed(draft: Draft, words: Action, seller: Seller, _now: int) -> Outcome | None:
     """Take one reading of an ambiguous amount: a number and, where one was named, a currency."""
-    number, *named = words or ("",)
-    if not _DECIMAL.fullmatch(number) or not currencies().issuperset(named):
+    number, *named = words
+    if not currencies().issuperset(named):
         return None
     currency = named[0] if named else draft.currency or seller.currency
     return take_price(draft, check_price(Decimal(number), currency), seller)
 
 
 def _currency_pressed(draft: Draft, words: Action, seller: Seller, _now: int) -> Outcome | None:
-    if len(words) != 1 or words[0] not in currencies():
-        return None
-    return _take_currency(draft, words[0], seller)
-
-
-def _restart_pressed(draft: Draft, _words: Action, seller: Seller, _now: int) -> Outcome | None:
-    asks = seller.destination is None
-    fresh = Draft(draft.id, "new", "kind", asks_destination=asks, paused=draft.paused)
-    return go_on(fresh, seller)
+    return _take_currency(draft, words[0], seller) if words[0] in currencies() else None
 
 
 _VERBS: dict[str, Press] = {
@@ -190,8 +251,14 @@ _VERBS: dict[str, Press] = {
     "amount": _amount_pressed,
     "currency": _currency_pressed,
     "continue": lambda draft, _words, seller, _now: Outcome(draft, (prompt(draft, seller),)),
-    "restart": _restart_pressed,
+    "restart": lambda draft, _words, seller, _now: start_new(draft.id, seller, draft.paused),
     "cancel": lambda draft, _words, seller, _now: cancel_form(draft, seller),
-    **menu_presses.VERBS,
+    "create": _create_pressed,
+    "options": _options_pressed,
+    "open": _open_pressed,
+    "done": lambda draft, _words, seller, _now: go_on(replace(draft, in_menu=False), seller),
+    "clear": _clear_pressed,
+    "instrument": _instrument_pressed,
+    "ask": _ask_pressed,
     **timing.VERBS,
 }

@@ -23,8 +23,6 @@ from bot.core.text.translations import t
 if TYPE_CHECKING:
     from bot.chat.model.draft import Seller
 
-_Read = tuple[Price | AmbiguousAmount, str]
-
 
 def one_line(
     kind: str, arguments: str, draft_id: str, seller: Seller, current: Draft | None = None
@@ -63,7 +61,7 @@ def _wrong(kind: str, problem: Problem, seller: Seller, current: Draft | None) -
     return Outcome(current, (Reply(text),))
 
 
-def _read_line(words: list[str]) -> _Read | Problem:
+def _read_line(words: list[str]) -> tuple[Price | AmbiguousAmount, str] | Problem:
     """Parse `5 USD Coffee` or `$5 Coffee`."""
     if not words:
         return Problem("line-no-amount")
@@ -73,7 +71,7 @@ def _read_line(words: list[str]) -> _Read | Problem:
     if price.currency is None:
         price = _with_currency(words)
         rest = words[2:]
-    elif rest and _names(rest[0], price.currency):
+    elif rest and read_code(rest[0]) == price.currency:
         rest = rest[1:]
     elif rest and rest[0] in currencies():
         return Problem("line-two-currencies", {"one": price.currency, "other": rest[0]})
@@ -92,7 +90,3 @@ def _with_currency(words: list[str]) -> Price | AmbiguousAmount | Problem:
         return Problem("line-no-currency")
     code = read_code(words[1])
     return code if isinstance(code, Problem) else read_price(words[0], code)
-
-
-def _names(word: str, currency: str) -> bool:
-    return read_code(word) == currency

@@ -5,10 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from bot.chat.fields.offers import button
-from bot.chat.fields.registry import UNITS, field_at
+from bot.chat.fields.registry import FIELDS, UNITS, field_at
 from bot.chat.fields.wording import shown_amount
 from bot.chat.forms.button_rows import moment_rows, rows, ways_out, zone_rows
-from bot.chat.forms.review import review
 from bot.chat.forms.steps import PATH
 from bot.chat.messages.reply import Reply, Rows, escaped
 from bot.core.text.translations import t
@@ -90,7 +89,8 @@ def _progress(draft: Draft, seller: Seller) -> str | None:
 
 def _question(draft: Draft, seller: Seller) -> str:
     if draft.step == "review":
-        return review(draft, seller)
+        lines = (field.line(draft, seller) for field in FIELDS)
+        return "\n".join([t(seller.language, "review"), *filter(None, lines)])
     if draft.form == "settings" and draft.step == "destination":
         return t(seller.language, "ask-destination-settings")
     field = field_at(draft.form, draft.step)

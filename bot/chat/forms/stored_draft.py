@@ -9,7 +9,7 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 from bot.chat.fields.typed_text import FINEST
-from bot.chat.forms.steps import STEPS, needed_before
+from bot.chat.forms.steps import PATH, STEPS
 from bot.chat.model.draft import REST, Draft, Portion
 from bot.chat.model.stored_json import (
     fits,
@@ -65,8 +65,18 @@ def _is_sound(found: Mapping[str, Any]) -> bool:
         and found["step_after_zone"] in (None, *STEPS[form])
         and (amount is None or is_amount(amount, found["currency"] or FINEST))
         and (found["listing"] is not None) == (form == "edit")
-        and all(found[name] is not None for name in needed_before(form, step))
+        and all(found[name] is not None for name in _needed_before(form, step))
     )
+
+
+def _needed_before(form: str, step: str) -> tuple[str, ...]:
+    """Return the attributes of a draft that have to be set before a step is reached."""
+    if form == "line":
+        return ("kind", "name")
+    if form != "new" or step == "kind":
+        return ()
+    is_early = step in PATH and step != "review"
+    return ("kind",) if is_early else ("kind", "name", "amount", "currency")
 
 
 def _matches(pattern: str) -> Callable[[object], bool]:
@@ -78,19 +88,15 @@ def _or_none(check: Callable[[Any], bool]) -> Callable[[object], bool]:
     return lambda value: value is None or check(value)
 
 
-def _is_anything(_value: object) -> bool:
-    return True
-
-
 _SHAPE = shape_of(
     Draft,
     id=_matches(r"[a-z0-9]{6}"),
     form=one_of((*STEPS,)),
     kind=_or_none(one_of(KINDS)),
-    amount=_is_anything,
+    amount=lambda _found: True,  # checked with the currency
     currency=is_currency_or_none,
     instrument=is_currency_or_none,
-    paused=_is_anything,
+    paused=lambda _found: True,
     receivers=list_of(
         shape_of(Portion, measure=_matches(rf"|{REST}|[0-9]{{1,16}}(\.[0-9]{{1,16}})?%?"))
     ),

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from bot.chat.fields.registry import field_at
 from bot.chat.forms.button_rows import clock, hours
-from bot.chat.forms.field_answers import take_value
 from bot.chat.forms.flow import (
     ask_after_zone,
     ask_again,
@@ -16,6 +14,7 @@ from bot.chat.forms.flow import (
     end_short_form,
     go_on,
     save_setting,
+    take_value,
 )
 from bot.chat.forms.outcome import Outcome, Press, Setting
 from bot.chat.forms.prompts import ask_zone, prompt
@@ -28,9 +27,6 @@ if TYPE_CHECKING:
     from bot.chat.model.draft import Draft, Seller
 
 _DAY = 24 * 60  # minutes
-_HOURS = re.compile(r"([0-9]{1,4})-([0-9]{1,4})", re.ASCII)
-_MINUTE = re.compile(r"[0-9]{1,4}", re.ASCII)
-_MOMENT = re.compile(r"[1-9][0-9]{0,13}", re.ASCII)
 
 
 def take_text(draft: Draft, text: str, seller: Seller, now: int) -> Outcome:
@@ -48,9 +44,7 @@ def take_text(draft: Draft, text: str, seller: Seller, now: int) -> Outcome:
 
 
 def _zone_pressed(draft: Draft, words: Action, seller: Seller, now: int) -> Outcome | None:
-    if len(words) != 1 or not zones.is_zone(words[0]):
-        return None
-    return _take_zone(draft, words[0], seller, now)
+    return _take_zone(draft, words[0], seller, now) if zones.is_zone(words[0]) else None
 
 
 def _take_zone(draft: Draft, name: str, seller: Seller, now: int) -> Outcome:
@@ -71,15 +65,15 @@ def _take_zone(draft: Draft, name: str, seller: Seller, now: int) -> Outcome:
 
 def _moment_pressed(draft: Draft, words: Action, seller: Seller, now: int) -> Outcome | None:
     """Take a moment that was offered for a field, in epoch ms."""
-    step, written = words if len(words) == 2 else ("", "")  # noqa: PLR2004 - which field, and when
+    step, at = words[0], int(words[1])
     field = field_at(draft.form, step)
     if field is None or not field.is_moment or seller.zone is None:
         return None
-    if not _MOMENT.fullmatch(written) or (draft.form == "edit" and draft.step != step):
+    if draft.form == "edit" and draft.step != step:
         return None
     if draft.form == "new" and (draft.amount is None or draft.currency is None):
         return go_on(draft, seller)
-    draft, at = replace(draft, step=step), int(written)
+    draft = replace(draft, step=step)
     if at <= now:
         return refuse_past(draft, at, seller, now)
     return take_value(draft, field, at, seller, now) if at <= now + epochs.MAX_AHEAD else None
@@ -89,10 +83,6 @@ def refuse_past(draft: Draft, at: int, seller: Seller, now: int) -> Outcome:
     """Ask again for the time of the draft's step, since `at` (epoch ms) has passed."""
     zone = seller.zone or zones.UTC_ZONE
     return ask_again(draft, moments.Past("problem-moment-past", {}, at, now, zone), seller)
-
-
-def _are_hours(quiet: tuple[int, int]) -> bool:
-    return all(0 <= minute < _DAY for minute in quiet) and quiet[0] != quiet[1]
 
 
 def _take_quiet(draft: Draft, quiet: tuple[int, int] | Problem, seller: Seller) -> Outcome:
@@ -112,23 +102,24 @@ def _take_summary(draft: Draft, minute: int | Problem, seller: Seller) -> Outcom
 def _hours_pressed(draft: Draft, words: Action, seller: Seller, _now: int) -> Outcome | None:
     if seller.zone is None:
         return ask_after_zone(draft, "quiet", seller)
-    found = _HOURS.fullmatch(words[0]) if len(words) == 1 else None
-    quiet = (int(found[1]), int(found[2])) if found else (0, 0)
-    return _take_quiet(draft, quiet, seller) if _are_hours(quiet) else None
+    start, end = map(int, words[0].split("-"))
+    is_sound = max(start, end) < _DAY and start != end
+    return _take_quiet(draft, (start, end), seller) if is_sound else None
 
 
 def _minute_pressed(draft: Draft, words: Action, seller: Seller, _now: int) -> Outcome | None:
     if seller.zone is None:
         return ask_after_zone(draft, "summary", seller)
-    minute = int(words[0]) if len(words) == 1 and _MINUTE.fullmatch(words[0]) else _DAY
+    minute = int(words[0])
     return _take_summary(draft, minute, seller) if minute < _DAY else None
 
 
 def _off_pressed(draft: Draft, words: Action, seller: Seller, _now: int) -> Outcome | None:
-    if words not in (("quiet",), ("summary",)):
+    name = words[0]
+    if name not in ("quiet", "summary"):
         return None
-    text = t(seller.language, "quiet-off" if words == ("quiet",) else "summary-off")
-    return save_setting(draft, Setting(words[0], None), seller, text)
+    text = t(seller.language, "quiet-off" if name == "quiet" else "summary-off")
+    return save_setting(draft, Setting(name, None), seller, text)
 
 
 VERBS: dict[str, Press] = {

@@ -62,10 +62,14 @@ def encode(action: Action) -> str:
 
     Raises ValueError, a bug, for an action that `decode` does not return.
     """
-    data = _BETWEEN.join(action)
-    if decode(data) != action:
+    if not is_known(action):
         raise ValueError(f"not in the grammar of callback data: {action!r}")
-    return data
+    return _BETWEEN.join(action)
+
+
+def is_known(action: Action) -> bool:
+    """Return whether an action is in the grammar of callback data."""
+    return decode(_BETWEEN.join(action)) == action
 
 
 def decode(data: str) -> Action | None:

@@ -194,7 +194,6 @@ SPELLED = {
     # The words of buttons that set a field outside of its question.
     "fields/offers.py": {"instrument"},
     "forms/inputs.py": {"instrument"},
-    "forms/menu_presses.py": {"instrument"},
     # The first part of the keys of problems.
     "fields/typed_text.py": {"description", "postertext"},
     # Stored attributes that are not of a plain type.
