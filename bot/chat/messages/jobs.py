@@ -6,7 +6,7 @@ A job carries what is known of earlier attempts, so that any worker can go on wi
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING
 
 from bot.core.outbox.payload_kinds import PayloadKinds
 
@@ -104,111 +104,94 @@ class UnitCounts:
             sold = later.paid - self.paid
         return self.unsold - later.unsold - sold
 
-    @property
-    def is_exact(self) -> bool:
-        """Return whether the server counts payments, so that they can't look like removed units."""
-        return self.paid is not None
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """A queued call of the payment service about one listing."""
+
+    listing_id: str
 
 
 @dataclass(frozen=True, slots=True)
-class CreateRequest:
+class SellerJob(Job):
+    """A job that a seller asked for and whose outcome they get."""
+
+    reply_to: ReplyTo
+
+
+@dataclass(frozen=True, slots=True)
+class CardJob(SellerJob):
+    """A job of a card's button."""
+
+
+@dataclass(frozen=True, slots=True)
+class ChangeJob(CardJob):
+    """A job that changes the state of a request."""
+
+
+@dataclass(frozen=True, slots=True)
+class CreateRequest(SellerJob):
     """Create the request of a listing, and send its card."""
 
-    listing_id: str
-    reply_to: ReplyTo
     progress: CreateProgress = CreateProgress()
 
 
 @dataclass(frozen=True, slots=True)
-class DeleteDoubles:
+class DeleteDoubles(Job):
     """Delete the requests that lost creates of a listing made late."""
 
-    listing_id: str
-
 
 @dataclass(frozen=True, slots=True)
-class CheckRequest:
+class CheckRequest(Job):
     """Bring a listing up to date for its posts; nobody waits for it."""
 
-    listing_id: str
-
 
 @dataclass(frozen=True, slots=True)
-class SendCard:
+class SendCard(CardJob):
     """Bring a listing up to date and send its card as a new message."""
 
-    listing_id: str
-    reply_to: ReplyTo
-
 
 @dataclass(frozen=True, slots=True)
-class RefreshCard:
+class RefreshCard(CardJob):
     """Bring a listing up to date and show its card in place."""
 
-    listing_id: str
-    reply_to: ReplyTo
-
 
 @dataclass(frozen=True, slots=True)
-class StopRequest:
+class StopRequest(ChangeJob):
     """Stop a request."""
 
-    listing_id: str
-    reply_to: ReplyTo
-
 
 @dataclass(frozen=True, slots=True)
-class ResumeRequest:
+class ResumeRequest(ChangeJob):
     """Resume a stopped request."""
 
-    listing_id: str
-    reply_to: ReplyTo
-
 
 @dataclass(frozen=True, slots=True)
-class DeleteRequest:
+class DeleteRequest(ChangeJob):
     """Delete a request."""
 
-    listing_id: str
-    reply_to: ReplyTo
-
 
 @dataclass(frozen=True, slots=True)
-class EditRequest:
+class EditRequest(SellerJob):
     """Set a field of a request to a value; None clears it."""
 
-    listing_id: str
-    reply_to: ReplyTo
     field: str
     value: str | int | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class RemoveUnits:
+class RemoveUnits(SellerJob):
     """Take a number of units out of a drop: count them, remove them, and count again in doubt.
 
     `before` is the first count. The removal was sent without a known outcome at `lost_at` (epoch
     ms), and `checks` times it was not known afterwards.
     """
 
-    listing_id: str
-    reply_to: ReplyTo
     number: int
     before: UnitCounts | None = None
     lost_at: int | None = None
     checks: int = 0
 
-
-ChangeJob: TypeAlias = StopRequest | ResumeRequest | DeleteRequest
-"""Jobs that change the state of a request."""
-
-CardJob: TypeAlias = SendCard | RefreshCard | StopRequest | ResumeRequest | DeleteRequest
-"""Jobs of a card's buttons."""
-
-SellerJob: TypeAlias = CreateRequest | CardJob | EditRequest | RemoveUnits
-"""Jobs that a seller asked for and whose outcome they get."""
-
-Job: TypeAlias = SellerJob | DeleteDoubles | CheckRequest
 
 JOBS = PayloadKinds(
     create=CreateRequest,

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, TypeAlias
 import structlog
 
 from bot.chat.model import paid_amount
-from bot.chat.payments.units_sold import count_sold
 from bot.chat.store import listings, reconciler_memory
+from bot.chat.store.listings import LIVE
 from bot.chat.store.received_payments import Payment, known_transactions
 from bot.chat.store.reconciler_memory import Gap, Sighting
 from bot.core.errors import MethodNotAllowed, NotFound
@@ -33,6 +33,8 @@ GRACE = 30_000
 """Milliseconds that the webhook of a payment may take to arrive."""
 CONFIRMED = 60_000
 """Milliseconds after which units that are still gone count as sold."""
+PAID = ("completed", "soldOut")
+"""Values of `status` for a one-off that was paid, on servers that send a status."""
 
 Pages: TypeAlias = "AsyncGenerator[list[ServerPayment], None]"
 Paced: TypeAlias = "Callable[[Pages], Pages]"
@@ -165,3 +167,27 @@ def _payment(paid: ServerPayment, answer: Answer, listing: Listing) -> Payment:
         found=True,
         named=amount.named,
     )
+
+
+def count_sold(answer: Answer, listing: Listing, now: int) -> int:
+    """Count the payments of a request that its server's answer proves, at `now` (epoch ms)."""
+    if answer.paid_count is not None:
+        return answer.paid_count
+    if listing.wish.kind == "oneoff":
+        return int(_is_closed(answer, listing, now))
+    totals = [total for total in (answer.total_units, listing.wish.units) if total is not None]
+    if not totals or answer.remaining_units is None:
+        return 0
+    # The wish's units shrink when units are taken out; not every server lowers its total.
+    return max(0, min(totals) - answer.remaining_units - answer.reserved_units)
+
+
+def _is_closed(answer: Answer, listing: Listing, now: int) -> bool:
+    """Check that a one-off is closed by a payment: not by its end, its start or a stop."""
+    if answer.is_enabled:
+        return False
+    if answer.status is not None:
+        return answer.status in PAID
+    ended = answer.expires_at is not None and answer.expires_at <= now
+    has_begun = answer.enabled_at is None or answer.enabled_at <= now
+    return listing.state == LIVE and has_begun and not ended

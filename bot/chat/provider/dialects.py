@@ -11,13 +11,11 @@ import re
 from dataclasses import dataclass
 from decimal import Decimal
 from enum import Enum
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from bot.core.money import amounts
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from bot.chat.model.answers import Answer
     from bot.chat.model.wish import Wish
     from bot.core.errors import FieldProblem
@@ -89,20 +87,3 @@ def check_price(answer: Answer, wish: Wish, instrument: str) -> PriceCheck:
     same = Decimal(price.amount) == wished and price.currency == wish.currency
     paid_as_wished = price.instrument in (None, instrument)
     return PriceCheck.RIGHT if same and paid_as_wished else PriceCheck.WRONG
-
-
-@dataclass(frozen=True, slots=True)
-class Failure:
-    """Outcome of a dialect that failed: the price that the server made, or its refusal.
-
-    `refusal` is the refused field and the server's message.
-    """
-
-    price: str | None = None
-    refusal: tuple[str, str] = ("", "")
-
-    @classmethod
-    def from_json(cls, data: Mapping[str, Any]) -> Failure:
-        """Build a failure from the JSON object of one."""
-        field, message = data["refusal"]
-        return cls(data["price"], (field, message))

@@ -8,19 +8,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from bot.chat.messages.jobs import (
-    DeleteRequest,
-    RefreshCard,
-    ResumeRequest,
-    SendCard,
-    StopRequest,
-)
+from bot.chat.messages.jobs import ChangeJob, DeleteRequest, ResumeRequest, StopRequest
 from bot.chat.requests.change import STATES
 from bot.core.money import amounts
 from bot.core.ops import audit
 
 if TYPE_CHECKING:
-    from bot.chat.messages.jobs import CardJob, ChangeJob
+    from bot.chat.messages.jobs import CardJob
     from bot.chat.model.wish import Wish
     from bot.chat.store.listings import Listing
     from bot.core.database.database import Transaction
@@ -58,7 +52,7 @@ def record_press(tx: Transaction, listing: Listing, job: CardJob, now: int) -> N
 
     A press that changes nothing is not recorded: old buttons can be pressed for ever.
     """
-    if not isinstance(job, SendCard | RefreshCard) and listing.state != STATES[type(job)]:
+    if isinstance(job, ChangeJob) and listing.state != STATES[type(job)]:
         subject, details = listing.request_id or listing.id, {"name": listing.wish.name}
         actor = audit.seller(listing.seller_id)
         audit.record(tx, actor, ACTIONS[type(job)], subject, now, details)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from bot.chat.messages.jobs import DeleteRequest, RefreshCard, ResumeRequest, SendCard
+from bot.chat.messages.jobs import ChangeJob, DeleteRequest, RefreshCard, ResumeRequest, SendCard
 from bot.chat.messages.reply import escaped
 from bot.chat.requests.change import Outcome, change, check, end_after
 from bot.chat.requests.job_failures import in_time, log_failure
@@ -33,8 +33,8 @@ class ChangeHandler:
     async def change(self, message: Message, listing: Listing) -> None:
         """Perform the job of a button, and show the card as it is then."""
         job, now, client = message.body, self._outcomes.now(), self._client
-        only_checks = isinstance(job, SendCard | RefreshCard)
-        call = check(client, listing, now) if only_checks else change(client, listing, job, now)
+        is_change = isinstance(job, ChangeJob)
+        call = change(client, listing, job, now) if is_change else check(client, listing, now)
         try:
             outcome = await in_time(call)
         except (PeerError, Refused) as error:

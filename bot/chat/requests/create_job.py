@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from bot.chat.messages.jobs import CreateProgress
     from bot.chat.model.answers import Answer
     from bot.chat.requests.job_outcomes import Outcomes
-    from bot.chat.requests.payment_server import PaymentServer
+    from bot.chat.requests.request_bodies import PaymentServer
     from bot.chat.store.listings import Listing
     from bot.core.database.database import Transaction
     from bot.core.outbox.outbox import Message

@@ -10,6 +10,7 @@ from bot.chat.messages.jobs import (
     DeleteDoubles,
     EditRequest,
     RemoveUnits,
+    SellerJob,
 )
 from bot.chat.requests.change_job import ChangeHandler
 from bot.chat.requests.create_job import CreateHandler
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 
     from bot.chat.messages.jobs import Job
     from bot.chat.messages.queues import Queues
-    from bot.chat.requests.payment_server import PaymentServer
+    from bot.chat.requests.request_bodies import PaymentServer
     from bot.core.database.database import Database, Transaction
     from bot.core.outbox.outbox import Message
 
@@ -55,8 +56,8 @@ class JobHandler:
             case DeleteDoubles():
                 await self._creates.delete_doubles(message, listing)
             case _ if listing.state == DELETED:
-                is_check = isinstance(job, CheckRequest)
-                follow = nothing if is_check else self._changes.answer_deleted
+                is_asked = isinstance(job, SellerJob)
+                follow = self._changes.answer_deleted if is_asked else nothing
                 await self._outcomes.finish(message, follow)
             case CheckRequest():
                 await self._changes.check(message, listing)
@@ -72,10 +73,7 @@ class JobHandler:
         job: Job = message.body
         if listings.find_listing(tx, job.listing_id) is None:
             return
-        match job:
-            case CheckRequest() | DeleteDoubles():
-                return
-            case CreateRequest():
-                self._creates.give_up(tx, job)
-            case _:
-                self._changes.fail(tx, job, Unreachable("no attempt came to an end"))
+        if isinstance(job, CreateRequest):
+            self._creates.give_up(tx, job)
+        elif isinstance(job, SellerJob):
+            self._changes.fail(tx, job, Unreachable("no attempt came to an end"))

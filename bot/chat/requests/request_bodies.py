@@ -1,7 +1,8 @@
-"""The bodies of create and edit: fields as the interface has them (sections 2.1 and 4.3)."""
+"""The payment server of jobs, and its bodies of create and edit (interface 2.1 and 4.3)."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from bot.chat.fields.registry import EDITS, FIELDS
@@ -12,11 +13,37 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from bot.chat.forms.outcome import Change
+    from bot.chat.provider.client import Client
     from bot.chat.provider.dialects import Dialect
-    from bot.chat.requests.payment_server import Addresses
     from bot.chat.store.listings import Listing
 
 _WEBHOOK = "notifications.webhook"
+
+SETTLING = 60_000
+"""Milliseconds from a lost answer until the server's list is trusted to have the request or not."""
+
+
+@dataclass(frozen=True, slots=True)
+class Addresses:
+    """Our addresses as the server gets them: `receiver` of webhooks, `images` of pictures."""
+
+    receiver: str
+    images: str
+
+
+@dataclass(frozen=True, slots=True)
+class PaymentServer:
+    """A payment server with the settings for it.
+
+    `instrument` is the operator's INSTRUMENT_CURRENCY. `settling` is 0 for a server that takes an
+    Idempotency-Key. `url` is None for the embedded service, whose dialect is known.
+    """
+
+    client: Client
+    addresses: Addresses
+    instrument: str | None = None
+    settling: int = SETTLING
+    url: str | None = None
 
 
 def request_body(

@@ -14,7 +14,7 @@ from bot.chat.messages.reply import escaped
 from bot.chat.requests import edit_rules
 from bot.chat.requests.job_failures import RETRIES, in_time, log_failure
 from bot.chat.requests.job_outcomes import nothing
-from bot.chat.requests.payment_server import SETTLING
+from bot.chat.requests.request_bodies import SETTLING
 from bot.chat.store import listings, pending
 from bot.core.errors import NotReached, PeerError, Refused, Throttled
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from bot.chat.model.answers import Answer
     from bot.chat.requests.edit_job import EditHandler
     from bot.chat.requests.job_outcomes import Outcomes
-    from bot.chat.requests.payment_server import PaymentServer
+    from bot.chat.requests.request_bodies import PaymentServer
     from bot.chat.store.listings import Listing
     from bot.core.database.database import Transaction
     from bot.core.outbox.outbox import Message
@@ -101,7 +101,7 @@ class UnitsHandler:
         removed = before.removed_until(later)
         now = self._outcomes.now()
         is_settled = job.lost_at is not None and now - job.lost_at >= SETTLING
-        if removed == job.number and (later.is_exact or is_settled):
+        if removed == job.number and (later.paid is not None or is_settled):
             await self._outcomes.finish(message, self._edits.store, answer)
         elif removed == 0 and is_settled:
             await self._outcomes.finish(message, self._edits.keep, answer)

@@ -7,8 +7,8 @@ many changes are one edit.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING
 
 from bot.chat.messages.payloads import Refresh
 from bot.chat.model.answers import Answer
@@ -19,8 +19,8 @@ from bot.core.outbox.queries import QUEUED
 from bot.core.outbox.queue_policy import NOTICE
 
 if TYPE_CHECKING:
+    from bot.chat.messages.queues import Queues
     from bot.core.database.database import Row, Transaction
-    from bot.core.outbox.queue_policy import Queue
 
 SHARED, OWN, VISITED = 0, 1, 2
 """Whose post it is: an inline message's, the seller's, a visitor's who followed the link."""
@@ -54,14 +54,6 @@ STALE = (
 POST = "SELECT id, listing_id, lane, message_id, own, picture, shown FROM posts"
 
 
-class Outgoing(Protocol):
-    """The queues that posts need."""
-
-    @property
-    def messages(self) -> Queue:
-        """Return the queue of messages to Telegram."""
-
-
 @dataclass(frozen=True, slots=True)
 class MessagePlace:
     """The place of a message: its lane and its message_id, which is 0 for an inline message."""
@@ -92,7 +84,7 @@ class Post:
     seen: Shown
 
 
-def refresh(tx: Transaction, queues: Outgoing, listing_id: str, now: int) -> None:
+def refresh(tx: Transaction, queues: Queues, listing_id: str, now: int) -> None:
     """Queue the refresh of a listing's posts, and schedule the next change that time alone makes.
 
     Everything that changes a listing calls it in the same transaction, at `now` (epoch ms). Posts
@@ -107,7 +99,7 @@ def refresh(tx: Transaction, queues: Outgoing, listing_id: str, now: int) -> Non
 
 
 def refresh_shared(
-    tx: Transaction, queues: Outgoing, listing_id: str, picture: str, now: int
+    tx: Transaction, queues: Queues, listing_id: str, picture: str, now: int
 ) -> None:
     """Queue the refresh of the inline posts that don't show `picture`, which Telegram has now."""
     rows = tx.query(
@@ -122,12 +114,12 @@ def refresh_shared(
         _put(tx, queues, row, now, now)
 
 
-def refresh_one(tx: Transaction, queues: Outgoing, post: Post, now: int) -> None:
+def refresh_one(tx: Transaction, queues: Queues, post: Post, now: int) -> None:
     """Queue the refresh of one post, at once."""
     _put(tx, queues, {"id": post.id, "lane": post.place.lane}, now, now)
 
 
-def _put(tx: Transaction, queues: Outgoing, row: Row, now: int, due_at: int) -> None:
+def _put(tx: Transaction, queues: Queues, row: Row, now: int, due_at: int) -> None:
     """Queue the refresh of a post."""
     key, body = outbox.new_id(now), Refresh(row["id"])
     outbox.put(
@@ -145,11 +137,7 @@ def find_post(tx: Transaction, post_id: str) -> Post | None:
 
 def post_at(tx: Transaction, place: MessagePlace) -> Post | None:
     """Return the post that a message is, None if it is not known."""
-    row = tx.one(
-        f"{POST} WHERE lane = :lane AND message_id = :message",
-        lane=place.lane,
-        message=place.message_id,
-    )
+    row = tx.one(f"{POST} WHERE lane = :lane AND message_id = :message_id", **asdict(place))
     return _read(row) if row else None
 
 
@@ -164,14 +152,13 @@ def save_post(tx: Transaction, listing_id: str, place: MessagePlace, own: int, n
     """Store that a message shows a listing, as the newest of its posts."""
     row = tx.one(
         "INSERT INTO posts (id, listing_id, lane, message_id, own, created_at)"
-        " VALUES (:id, :listing, :lane, :message, :own, :now) ON CONFLICT (lane, message_id)"
+        " VALUES (:id, :listing, :lane, :message_id, :own, :now) ON CONFLICT (lane, message_id)"
         " DO UPDATE SET listing_id = excluded.listing_id, own = excluded.own,"
         " created_at = excluded.created_at"
         " RETURNING id, listing_id, lane, message_id, own, picture, shown",
         id=short_id(16),
         listing=listing_id,
-        lane=place.lane,
-        message=place.message_id,
+        **asdict(place),
         own=own,
         now=now,
     )
@@ -208,19 +195,14 @@ def record_shown(tx: Transaction, post_id: str, seen: Shown) -> None:
 def mark_replaced(tx: Transaction, place: MessagePlace) -> None:
     """Mark a post as showing something else, so that no refresh replaces that."""
     tx.execute(
-        "UPDATE posts SET shown = NULL WHERE lane = :lane AND message_id = :message",
-        lane=place.lane,
-        message=place.message_id,
+        "UPDATE posts SET shown = NULL WHERE lane = :lane AND message_id = :message_id",
+        **asdict(place),
     )
 
 
 def delete_post(tx: Transaction, place: MessagePlace) -> None:
     """Delete the post of a message that is gone or whose request is."""
-    tx.execute(
-        "DELETE FROM posts WHERE lane = :lane AND message_id = :message",
-        lane=place.lane,
-        message=place.message_id,
-    )
+    tx.execute("DELETE FROM posts WHERE lane = :lane AND message_id = :message_id", **asdict(place))
 
 
 def has_live_card(tx: Transaction, listing_id: str) -> bool:

@@ -6,6 +6,7 @@ not known here is edited in any case.
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -17,10 +18,9 @@ def save_text(tx: Transaction, place: MessagePlace, key: str, now: int) -> None:
     """Store the key of the text and buttons that a message shows from `now` (epoch ms)."""
     tx.execute(
         "INSERT INTO shown_texts (lane, message_id, text_key, shown_at)"
-        " VALUES (:lane, :message, :key, :now) ON CONFLICT (lane, message_id)"
+        " VALUES (:lane, :message_id, :key, :now) ON CONFLICT (lane, message_id)"
         " DO UPDATE SET text_key = excluded.text_key, shown_at = excluded.shown_at",
-        lane=place.lane,
-        message=place.message_id,
+        **asdict(place),
         key=key,
         now=now,
     )
@@ -29,9 +29,8 @@ def save_text(tx: Transaction, place: MessagePlace, key: str, now: int) -> None:
 def text_key_at(tx: Transaction, place: MessagePlace) -> str | None:
     """Return the key of the text that a message shows, None if it is not known."""
     row = tx.one(
-        "SELECT text_key FROM shown_texts WHERE lane = :lane AND message_id = :message",
-        lane=place.lane,
-        message=place.message_id,
+        "SELECT text_key FROM shown_texts WHERE lane = :lane AND message_id = :message_id",
+        **asdict(place),
     )
     return None if row is None else str(row["text_key"])
 
@@ -39,9 +38,7 @@ def text_key_at(tx: Transaction, place: MessagePlace) -> str | None:
 def forget_text(tx: Transaction, place: MessagePlace) -> None:
     """Forget the text of a message: it may be deleted, or an uncertain edit may have changed it."""
     tx.execute(
-        "DELETE FROM shown_texts WHERE lane = :lane AND message_id = :message",
-        lane=place.lane,
-        message=place.message_id,
+        "DELETE FROM shown_texts WHERE lane = :lane AND message_id = :message_id", **asdict(place)
     )
 
 

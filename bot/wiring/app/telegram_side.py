@@ -17,7 +17,7 @@ from bot.chat.payments.recording import PaymentRecorder
 from bot.chat.payments.webhook import PATH as RECEIVER_PATH
 from bot.chat.payments.webhook import Proof, Receiver
 from bot.chat.requests.job_handler import JobHandler
-from bot.chat.requests.payment_server import SETTLING, Addresses, PaymentServer
+from bot.chat.requests.request_bodies import SETTLING, Addresses, PaymentServer
 from bot.chat.schedule import Schedule
 from bot.chat.store import seller_images, shown_texts
 from bot.chat.telegram import profile

@@ -21,8 +21,7 @@ from bot.chat.forms.steps import PATH
 from bot.chat.model.draft import Seller
 from bot.chat.model.wish import KINDS
 from bot.chat.requests.edit_rules import apply_edit
-from bot.chat.requests.payment_server import Addresses
-from bot.chat.requests.request_bodies import edit_body, request_body
+from bot.chat.requests.request_bodies import Addresses, edit_body, request_body
 from bot.chat.store.listings import LIVE, Listing
 from tests.support.form_harness import BERLIN, NOW, OTHER, Talk, form_at_step, open_option
 from tests.support.telegram_limits import actions, check

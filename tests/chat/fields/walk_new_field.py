@@ -9,8 +9,7 @@ from bot.chat.cards.request_card import Card
 from bot.chat.forms.existing import ExistingRequest, edit_form, reopen
 from bot.chat.forms.outcome import Change
 from bot.chat.requests.edit_rules import apply_edit
-from bot.chat.requests.payment_server import Addresses
-from bot.chat.requests.request_bodies import edit_body, request_body
+from bot.chat.requests.request_bodies import Addresses, edit_body, request_body
 from bot.chat.store.listings import LIVE, Listing
 from tests.support.form_harness import FORM, KNOWN, NOW, OTHER, Talk, open_option
 from tests.support.telegram_limits import actions, labels

@@ -13,8 +13,7 @@ from bot.chat.payments import reconciler
 from bot.chat.payments.reconciler import FIRST_WAIT, INTERVAL, LEAST_REST, RETRIES, Reconciler
 from bot.chat.payments.webhook import PATH, Proof, Receiver
 from bot.chat.provider.client import Client
-from bot.chat.requests.payment_server import Addresses
-from bot.chat.requests.request_bodies import request_body
+from bot.chat.requests.request_bodies import Addresses, request_body
 from bot.chat.store import listings
 from bot.chat.store.listings import DELETED, FAILED, LIVE, STOPPED
 from bot.chat.store.received_payments import Payment

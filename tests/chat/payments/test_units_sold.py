@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from bot.chat.payments.units_sold import count_sold
+from bot.chat.payments.missing_payments import count_sold
 from bot.chat.store.listings import LIVE, STOPPED, Listing
 from tests.support.chat_harness import COFFEE, PAINTING, STICKERS, service_answer
 from tests.support.service_harness import NOON

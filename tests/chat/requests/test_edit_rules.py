@@ -18,8 +18,7 @@ from bot.chat.requests.edit_rules import (
     is_edit_made,
     removal_problem,
 )
-from bot.chat.requests.payment_server import Addresses
-from bot.chat.requests.request_bodies import edit_body
+from bot.chat.requests.request_bodies import Addresses, edit_body
 from bot.chat.store.listings import LIVE, Listing
 from tests.support.chat_harness import COFFEE, DROP, service_answer
 from tests.support.service_harness import NOON

@@ -16,7 +16,7 @@ from bot.chat.provider import client as client_module
 from bot.chat.provider.client import Client
 from bot.chat.requests import job_failures
 from bot.chat.requests.create_job import TIDYING
-from bot.chat.requests.payment_server import SETTLING
+from bot.chat.requests.request_bodies import SETTLING
 from bot.chat.store import received_payments
 from bot.chat.store.listings import DELETED, LIVE
 from bot.chat.store.received_payments import Payment

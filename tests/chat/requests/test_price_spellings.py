@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from bot.chat.requests.create_job import TIDYING
-from bot.chat.requests.payment_server import SETTLING
+from bot.chat.requests.request_bodies import SETTLING
 from bot.chat.store import received_payments, server_dialects
 from bot.chat.store.listings import FAILED, LIVE
 from bot.chat.store.received_payments import Payment

@@ -10,8 +10,7 @@ import pytest
 from bot.chat.fields.receiver_shares import divide_price, read_portions
 from bot.chat.messages.reply import TEXT_LIMIT
 from bot.chat.model.wish import Share, Wish
-from bot.chat.requests.payment_server import Addresses
-from bot.chat.requests.request_bodies import request_body
+from bot.chat.requests.request_bodies import Addresses, request_body
 from bot.chat.store.listings import CREATING, Listing
 from bot.core import exact_json
 from bot.core.net.request_body import MAX_BODY

@@ -9,7 +9,7 @@ import pytest
 
 from bot.chat.payments.missing_payments import CONFIRMED
 from bot.chat.payments.reconciler import Reconciler
-from bot.chat.requests.payment_server import SETTLING
+from bot.chat.requests.request_bodies import SETTLING
 from bot.chat.requests.units_job import PATIENCE
 from bot.chat.store.received_payments import Payment
 from bot.core.text.translations import t
