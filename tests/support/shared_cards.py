@@ -11,7 +11,7 @@ from bot.chat.messages.payloads import new_message
 from bot.chat.store import listings, posts
 from bot.chat.store.posts import OWN
 from bot.chat.store.received_payments import Payment
-from bot.chat.telegram.inline_results import InlineResults
+from bot.chat.telegram.inline_queries import InlineResults
 from tests.support.chat_harness import REQUEST_ID, ChatHarness, get_listing, telegram_of
 from tests.support.sender_harness import SenderHarness
 

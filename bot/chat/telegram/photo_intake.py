@@ -1,35 +1,46 @@
-"""Sellers' photos: downloaded from Telegram, checked, reduced and stored."""
+"""Sellers' photos: downloaded from Telegram, checked, reduced and stored.
+
+Where the Bot API server answers a `file_path` on this machine, as it does in local mode, the
+library's own download reads it from the disk. Here a path is only used as part of an address.
+"""
 
 from __future__ import annotations
 
 import asyncio
 from functools import partial
 from typing import TYPE_CHECKING
+from urllib.parse import quote
 
+import httpx
 import structlog
 from telegram.error import BadRequest, Forbidden, InvalidToken, RetryAfter, TelegramError
 
 from bot.chat.dialogue import form_effects
 from bot.chat.pictures import decoder_process
-from bot.chat.telegram.downloads import TooManyBytes
 from bot.chat.telegram.failures import describe_error, retry_after_ms
 from bot.core.bounded_process import PICTURE_BUDGET, BoundedChild
 from bot.core.errors import (
+    BadAnswer,
     OverBudget,
+    Overloaded,
     PeerError,
     PictureError,
     Refused,
     StorageError,
+    Unreachable,
     requested_wait,
 )
+from bot.core.net import http_client
+from bot.core.net.retry_after import read_retry_after
 from bot.core.outbox import outbox
 from bot.core.outbox.retry_table import RetryTable
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from telegram import Bot, File
+
     from bot.chat.messages.queues import Queues
-    from bot.chat.telegram.downloads import Downloads
     from bot.core.database.database import Database, Transaction
     from bot.core.outbox.outbox import Message
 
@@ -41,6 +52,7 @@ MAX_BYTES = 10_000_000
 AT_ONCE = 2
 """Photos in memory: one is reduced at a time, while another one is downloaded."""
 
+READ_SECONDS = 20.0
 DOWNLOAD_SECONDS = 40.0
 """The limit of one download; less than its lease."""
 
@@ -49,6 +61,10 @@ RETRIES = RetryTable((1_000, 3_000, 10_000, 30_000), longest_asked=24 * 3600 * 1
 
 While this machine can start no process, which is not the photo's fault, the last delay repeats."""
 
+UNREADABLE = (AttributeError, KeyError, TypeError, ValueError)
+"""The errors that the library raises at an answer in another shape than Telegram's."""
+
+TOO_MANY_REQUESTS = 429
 TOO_BIG = "file is too big"
 """Telegram's answer about a file of more than the 20 MB that bots may download."""
 
@@ -57,6 +73,87 @@ FINAL = (BadRequest, Forbidden, InvalidToken, Refused)
 
 UNREACHABLE, TOO_LARGE, TOO_HEAVY = "unreachable", "tooLarge", "tooHeavy"
 """Reasons why there is no photo, beside those of PictureError."""
+
+
+class Downloads:
+    """Downloads files from `{root}/file/bot{token}/{path}`."""
+
+    def __init__(self, bot: Bot, root: str, now: Callable[[], int]) -> None:
+        self._bot = bot
+        self._now = now
+        self._base = f"{root}/file/bot{bot.token}/"
+        self._http = httpx.AsyncClient(
+            timeout=READ_SECONDS,
+            limits=httpx.Limits(max_connections=AT_ONCE),
+            verify=http_client.ssl_context(),
+            trust_env=http_client.may_use_proxy(root),
+            headers={"Accept-Encoding": "identity"},  # the bytes counted are those received
+        )
+
+    async def fetch(self, file_id: str, max_bytes: int) -> bytearray:
+        """Return the bytes of a file.
+
+        Raises PictureError for one of more than `max_bytes` bytes, TelegramError where Telegram
+        refuses, PeerError where it can't be reached or its answer is no file, Refused for an
+        unknown file.
+        """
+        try:
+            file = await self._bot.get_file(file_id)
+        except UNREADABLE as error:
+            raise Refused(f"getFile's answer can't be read: {type(error).__name__}") from None
+        except BadRequest as error:
+            if TOO_BIG in error.message.lower():
+                raise _too_large() from None
+            raise
+        if isinstance(file.file_size, int) and file.file_size > max_bytes:
+            raise _too_large()
+        return await self._download(self._base + _relative_path(file, self._bot), max_bytes)
+
+    async def close(self) -> None:
+        """Close the connections."""
+        await self._http.aclose()
+
+    async def _download(self, url: str, max_bytes: int) -> bytearray:
+        data = bytearray()
+        try:
+            async with self._http.stream("GET", url) as response:
+                self._check_status(response)
+                async for chunk in response.aiter_raw():
+                    data += chunk
+                    if len(data) > max_bytes:
+                        raise _too_large()
+        except (httpx.HTTPError, httpx.InvalidURL) as error:
+            raise Unreachable(type(error).__name__) from None  # its text contains the token
+        return data
+
+    def _check_status(self, response: httpx.Response) -> None:
+        status = response.status_code
+        if response.is_success:
+            return
+        if status == TOO_MANY_REQUESTS or response.is_server_error:
+            wait = read_retry_after(response.headers.get("retry-after"), self._now())
+            raise Overloaded(f"the download was answered {status}", wait)
+        if response.is_client_error:
+            raise Refused(f"the download was answered {status}")
+        raise BadAnswer(f"the download was answered {status}")
+
+
+def _too_large() -> PictureError:
+    return PictureError(TOO_LARGE, "The file is too large.")
+
+
+def _relative_path(file: File, bot: Bot) -> str:
+    """Return the path below the root of a bot's files, quoted.
+
+    Raises Refused for any other `file_path`: a file of this machine, a path that leads up, another
+    address, nothing.
+    """
+    given = file.file_path
+    path = given.removeprefix(f"{bot.base_file_url}/") if isinstance(given, str) else ""
+    is_odd = any(part in {"", ".", ".."} for part in path.split("/"))
+    if is_odd or not path.isprintable() or ":" in path or "\\" in path:
+        raise Refused("its file_path is not one below the bot's files")
+    return quote(path)
 
 
 class PhotoIntake:
@@ -76,7 +173,7 @@ class PhotoIntake:
         photo: bytes | str
         try:
             async with asyncio.timeout(DOWNLOAD_SECONDS):
-                data = await self._fetch(message.body.file_id)
+                data = await self._downloads.fetch(message.body.file_id, MAX_BYTES)
             photo = decoder_process.read_answer(await self._child.run(data))
         except PictureError as error:
             photo = error.reason
@@ -96,17 +193,6 @@ class PhotoIntake:
     def buried(self, tx: Transaction, message: Message) -> None:
         """Ask the seller for another photo in place of one that was set aside."""
         form_effects.receive_photo(tx, self._queues, message, TOO_HEAVY, self._now())
-
-    async def _fetch(self, file_id: str) -> bytearray:
-        """Return a file's bytes. Raises PictureError for too many, and the errors of a download."""
-        try:
-            return await self._downloads.fetch(file_id, MAX_BYTES)
-        except TooManyBytes as error:
-            raise PictureError(TOO_LARGE, error.message) from None
-        except BadRequest as error:
-            if TOO_BIG in error.message.lower():
-                raise PictureError(TOO_LARGE, error.message) from None
-            raise
 
     def _retry(self, tx: Transaction, message: Message, delay: int, note: str) -> None:
         outbox.retry(tx, self._queues.photos, message, self._now() + delay, note)

@@ -24,8 +24,7 @@ from bot.chat.messages.payloads import Alert, Refresh
 from bot.chat.messages.queues import INLINE
 from bot.chat.messages.reply import CAPTION_LIMIT, TEXT_LIMIT, shown_units
 from bot.chat.store import listings, posts, shown_texts
-from bot.chat.telegram.failures import FailureKind, classify
-from bot.chat.telegram.transport import last_call_accepted
+from bot.chat.telegram.failures import FailureKind, classify, last_call_accepted
 from bot.core.outbox import lanes, outbox
 from bot.core.outbox.queue_policy import ALERT, NOTICE, REPLY
 

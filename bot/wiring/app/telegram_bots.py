@@ -12,11 +12,10 @@ from telegram import Bot
 from telegram.error import InvalidToken, TelegramError
 
 from bot.chat.messages.queues import SENT_AT_ONCE
-from bot.chat.telegram.failures import describe_error
-from bot.chat.telegram.inline_queue import AT_ONCE as SEARCHES_AT_ONCE
+from bot.chat.telegram.failures import Transport, describe_error
+from bot.chat.telegram.inline_queries import AT_ONCE as SEARCHES_AT_ONCE
 from bot.chat.telegram.intake import KINDS
 from bot.chat.telegram.photo_intake import AT_ONCE as PHOTOS_AT_ONCE
-from bot.chat.telegram.transport import Transport
 from bot.core.errors import ConfigError
 from bot.core.net import http_client
 from bot.core.outbox.retry_table import RetryTable

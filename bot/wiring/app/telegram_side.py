@@ -21,12 +21,10 @@ from bot.chat.requests.request_bodies import SETTLING, Addresses, PaymentServer
 from bot.chat.schedule import Schedule
 from bot.chat.store import seller_images, shown_texts
 from bot.chat.telegram import profile
-from bot.chat.telegram.downloads import Downloads
-from bot.chat.telegram.inline_queue import InlineQueue
-from bot.chat.telegram.inline_results import InlineResults
+from bot.chat.telegram.inline_queries import InlineQueue, InlineResults
 from bot.chat.telegram.intake import WEBHOOK_PATH, Intake, Poller, webhook_router
 from bot.chat.telegram.photo_intake import AT_ONCE as PHOTOS_AT_ONCE
-from bot.chat.telegram.photo_intake import PhotoIntake
+from bot.chat.telegram.photo_intake import Downloads, PhotoIntake
 from bot.chat.telegram.sender import Sender
 from bot.chat.times import zones
 from bot.core.database import vault

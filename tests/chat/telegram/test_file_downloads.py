@@ -12,8 +12,8 @@ from starlette.applications import Starlette
 from starlette.responses import JSONResponse, RedirectResponse, Response, StreamingResponse
 from starlette.routing import Route
 
-from bot.chat.telegram.downloads import Downloads, TooManyBytes
-from bot.core.errors import BadAnswer, Overloaded, Refused, Unreachable
+from bot.chat.telegram.photo_intake import Downloads
+from bot.core.errors import BadAnswer, Overloaded, PictureError, Refused, Unreachable
 from bot.wiring.app.telegram_bots import make_bot
 from tests.support.asgi_server import serve_asgi
 
@@ -121,14 +121,14 @@ async def test_an_answer_of_another_shape_is_refused(server: Server, result: obj
 
 async def test_a_download_without_end_is_cancelled(server: Server) -> None:
     server.response = StreamingResponse(server.endless())
-    with pytest.raises(TooManyBytes):
+    with pytest.raises(PictureError, match="too large"):
         await server.fetch()
     assert server.sent < 10_000_000
 
 
 async def test_a_file_announced_as_too_large_is_not_fetched(server: Server) -> None:
     server.result = RESULT | {"file_size": MOST + 1}
-    with pytest.raises(TooManyBytes):
+    with pytest.raises(PictureError, match="too large"):
         await server.fetch()
     assert server.downloads == []
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from structlog.testing import capture_logs
 
-from bot.chat.telegram.inline_queue import AT_ONCE, MAX_WAITING, InlineQueue
+from bot.chat.telegram.inline_queries import AT_ONCE, MAX_WAITING, InlineQueue
 from bot.core.outbox.queue_policy import Pace
 
 if TYPE_CHECKING:

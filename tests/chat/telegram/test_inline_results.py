@@ -10,7 +10,7 @@ import pytest
 from structlog.testing import capture_logs
 
 from bot.chat.store.listings import CREATING, DELETED, FAILED, STOPPED
-from bot.chat.telegram.inline_results import PAGE, InlineResults
+from bot.chat.telegram.inline_queries import PAGE, InlineResults
 from bot.sandbox.world.faults import Fault
 from tests.support.chat_harness import (
     COFFEE,

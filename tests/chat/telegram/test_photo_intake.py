@@ -16,8 +16,7 @@ from structlog.testing import capture_logs
 from bot.chat.cards.image_route import image_router
 from bot.chat.pictures import decoder_process
 from bot.chat.store import seller_images
-from bot.chat.telegram.downloads import Downloads
-from bot.chat.telegram.photo_intake import RETRIES, PhotoIntake
+from bot.chat.telegram.photo_intake import RETRIES, Downloads, PhotoIntake
 from bot.core import exact_json
 from bot.core.bounded_process import BoundedChild, Budget
 from bot.core.outbox.worker import Job
