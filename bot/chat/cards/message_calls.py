@@ -40,6 +40,15 @@ class File:
 
 
 @dataclass(frozen=True, slots=True)
+class Drawing:
+    """A file that is not drawn yet: the poster of a design, or the card (None)."""
+
+    view: View
+    design: str | None = None
+    name: str = "card.jpg"
+
+
+@dataclass(frozen=True, slots=True)
 class ShownRequest:
     """The part of a call to record once Telegram accepted it.
 
@@ -63,7 +72,7 @@ class Call:
 
     method: str
     args: Mapping[str, Any]
-    picture: File | str | None = None
+    picture: File | Drawing | str | None = None
     place: MessagePlace | None = None
     shows: ShownRequest | None = None
 
@@ -83,16 +92,7 @@ class SentMessage:
     file_id: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class _UndrawnCall:
-    """A call whose picture is not drawn yet: the poster of a design, or the card (None)."""
-
-    call: Call
-    design: str | None
-    view: View
-
-
-Built = Call | NotYet | _UndrawnCall | None
+Built = Call | NotYet | None
 Sendable = TextMessage | CardMessage | PosterFile | Refresh
 
 
@@ -104,7 +104,7 @@ class MessageCalls:
         self._queues = queues
         self._now = now
 
-    async def build(self, payload: Sendable, lane: str, attempts: int) -> Call | NotYet | None:
+    async def build(self, payload: Sendable, lane: str, attempts: int) -> Built:
         """Return the call that sends a payload now; None where nothing is left to send.
 
         Raises StorageError.
@@ -123,17 +123,17 @@ class MessageCalls:
             case TextMessage():
                 build = partial(_edited_text, payload=payload, lane=lane)
         built = await self._db.read(build)
-        return await self._drawn(built) if isinstance(built, _UndrawnCall) else built
+        if isinstance(built, Call) and isinstance(built.picture, Drawing):
+            return replace(built, picture=await self._draw(built.picture))
+        return built
 
-    async def _drawn(self, undrawn: _UndrawnCall) -> Call:
-        call, view = undrawn.call, undrawn.view
+    async def _draw(self, drawing: Drawing) -> File:
+        view = drawing.view
         image = view.card.image
         photo = await seller_images.image_data(self._db, image) if image else None
-        draw = partial(view.draw_poster, undrawn.design) if undrawn.design else view.draw_card
+        draw = partial(view.draw_poster, drawing.design) if drawing.design else view.draw_card
         with file_handles.required():
-            data = await asyncio.to_thread(draw, photo)
-        name = call.picture.name if isinstance(call.picture, File) else "card.jpg"
-        return replace(call, picture=File(data, name))
+            return File(await asyncio.to_thread(draw, photo), drawing.name)
 
     def record(self, tx: Transaction, call: Call, lane: str, sent: SentMessage) -> None:
         """Store the content of a sent message, in the transaction that settles its call."""
@@ -151,18 +151,13 @@ class MessageCalls:
             self._share_picture(tx, shows, sent.file_id)
             posts.delete_post(tx, place)
         else:
-            self._record_post(tx, shows, place, sent.file_id)
+            post_id = shows.post_id
+            if post_id is None:
+                post_id = posts.save_post(tx, shows.listing_id, place, shows.own, self._now()).id
+            posts.record_shown(tx, post_id, shows.seen)
+            self._share_picture(tx, shows, sent.file_id)
             if call.place is None:
                 self._catch_up(tx, place)
-
-    def _record_post(
-        self, tx: Transaction, shows: ShownRequest, place: MessagePlace, file_id: str | None
-    ) -> None:
-        post_id = shows.post_id
-        if post_id is None:
-            post_id = posts.save_post(tx, shows.listing_id, place, shows.own, self._now()).id
-        posts.record_shown(tx, post_id, shows.seen)
-        self._share_picture(tx, shows, file_id)
 
     def _share_picture(self, tx: Transaction, shows: ShownRequest, file_id: str | None) -> None:
         """Store the picture of a seller's card, and refresh the shared cards that use it."""
@@ -184,16 +179,14 @@ class MessageCalls:
 
 
 def _text(payload: TextMessage, lane: str) -> Call:
-    args: dict[str, Any] = {"caption" if payload.is_caption else "text": payload.text}
+    field, message_id = "caption" if payload.is_caption else "text", payload.message_id
+    args = {field: payload.text, **_target(lane, message_id)}
     if payload.is_silent:
         args["disable_notification"] = True
-    if payload.message_id is not None:
-        place = MessagePlace(lane, payload.message_id)
-        edit = {**args, **_message_args(place), "reply_markup": payload.keyboard}
-        return Call(payload.method, edit, place=place)
-    if payload.keyboard is not None:
+    if message_id is not None or payload.keyboard is not None:
         args["reply_markup"] = payload.keyboard
-    return Call(payload.method, {**args, **_chat_args(lane)})
+    place = None if message_id is None else MessagePlace(lane, message_id)
+    return Call(payload.method, args, place=place)
 
 
 def _edited_text(tx: Transaction, payload: TextMessage, lane: str) -> Call | None:
@@ -221,8 +214,8 @@ def _card(tx: Transaction, payload: CardMessage, lane: str, now: int) -> Built:
 def _poster(tx: Transaction, payload: PosterFile, lane: str, now: int) -> Built:
     listing = listings.get_listing(tx, payload.listing_id)
     view = view_of(tx, listing, VISITED, now, payload.language)
-    call = Call(payload.method, _chat_args(lane), File(b"", payload.file_name))
-    return _UndrawnCall(call, payload.design, view)
+    drawing = Drawing(view, payload.design, payload.file_name)
+    return Call(payload.method, _target(lane), drawing)
 
 
 def _refresh(tx: Transaction, post_id: str, attempts: int, now: int) -> Built:
@@ -233,21 +226,19 @@ def _refresh(tx: Transaction, post_id: str, attempts: int, now: int) -> Built:
     view = view_of(tx, listings.get_listing(tx, post.listing_id), post.own, now)
     waits = attempts <= PICTURE_ATTEMPTS and posts.has_live_card(tx, post.listing_id)
     built = _edited_card(tx, view, post.place, post, waits=waits)
-    if isinstance(built, _UndrawnCall):
-        return replace(built, call=_of_post(built.call, post))
-    return _of_post(built, post) if isinstance(built, Call) else built
+    if not isinstance(built, Call):
+        return built
+    # Keep the post and its age: only a press makes a card the newest again.
+    return replace(built, shows=built.shows and replace(built.shows, post_id=post.id))
 
 
-def _of_post(call: Call, post: Post) -> Call:
-    """Keep the post and its age: only a press makes a card the newest again."""
-    return replace(call, shows=call.shows and replace(call.shows, post_id=post.id))
-
-
-def _new_card(tx: Transaction, view: View, lane: str) -> Call | _UndrawnCall:
-    if view.seen.picture is None:
-        return Call("sendMessage", {**_reply_args(view, "text"), **_chat_args(lane)})
-    args = {**_reply_args(view, "caption"), **_chat_args(lane)}
-    return _with_picture(tx, Call("sendPhoto", args, shows=_shown(view, view.seen)), view)
+def _new_card(tx: Transaction, view: View, lane: str) -> Call:
+    seen = view.seen
+    if seen.picture is None:
+        return Call("sendMessage", _card_args(view, "text", lane))
+    picture = _card_picture(tx, view, seen.picture)
+    args = _card_args(view, "caption", lane)
+    return Call("sendPhoto", args, picture, shows=_shown(view, seen))
 
 
 def _edited_card(
@@ -266,9 +257,9 @@ def _edited_card(
         known = posts.card_picture(tx, view.listing.id)
         if known is None or known[1] != picture:
             return NotYet(PICTURE_WAIT) if waits else _edited_words(view, place, seen)
-    args = {**_reply_args(view, "caption"), **_message_args(place)}
-    call = Call("editMessageMedia", args, place=place, shows=_shown(view, view.seen))
-    return _with_picture(tx, call, view)
+    args = _card_args(view, "caption", place.lane, place.message_id)
+    shows = _shown(view, view.seen)
+    return Call("editMessageMedia", args, _card_picture(tx, view, picture), place, shows)
 
 
 def _edited_words(view: View, place: MessagePlace, seen: Shown | None) -> Call | None:
@@ -278,7 +269,7 @@ def _edited_words(view: View, place: MessagePlace, seen: Shown | None) -> Call |
     is_text = seen is not None and seen.picture is None
     method, field = ("editMessageText", "text") if is_text else ("editMessageCaption", "caption")
     shows = Shown(seen.picture if seen else None, view.seen.words)
-    args = {**_reply_args(view, field), **_message_args(place)}
+    args = _card_args(view, field, place.lane, place.message_id)
     return Call(method, args, place=place, shows=_shown(view, shows))
 
 
@@ -287,25 +278,20 @@ def _shown(view: View, seen: Shown) -> ShownRequest:
     return ShownRequest(view.listing.id, view.own, seen, gone=gone)
 
 
-def _with_picture(tx: Transaction, call: Call, view: View) -> Call | _UndrawnCall:
-    """Use the picture that Telegram has; where it has none, one is to be drawn."""
+def _card_picture(tx: Transaction, view: View, key: str) -> Drawing | str:
+    """Return the file_id of the picture if Telegram has it, else the drawing of it."""
     known = posts.card_picture(tx, view.listing.id)
-    if known and known[1] == view.seen.picture:
-        return replace(call, picture=known[0])
-    return _UndrawnCall(call, None, view)
+    return known[0] if known and known[1] == key else Drawing(view)
 
 
-def _reply_args(view: View, field: str) -> dict[str, Any]:
-    return {field: view.reply.text, "reply_markup": markup(view.reply.rows)}
+def _card_args(view: View, field: str, lane: str, message_id: int | None = None) -> dict[str, Any]:
+    reply = view.reply
+    return {field: reply.text, "reply_markup": markup(reply.rows), **_target(lane, message_id)}
 
 
-def _chat_args(lane: str) -> dict[str, Any]:
-    """Return the arguments that name the chat of a lane, or the message posted inline."""
+def _target(lane: str, message_id: int | None = None) -> dict[str, Any]:
+    """Return the arguments that name a chat, a message in it, or the message posted inline."""
     if lane.startswith(INLINE):
         return {"inline_message_id": lane.removeprefix(INLINE)}
-    return {"chat_id": int(lane)}
-
-
-def _message_args(place: MessagePlace) -> dict[str, Any]:
-    message = {"message_id": place.message_id} if place.message_id else {}
-    return {**_chat_args(place.lane), **message}
+    chat = {"chat_id": int(lane)}
+    return chat if message_id is None else {**chat, "message_id": message_id}

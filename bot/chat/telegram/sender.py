@@ -29,7 +29,7 @@ from bot.core.outbox import lanes, outbox
 from bot.core.outbox.queue_policy import ALERT, NOTICE, REPLY
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
+    from collections.abc import Callable
 
     from telegram import Bot
 
@@ -50,6 +50,9 @@ MAX_ATTEMPTS = 10
 
 NEW_MESSAGE = frozenset(["sendMessage", "sendPhoto", "sendDocument"])
 """Methods whose repetition sends a second message; a repeated edit changes nothing."""
+
+UPLOADS = {"sendPhoto": "photo", "sendDocument": "document"}
+"""The parameter of the file in methods that send one."""
 
 NO_PREVIEW = LinkPreviewOptions(is_disabled=True)
 
@@ -144,7 +147,8 @@ class Sender:
         lanes.restart_interval(tx, queue, message.lane, now)
         if outbox.done(tx, queue, message, now) and queue is self._queues.messages:
             self._calls.record(tx, attempt.call, message.lane, sent)
-            delivery.record_delivered(tx, self._queues, message.body, now)
+            if isinstance(message.body, Alert):
+                delivery.record_delivered(tx, self._queues, message.body, now)
 
     def _settle_unsent(self, tx: Transaction, message: Message, delay: NotYet | None) -> None:
         """Settle a message of which nothing is to be sent, or not yet."""
@@ -221,36 +225,24 @@ class Sender:
         tx.count("telegram_messages", message.body.method, CLASS_LABELS[message.priority], label)
 
     async def _make(self, call: Call) -> object:
-        """Make the call and return Telegram's answer."""
-        answer: Awaitable[object]
-        args = {**call.args, "parse_mode": ParseMode.HTML}
-        match call.method:
-            case "answerCallbackQuery":
-                answer = self._bot.answer_callback_query(**call.args)
-            case "sendMessage":
-                answer = self._bot.send_message(**args, link_preview_options=NO_PREVIEW)
-            case "sendPhoto":
-                answer = self._bot.send_photo(photo=_media(call), **args)
-            case "sendDocument":
-                answer = self._bot.send_document(document=_media(call), **args)
-            case "editMessageText":
-                answer = self._bot.edit_message_text(**args, link_preview_options=NO_PREVIEW)
-            case "editMessageCaption":
-                answer = self._bot.edit_message_caption(**args)
-            case "editMessageMedia":
-                media = InputMediaPhoto(
-                    _media(call), caption=args.pop("caption"), parse_mode=args.pop("parse_mode")
-                )
-                answer = self._bot.edit_message_media(media, **args)
-            case _:
-                raise ValueError(call.method)
-        return await answer
+        """Make the call and return Telegram's answer; the library has the Bot API's names too."""
+        args = dict(call.args)
+        if call.method != "answerCallbackQuery":
+            args["parse_mode"] = ParseMode.HTML
+        if call.method in {"sendMessage", "editMessageText"}:
+            args["link_preview_options"] = NO_PREVIEW
+        elif call.method == "editMessageMedia":
+            caption = {name: args.pop(name) for name in ("caption", "parse_mode")}
+            args["media"] = InputMediaPhoto(_media(call), **caption)
+        elif call.method in UPLOADS:
+            args[UPLOADS[call.method]] = _media(call)
+        return await getattr(self._bot, call.method)(**args)
 
 
 def _media(call: Call) -> InputFile | str:
     if isinstance(call.picture, File):
         return InputFile(call.picture.data, filename=call.picture.name, attach=True)
-    return call.picture or ""
+    return str(call.picture)
 
 
 def _sent_message(answer: object) -> SentMessage:
