@@ -10,7 +10,7 @@ from bot.cli import console
 from bot.core.clock import now
 from bot.service.model.delivery import DeliveryState
 from bot.service.store import deliveries as store
-from bot.service.usecases import delivery_commands
+from bot.service.usecases import delivery_queues
 
 if TYPE_CHECKING:
     from bot.service.model.delivery import Attempt, Delivery
@@ -50,7 +50,7 @@ def deliveries_show(delivery_id: str) -> None:
     """Show the delivery ID and its attempts."""
     found, attempts = console.read_only(
         lambda tx: (
-            delivery_commands.find(tx, delivery_id),
+            delivery_queues.find(tx, delivery_id),
             store.attempts(tx, delivery_id),
         )
     )
@@ -68,9 +68,7 @@ def deliveries_retry(delivery_id: str) -> None:
     It may be delivered, dead or waiting for its next attempt; one that is being sent right now is
     left as it is.
     """
-    found = console.in_transaction(
-        lambda tx, _vault: delivery_commands.retry(tx, delivery_id, now())
-    )
+    found = console.in_transaction(lambda tx, _vault: delivery_queues.retry(tx, delivery_id, now()))
     click.echo(f"{found.id} is {found.state}")
 
 

@@ -25,8 +25,7 @@ from bot.core.database.vault import Vault
 from bot.core.errors import NotEnoughUnits, NotFound, NotLimited, NotPayable, TooManyHolds
 from bot.core.outbox import outbox
 from bot.service.model.changes import Creation, Edit
-from bot.service.model.checkout import Settlement
-from bot.service.model.checkout_limits import UNKNOWN_HOLDER, Holder
+from bot.service.model.checkout import UNKNOWN_HOLDER, Holder, Settlement
 from bot.service.model.request import Kind, PaymentRequest, Product, Receiver, Terms, Webhook
 from bot.service.rails.exchange_rates import SandboxExchange
 from bot.service.rails.rail import SETTLEMENTS, Manner, SandboxRail

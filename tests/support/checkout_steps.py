@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from bot.core.outbox import outbox
 from bot.service.rails.rail import SETTLEMENTS
 from bot.service.usecases.delivery_queues import WEBHOOKS
-from bot.service.usecases.settlement_job import SettlementHandler
+from bot.service.usecases.paying import SettlementHandler
 
 if TYPE_CHECKING:
     import httpx

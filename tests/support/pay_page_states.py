@@ -9,7 +9,7 @@ from bot.core.errors import MoneyError
 from bot.core.outbox import outbox
 from bot.service.rails.exchange_rates import SandboxExchange
 from bot.service.rails.rail import DELAY, SETTLEMENTS
-from bot.service.usecases.settlement_job import SettlementHandler
+from bot.service.usecases.paying import SettlementHandler
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable

@@ -13,7 +13,7 @@ from bot.service.http.callers import Calling, Serving
 from bot.service.http.openapi import AUTHENTICATED, failures
 from bot.service.model.delivery import Channel, DeliveryState
 from bot.service.store import deliveries as store
-from bot.service.usecases import delivery_commands
+from bot.service.usecases import delivery_queues
 from bot.service.wire import delivery_answers as writing
 from bot.service.wire.delivery_answers import DeliveryAnswer, DeliveryItem, DeliveryList
 
@@ -82,6 +82,6 @@ async def get(id: str, service: Serving, caller: Calling) -> Response:  # noqa: 
 async def retry(id: str, service: Serving, caller: Calling) -> Response:  # noqa: A002 - its name in the interface
     """Restart a delivery now, settled or waiting; one that is being sent stays as it is."""
     again = await service.db.transaction(
-        lambda tx: delivery_commands.retry_own(tx, caller.app_id, id, caller.now)
+        lambda tx: delivery_queues.retry_own(tx, caller.app_id, id, caller.now)
     )
     return responses.json(writing.item(again))

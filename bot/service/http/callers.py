@@ -10,7 +10,7 @@ from bot.core.net.subscriber import subscriber_key
 from bot.service.http.openapi import OWNER, OWNERS
 from bot.service.http.payer_cookies import COOKIE
 from bot.service.http.service import Service, ServiceState
-from bot.service.model.checkout_limits import Holder
+from bot.service.model.checkout import Holder
 from bot.service.store.apps import App
 from bot.service.usecases import applications
 from bot.service.usecases.request_commands import Caller

@@ -9,6 +9,9 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from bot.service.model.request import PayerField, Quote
 
+SHARE = 2
+"""One network holds at most the unsold units divided by this."""
+
 
 class CheckoutState(StrEnum):
     """State of a checkout; LATE and OVERSOLD are paid after the reservation ended."""
@@ -51,3 +54,37 @@ class Settlement:
     rail: str
     checkout_id: str
     external_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class Holder:
+    """Who opens a checkout: `payer` is the id in their cookie, None without one.
+
+    `network` identifies their address, None if addresses are not limited.
+    """
+
+    network: str | None = None
+    payer: str | None = None
+
+
+UNKNOWN_HOLDER = Holder()
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """Numbers of open checkouts of one request by one network; `nameless`: without a cookie."""
+
+    total: int
+    nameless: int
+
+
+def may_reserve(holder: Holder, held: Held, unsold: int | None, cap: int) -> bool:
+    """Return whether the holder's network may open one more checkout.
+
+    `unsold` counts the units that remain or are reserved, None if they are unlimited. `cap` is
+    PAYER_HOLDS: what payers without a cookie may hold together, and the least that is always
+    allowed to others.
+    """
+    if holder.payer is None and held.nameless >= cap:
+        return False
+    return unsold is None or held.total < max(cap, unsold // SHARE)

@@ -10,14 +10,13 @@ from typing import TYPE_CHECKING
 
 from bot.core import exact_json
 from bot.service.model import quote
-from bot.service.model.checkout import Checkout, CheckoutState
-from bot.service.model.checkout_limits import Held
+from bot.service.model.checkout import Checkout, CheckoutState, Held
 from bot.service.model.request import PaymentState
 from bot.service.store.requests import read_row
 
 if TYPE_CHECKING:
     from bot.core.database.database import Database, Row, Transaction
-    from bot.service.model.checkout_limits import Holder
+    from bot.service.model.checkout import Holder
     from bot.service.model.request import PaymentRequest
 
 # Reserves a unit if the request can be paid at this moment.

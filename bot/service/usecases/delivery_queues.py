@@ -1,33 +1,33 @@
-"""The queues of webhooks and letters, and what a payment puts into them."""
+"""The queues of webhooks and letters: filled by payments, sent again on demand, swept."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
+from bot.core.errors import NotFound
 from bot.core.net import webhook_addresses
+from bot.core.ops import audit
 from bot.core.outbox import outbox
 from bot.core.outbox.queue_policy import Queue
 from bot.service.model.delivery import Channel
 from bot.service.model.payment_reports import LetterReport, WebhookReport
 from bot.service.model.recipient import RecipientState
 from bot.service.model.request import Kind
-from bot.service.store import deliveries, recipients
+from bot.service.store import deliveries, joined_letters, recipients
 from bot.service.usecases import recipient_consent
 from bot.service.usecases.letter_limits import MAILS
 from bot.service.usecases.request_commands import INTERNAL_HOST
 
 if TYPE_CHECKING:
     from bot.core.database.database import Transaction
+    from bot.service.model.delivery import Delivery
     from bot.service.model.recipient import Recipient
     from bot.service.model.request import Payment, PaymentRequest
 
 
 def lane_of(url: str, request_id: str) -> str:
-    """Return the lane of a webhook: its endpoint, without the query that may hold a secret.
-
-    The bot's own receiver has a lane a request.
-    """
+    """Return the lane of a webhook: its endpoint, without the query that may hold a secret."""
     endpoint = webhook_addresses.endpoint(url)
     if endpoint.host == INTERNAL_HOST:
         return f"{INTERNAL_HOST}/{request_id}"
@@ -146,3 +146,38 @@ def sweep(tx: Transaction, before: int) -> int:
     Deletes a bounded number, because payments wait for the transaction: repeat it until it is 0.
     """
     return sum(deliveries.sweep(tx, queue, before, SWEPT) for queue in QUEUES)
+
+
+def find(tx: Transaction, delivery_id: str) -> Delivery:
+    """Return a delivery of any application. Raises NotFound."""
+    return _known(deliveries.find(tx, delivery_id), delivery_id)
+
+
+def retry(tx: Transaction, delivery_id: str, now: int) -> Delivery:
+    """Send a delivery at once and from its first attempt, settled or waiting, for the operator.
+
+    Raises NotFound; a delivery under way stays as it is.
+    """
+    _revive(tx, find(tx, delivery_id), now, audit.operator())
+    return find(tx, delivery_id)
+
+
+def retry_own(tx: Transaction, app_id: str, delivery_id: str, now: int) -> Delivery:
+    """Send a delivery again for its application. Raises NotFound for another's delivery."""
+    own = _known(deliveries.find_of_app(tx, app_id, delivery_id), delivery_id)
+    _revive(tx, own, now, audit.app(app_id))
+    return find(tx, delivery_id)
+
+
+def _revive(tx: Transaction, delivery: Delivery, now: int, actor: str) -> None:
+    queue = queue_of(delivery.channel, delivery.address)
+    if outbox.revive(tx, queue, delivery.id, now):
+        joined_letters.leave_letter(tx, delivery.id)
+        details = {"request": delivery.request_id, "was": delivery.state.value}
+        audit.record(tx, actor, "delivery.retried", delivery.id, now, details)
+
+
+def _known(delivery: Delivery | None, delivery_id: str) -> Delivery:
+    if delivery is None:
+        raise NotFound(f"There is no delivery {delivery_id}.")
+    return delivery

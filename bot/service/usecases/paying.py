@@ -8,21 +8,29 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import structlog
+
 from bot.core.errors import MoneyError, NotFound, NotPayable, TooManyHolds
+from bot.core.outbox import outbox
+from bot.core.outbox.worker import Job
 from bot.service.model import quote
-from bot.service.model.checkout import Checkout, Settlement
-from bot.service.model.checkout_limits import UNKNOWN_HOLDER, Holder, may_reserve
+from bot.service.model.checkout import UNKNOWN_HOLDER, Checkout, Holder, Settlement, may_reserve
 from bot.service.model.request import UNPRICED, Payment, PaymentState
-from bot.service.rails.rail import Charge, Manner
+from bot.service.rails.rail import SETTLEMENTS, Charge, Manner
 from bot.service.store import checkouts, payments, requests
 from bot.service.usecases import delivery_queues
 from bot.service.usecases.request_commands import new_id
 
 if TYPE_CHECKING:
-    from bot.core.database.database import Transaction
+    from collections.abc import Callable
+
+    from bot.core.database.database import Database, Transaction
+    from bot.core.outbox.outbox import Message
     from bot.service.model.request import PayerField, PaymentRequest, Quote
     from bot.service.rails.exchange_rates import Exchange
     from bot.service.rails.rail import Rail
+
+log = structlog.get_logger()
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,3 +173,31 @@ def _refusal(tx: Transaction, request_id: str, now: int) -> NotFound | NotPayabl
     request = requests.find(tx, request_id, now)
     state = request and request.hindrance(now)
     return NotPayable(state) if state else NotFound()
+
+
+class SettlementHandler:
+    """Records the settlements that a rail reports later; a worker performs its `job`."""
+
+    def __init__(self, db: Database, now: Callable[[], int]) -> None:
+        self._db = db
+        self._now = now
+        self.job = Job(SETTLEMENTS, self.handle)
+
+    async def handle(self, message: Message) -> None:
+        """Record one settlement and settle its message in one transaction."""
+        payment = await self._db.transaction(lambda tx: self._record(tx, message))
+        if payment is None:
+            log.info("payment reported again", checkout=message.body.checkout_id)
+            return
+        write = log.warning if payment.oversold else log.info
+        write(
+            "payment recorded",
+            request=payment.request_id,
+            payment=payment.id,
+            settlement=payment.state.value,
+        )
+
+    def _record(self, tx: Transaction, message: Message) -> Payment | None:
+        payment = record_settlement(tx, message.body, self._now())
+        outbox.done(tx, SETTLEMENTS, message, self._now())
+        return payment

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import secrets
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from bot.core.errors import FieldProblem, InvalidBody
@@ -24,6 +23,7 @@ from bot.service.usecases.letter_limits import MAILS
 
 if TYPE_CHECKING:
     from bot.core.database.database import Transaction
+    from bot.service.model.request import PaymentRequest
 
 FIELD = "notifications.email"
 TOO_MANY = (
@@ -32,34 +32,25 @@ TOO_MANY = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Requester:
-    """An application that names an address for its seller `owner`, '' for itself.
-
-    `confirms`: the holder has to confirm the address.
-    """
-
-    app_id: str
-    owner: str
-    confirms: bool
-
-
 def find_or_ask(
-    tx: Transaction, requester: Requester, address: str, request_id: str, now: int
-) -> RecipientStatus:
-    """Return the recipient at an address; ask for its confirmation if `who.confirms`.
+    tx: Transaction, request: PaymentRequest, now: int, *, confirms: bool
+) -> RecipientStatus | None:
+    """Return the recipient at a request's e-mail address, if any; ask it to confirm if `confirms`.
 
     Asks again once the link has expired, a bounded number of times. Raises InvalidBody if too many
     addresses of the seller are unconfirmed.
     """
-    found = store.find_by_address(tx, requester.app_id, requester.owner, mailboxes.key(address))
+    address, app_id, owner = request.terms.email, request.app_id, request.owner
+    if address is None:
+        return None
+    found = store.find_by_address(tx, app_id, owner, mailboxes.key(address))
     if found is None:
-        found = _new(tx, requester, address, now)
-        open_asks = store.count_open(tx, requester.app_id, requester.owner, now - VALID)
+        found = _new(tx, request, address, now, confirms=confirms)
+        open_asks = store.count_open(tx, app_id, owner, now - VALID)
         if found.state is RecipientState.UNCONFIRMED and open_asks >= MOST_OPEN:
             raise InvalidBody(f"{FIELD} {TOO_MANY}.", [FieldProblem(FIELD, TOO_MANY)])
         store.insert(tx, found)
-    ask_confirmation(tx, found, address, request_id, now)
+    ask_confirmation(tx, found, address, request.id, now)
     return RecipientStatus(found.id, found.state, found.confirmed_at)
 
 
@@ -116,15 +107,17 @@ def unsubscribe(
     return recipient
 
 
-def _new(tx: Transaction, requester: Requester, address: str, now: int) -> Recipient:
+def _new(
+    tx: Transaction, request: PaymentRequest, address: str, now: int, *, confirms: bool
+) -> Recipient:
     mailbox = mailboxes.digest(address)
-    state = RecipientState.UNCONFIRMED if requester.confirms else RecipientState.TRUSTED
-    if store.has_unsubscribed(tx, mailbox, requester.app_id, requester.owner):
+    state = RecipientState.UNCONFIRMED if confirms else RecipientState.TRUSTED
+    if store.has_unsubscribed(tx, mailbox, request.app_id, request.owner):
         state = RecipientState.ENDED
     return Recipient(
         id=secrets.token_hex(12),
-        app_id=requester.app_id,
-        owner=requester.owner,
+        app_id=request.app_id,
+        owner=request.owner,
         address=mailboxes.key(address),
         mailbox=mailbox,
         state=state,

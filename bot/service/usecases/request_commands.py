@@ -21,7 +21,6 @@ from bot.service.model import changes, quote
 from bot.service.store import apps, checkouts
 from bot.service.store import requests as store
 from bot.service.usecases import recipient_consent, request_audit
-from bot.service.usecases.recipient_consent import Requester
 
 if TYPE_CHECKING:
     from bot.core.database.database import Transaction
@@ -146,13 +145,9 @@ def delete(tx: Transaction, caller: Caller, request_id: str) -> None:
 
 
 def _with_recipient(tx: Transaction, caller: Caller, request: PaymentRequest) -> PaymentRequest:
-    """Return the request with the recipient at its present e-mail address."""
-    email = request.terms.email
-    if email is None:
-        return replace(request, recipient=None)
-    who = Requester(request.app_id, request.owner, caller.confirms)
     return replace(
-        request, recipient=recipient_consent.find_or_ask(tx, who, email, request.id, caller.now)
+        request,
+        recipient=recipient_consent.find_or_ask(tx, request, caller.now, confirms=caller.confirms),
     )
 
 

@@ -17,9 +17,8 @@ from bot.service.rails.exchange_rates import SandboxExchange
 from bot.service.rails.rail import SETTLEMENTS, SandboxRail
 from bot.service.store import apps, checkouts, status_index
 from bot.service.usecases import applications, delivery_queues, letter_limits
-from bot.service.usecases.paying import PaymentContext
+from bot.service.usecases.paying import PaymentContext, SettlementHandler
 from bot.service.usecases.request_commands import INTERNAL_HOST, Policy
-from bot.service.usecases.settlement_job import SettlementHandler
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable

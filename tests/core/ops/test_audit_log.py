@@ -15,7 +15,7 @@ from bot.chat.store.listings import LIVE, STOPPED
 from bot.cli.commands import main
 from bot.core.database.vault import Vault
 from bot.core.ops import audit
-from bot.service.usecases import applications, delivery_commands
+from bot.service.usecases import applications, delivery_queues
 from bot.service.usecases.delivery_queues import WEBHOOKS
 from bot.wiring.app.foundation import Foundation
 from bot.wiring.app.service_side import DELIVERIES_KEPT, ServiceSide
@@ -215,15 +215,15 @@ async def test_a_delivery_retried_by_hand_has_a_line_with_its_actor(
     await service.pay(made["id"])
     (row,) = await service.rows("deliveries")
     key, app = row["id"], service.credentials.app_id
-    service.db.run(lambda tx: delivery_commands.retry(tx, key, clock()))
-    service.db.run(lambda tx: delivery_commands.retry_own(tx, app, key, clock()))
+    service.db.run(lambda tx: delivery_queues.retry(tx, key, clock()))
+    service.db.run(lambda tx: delivery_queues.retry_own(tx, app, key, clock()))
     details = {"request": made["id"], "was": "waiting"}
     expected = [(audit.app(app), details), (audit.operator(), details)]
     assert [(line.actor, line.details) for line in lines(service.db, subject=key)] == expected
     service.db.run(lambda tx: tx.execute(
         "UPDATE outbox SET state = 'leased' WHERE queue = :queue", queue=WEBHOOKS.name
     ))  # fmt: skip
-    service.db.run(lambda tx: delivery_commands.retry(tx, key, clock()))
+    service.db.run(lambda tx: delivery_queues.retry(tx, key, clock()))
     assert len(lines(service.db, subject=key)) == 2
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from bot.service.model.checkout_limits import Held, Holder, may_reserve
+from bot.service.model.checkout import Held, Holder, may_reserve
 from bot.service.store import checkouts
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ from bot.service.notify.delivery_outcomes import RETRIES
 from bot.service.notify.letter_delivery import CONCURRENCY, LetterDelivery
 from bot.service.notify.smtp_sender import Mailer
 from bot.service.store import deliveries
-from bot.service.usecases import delivery_commands
+from bot.service.usecases import delivery_queues
 from bot.service.usecases.letter_limits import MAILS
 from tests.support.letters import SENDER
 from tests.support.mail_servers import MailServerStub, mail_server, scripted_smtp_server
@@ -180,7 +180,7 @@ async def test_letters_have_the_retry_table_of_webhooks(
     for wait, planned in zip(waits, RETRIES.delays, strict=False):
         assert 0.8 * planned <= wait * 1000 <= 1.2 * planned
     assert len(log(service, row)) == 8
-    again = service.db.run(lambda tx: delivery_commands.retry(tx, row["id"], service.clock()))
+    again = service.db.run(lambda tx: delivery_queues.retry(tx, row["id"], service.clock()))
     assert (again.state, again.attempts) == ("waiting", 0)
 
 

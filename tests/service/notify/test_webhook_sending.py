@@ -17,7 +17,7 @@ from bot.core.net.webhook_addresses import AllowList
 from bot.service.app import create_app
 from bot.service.notify import delivery_outcomes, webhook_delivery
 from bot.service.notify.webhook_delivery import WebhookDelivery
-from bot.service.usecases import applications, delivery_commands
+from bot.service.usecases import applications, delivery_queues
 from bot.service.wire.answer_schemas import WebhookEvent
 from tests.support.service_harness import (
     DROP,
@@ -119,7 +119,7 @@ async def test_after_the_last_attempt_a_webhook_is_dead_until_a_retry(
     assert len({one.headers["webhook-id"] for one in receiver.received}) == 1
     assert len({one.body for one in receiver.received}) == 1
     assert len({one.headers["webhook-timestamp"] for one in receiver.received}) == 8
-    again = service.db.run(lambda tx: delivery_commands.retry(tx, row["id"], service.clock()))
+    again = service.db.run(lambda tx: delivery_queues.retry(tx, row["id"], service.clock()))
     assert (again.state, again.attempts, again.next_at) == ("waiting", 0, service.clock.at)
     assert (await attempt(service, notifier.job))["state"] == "done"
 

@@ -14,7 +14,7 @@ from bot.service.model.delivery import Attempt, DeliveryState
 from bot.service.model.request import Payment, PaymentState, Quote
 from bot.service.store import deliveries, requests
 from bot.service.store import deliveries as store
-from bot.service.usecases import delivery_commands, delivery_queues
+from bot.service.usecases import delivery_queues
 from bot.service.usecases.delivery_queues import WEBHOOKS
 from bot.service.usecases.letter_limits import MAILS
 from tests.support.service_harness import DROP, HOOK, LOOPBACK, NOON, ServiceHarness, open_service
@@ -170,7 +170,7 @@ async def test_every_attempt_is_stored_with_its_outcome(
     assert row["state"] == "dead"
     service.clock.advance(60)
     began.append(service.clock.at)
-    service.db.run(lambda tx: delivery_commands.retry(tx, row["id"], service.clock()))
+    service.db.run(lambda tx: delivery_queues.retry(tx, row["id"], service.clock()))
     assert (await attempt(service, notifier.job))["state"] == "done"
     first, second, third, fourth = log(service, row["id"])
     assert [one.at for one in (first, second, third, fourth)] == began
@@ -225,7 +225,7 @@ async def test_the_operator_sees_the_deliveries_of_every_application(
     request_id = await pay_with_webhook(service, receiver.url)
     row = await attempt(service, notifier.job)
     (seen,) = service.db.run(deliveries.list_all)
-    assert seen == service.db.run(lambda tx: delivery_commands.find(tx, seen.id))
+    assert seen == service.db.run(lambda tx: delivery_queues.find(tx, seen.id))
     assert (seen.request_id, seen.address, seen.state, seen.attempts, seen.next_at) == (
         request_id,
         receiver.url,
@@ -282,16 +282,16 @@ async def test_a_delivery_of_either_channel_is_sent_again(
     service.clock.advance(1)
     dead = next(one.id for one in service.db.run(deliveries.list_all) if one.channel == channel)
     bury(service, dead)
-    again = service.db.run(lambda tx: delivery_commands.retry(tx, dead, service.clock()))
+    again = service.db.run(lambda tx: delivery_queues.retry(tx, dead, service.clock()))
     assert (again.state, again.attempts, again.next_at) == ("waiting", 0, service.clock.at)
     assert (again.settled_at, again.note) == (None, None)
 
 
 def test_an_unknown_delivery_is_not_found(service: ServiceHarness) -> None:
     for look in (
-        lambda tx: delivery_commands.find(tx, "webhook-x"),
-        lambda tx: delivery_commands.retry(tx, "webhook-x", 0),
-        lambda tx: delivery_commands.retry_own(tx, service.credentials.app_id, "webhook-x", 0),
+        lambda tx: delivery_queues.find(tx, "webhook-x"),
+        lambda tx: delivery_queues.retry(tx, "webhook-x", 0),
+        lambda tx: delivery_queues.retry_own(tx, service.credentials.app_id, "webhook-x", 0),
     ):
         with pytest.raises(NotFound, match="no delivery webhook-x"):
             service.db.run(look)

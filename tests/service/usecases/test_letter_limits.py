@@ -11,7 +11,7 @@ from bot.core.outbox import outbox
 from bot.core.outbox.worker import CRASHED
 from bot.service.notify.letter_delivery import LetterDelivery
 from bot.service.store import joined_letters as store
-from bot.service.usecases import delivery_commands, letter_limits
+from bot.service.usecases import delivery_queues, letter_limits
 from bot.service.usecases.letter_limits import FROM_SELLER, TO_MAILBOX, UNSUBSCRIBED
 from tests.support.consent_letters import VICTIM, LetterHarness, link, open_letter_harness, plain
 from tests.support.service_harness import URL
@@ -138,7 +138,7 @@ async def test_a_retry_of_a_summarys_leader_leaves_no_member_behind(post: Letter
     await post.work(HALF_HOUR)
     rows = await post.service.db.query("SELECT id FROM outbox WHERE state = 'waiting'")
     post.office.answers.clear()
-    post.service.db.run(lambda tx: delivery_commands.retry(tx, rows[0]["id"], post.service.clock()))
+    post.service.db.run(lambda tx: delivery_queues.retry(tx, rows[0]["id"], post.service.clock()))
     assert await post.work() == 1
     assert {state for state, _ in await post.states()} == {"done"}
 

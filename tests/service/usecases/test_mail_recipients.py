@@ -10,7 +10,7 @@ import pytest
 
 from bot.core.mail import mailboxes
 from bot.service.model.recipient import DAY, MOST_ASKS, MOST_OPEN, VALID
-from bot.service.usecases import delivery_commands
+from bot.service.usecases import delivery_queues
 from bot.service.usecases.letter_limits import ASK_MAILBOX, ASK_SELLER, UNCONFIRMED
 from bot.wiring.maintenance import payer_erasure
 from tests.support.consent_letters import VICTIM, LetterHarness, link, open_letter_harness, plain
@@ -274,7 +274,7 @@ async def test_an_erased_address_is_nowhere_in_the_database_and_gets_no_letter(
     await post.pay(made)
     await post.pay(await post.sell(VICTIM, "bob"))
     rows = await post.service.rows("deliveries")
-    db.run(lambda tx: delivery_commands.retry(tx, rows[0]["id"], post.service.clock()))
+    db.run(lambda tx: delivery_queues.retry(tx, rows[0]["id"], post.service.clock()))
     assert await post.work(WEEK) == 0
 
 
