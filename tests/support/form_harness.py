@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from bot.chat.forms.flow import start_new
-from bot.chat.forms.form import take_input
-from bot.chat.forms.outcome import ButtonInput, Change, MessageInput, Outcome, Photo, Setting
+from bot.chat.forms.form import take_message
+from bot.chat.forms.inputs import take_press
 from bot.chat.forms.stored_draft import read_draft, write_draft
 from bot.chat.model.draft import Seller
 from bot.chat.model.wish import Wish
 from tests.support.telegram_limits import actions, check, check_toast, labels
 
 if TYPE_CHECKING:
-    from bot.chat.forms.outcome import Input
+    from bot.chat.forms.outcome import Change, Outcome, Setting
     from bot.chat.messages.reply import Action, Reply
     from bot.chat.model.draft import Draft
 
@@ -26,6 +26,28 @@ NOW = 1_800_000_000_000
 """Friday, 15 January 2027, 08:00 UTC, in epoch ms."""
 
 BERLIN = "Europe/Berlin"
+
+
+@dataclass(frozen=True)
+class MessageInput:
+    """A message of the seller."""
+
+    text: str
+    photo: str | None = None
+
+
+@dataclass(frozen=True)
+class ButtonInput:
+    """A press of a button."""
+
+    action: Action
+
+
+class Photo(NamedTuple):
+    """A photo to download for a form."""
+
+    file_id: str
+    draft_id: str
 
 
 @dataclass
@@ -57,7 +79,8 @@ class Talk:
         if outcome.setting is not None:
             self.set(outcome.setting)
         self.changes.extend(filter(None, [outcome.change]))
-        self.photos.extend(filter(None, [outcome.photo]))
+        if outcome.photo is not None:
+            self.photos.append(Photo(outcome.photo, self.form.id))
         self.then = outcome.then
         for reply in outcome.replies:
             check(reply)
@@ -72,9 +95,13 @@ class Talk:
         assert name in ("zone", "quiet", "summary")
         self.seller = replace(self.seller, **{name: value})  # type: ignore[arg-type]  # by its name
 
-    def give(self, *inputs: Input) -> Talk:
+    def give(self, *inputs: MessageInput | ButtonInput) -> Talk:
         for given in inputs:
-            self.take(take_input(self.draft, given, self.seller, self.now))
+            self.take(
+                take_press(self.draft, given.action, self.seller, self.now)
+                if isinstance(given, ButtonInput)
+                else take_message(self.draft, given.text, given.photo, self.seller, self.now)
+            )
         return self
 
     def say(self, *texts: str) -> Talk:

@@ -14,8 +14,8 @@ from bot.chat.dialogue.form_effects import apply_outcome, removal_obstacle, star
 from bot.chat.dialogue.posters import send_poster, show_payments, show_poster
 from bot.chat.fields.registry import EDITS, UNITS
 from bot.chat.forms.existing import duplicate
-from bot.chat.forms.form import settings_form, take_input
-from bot.chat.forms.outcome import ButtonInput
+from bot.chat.forms.form import settings_form
+from bot.chat.forms.inputs import take_press
 from bot.chat.messages.jobs import (
     DeleteRequest,
     RefreshCard,
@@ -59,7 +59,7 @@ def _perform(context: EventContext, press: PressEvent) -> str | None:
     action = press.action or ("",)
     match action:
         case ("draft", *_):
-            outcome = take_input(context.draft, ButtonInput(action), context.seller, context.now)
+            outcome = take_press(context.draft, action, context.seller, context.now)
             apply_outcome(context, outcome)
             if outcome.then is not None:
                 left = replace(context, draft=outcome.draft)

@@ -8,16 +8,9 @@ from bot.chat.cards.card_text import list_page
 from bot.chat.cards.request_card import card_of
 from bot.chat.dialogue import alert_settings, sharing
 from bot.chat.dialogue.form_effects import apply_outcome
-from bot.chat.forms.bot_texts import (
-    help_reply,
-    paysupport_reply,
-    privacy_reply,
-    settings,
-    start_reply,
-)
-from bot.chat.forms.form import cancel, new_form, resume_offer, take_input
+from bot.chat.forms.bot_texts import help_reply, settings, start_reply
+from bot.chat.forms.form import cancel, new_form, resume_offer, take_message
 from bot.chat.forms.one_line import one_line
-from bot.chat.forms.outcome import MessageInput
 from bot.chat.messages.reply import Reply
 from bot.chat.model.wish import KINDS
 from bot.chat.store import listings, queries, sellers
@@ -36,8 +29,8 @@ FROM_INLINE = "new"
 def handle_message(context: EventContext, event: MessageEvent) -> None:
     """Handle a message: a command, or the answer to a question."""
     if event.command is None:
-        given = MessageInput(event.text, event.photo)
-        apply_outcome(context, take_input(context.draft, given, context.seller, context.now))
+        given = (event.text, event.photo)
+        apply_outcome(context, take_message(context.draft, *given, context.seller, context.now))
     elif event.command == "start" and sharing.open_deep_link(context, event.text):
         return
     elif event.command in ("new", *KINDS) and not context.may_create:
@@ -64,7 +57,6 @@ def _greet(context: EventContext, *, again: bool) -> None:
 
 def show_page(context: EventContext, command: str) -> None:
     """Answer a command that shows a page; for an unknown one, list the commands."""
-    language = context.seller.language
     match command:
         case "new":
             form = new_form(context.draft, listings.short_id(6), context.seller)
@@ -80,11 +72,11 @@ def show_page(context: EventContext, command: str) -> None:
         case "settings":
             context.reply(settings(context.seller))
         case "help":
-            context.reply(help_reply(language))
+            context.reply(help_reply(context.seller.language))
         case "privacy":
-            context.reply(privacy_reply(language))
+            context.reply(Reply(context.text("privacy")))
         case "paysupport":
-            context.reply(paysupport_reply(language))
+            context.reply(Reply(context.text("paysupport")))
         case _:
             context.reply(Reply(context.text("command-unknown")))
 

@@ -19,7 +19,7 @@ from bot.chat.times import local_time
 from bot.core.outbox import outbox
 
 if TYPE_CHECKING:
-    from bot.chat.forms.outcome import Change, Outcome, Photo, Setting
+    from bot.chat.forms.outcome import Change, Outcome, Setting
     from bot.chat.messages.queues import Queues
     from bot.chat.model.wish import Wish
     from bot.chat.store.listings import Listing
@@ -43,8 +43,11 @@ def apply_outcome(context: EventContext, outcome: Outcome) -> None:
         audit_trail.record_destination(context.tx, person.id, was, outcome.destination, context.now)
     if outcome.setting is not None:
         _save(context, outcome.setting)
-    if outcome.photo is not None:
-        _fetch(context, outcome.photo)
+    if outcome.photo is not None and outcome.draft is not None:
+        # Photos are downloaded in the order of sending.
+        body = PhotoDownload(outcome.photo, outcome.draft.id, person.id)
+        queue, lane = context.queues.photos, str(person.chat_id)
+        outbox.put(context.tx, queue, lane, body, context.now)
     for reply in outcome.replies:
         context.reply(reply)
         context = context.without_press()
@@ -70,12 +73,6 @@ def _save(context: EventContext, setting: Setting) -> None:
     if minute is not None and zone is not None:
         due_at = local_time.next_epoch_at(minute, context.now, zone)
     sellers.save_summary(tx, seller_id, minute, due_at)
-
-
-def _fetch(context: EventContext, photo: Photo) -> None:
-    """Queue the download of a photo for its form, in the order of sending."""
-    body = PhotoDownload(photo.file_id, photo.draft_id, context.person.id)
-    outbox.put(context.tx, context.queues.photos, str(context.person.chat_id), body, context.now)
 
 
 def _wish(context: EventContext, wish: Wish) -> None:

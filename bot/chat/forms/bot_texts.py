@@ -24,16 +24,6 @@ def commands(language: str) -> list[tuple[str, str]]:
     return [(name, t(language, f"command-{name}")) for name in COMMANDS]
 
 
-def description(language: str) -> str:
-    """Return the text of an empty chat, up to 512 characters."""
-    return t(language, "bot-description")
-
-
-def short_description(language: str) -> str:
-    """Return the text of the bot's profile, up to 120 characters."""
-    return t(language, "bot-short-description")
-
-
 def menu(language: str) -> Rows:
     """Return the buttons of the main menu: new request, list, help."""
     return (
@@ -64,16 +54,6 @@ def help_reply(language: str) -> Reply:
     return Reply("\n\n".join(parts), menu(language))
 
 
-def privacy_reply(language: str) -> Reply:
-    """Explain what is stored, why, for how long, and how it is deleted."""
-    return Reply(t(language, "privacy"))
-
-
-def paysupport_reply(language: str) -> Reply:
-    """Name who helps with a payment."""
-    return Reply(t(language, "paysupport"))
-
-
 def settings(seller: Seller) -> Reply:
     """Return the seller's destination, zone and hours, with buttons to change them."""
     language = seller.language
@@ -83,18 +63,13 @@ def settings(seller: Seller) -> Reply:
         text = t(language, "settings", destination=escaped(seller.destination))
         label = t(language, "button-change-destination")
     rows = [(Button(label, action=("settings", "destination")),)]
-    for name, value in _hours(seller).items():
+    values = {
+        "zone": seller.zone and escaped(zones.place_name(seller.zone, language)),
+        "quiet": seller.quiet and hours(seller.quiet),
+        "summary": None if seller.summary is None else clock(seller.summary),
+    }
+    for name, value in values.items():
         if value:
             text += "\n" + t(language, f"settings-{name}", value=value)
         rows.append((Button(t(language, f"button-{name}"), action=("settings", name)),))
     return Reply(text, tuple(rows))
-
-
-def _hours(seller: Seller) -> dict[str, str | None]:
-    """Return the seller's zone and hours in words; None for those that are not set."""
-    quiet, minute = seller.quiet, seller.summary
-    return {
-        "zone": seller.zone and escaped(zones.place_name(seller.zone, seller.language)),
-        "quiet": quiet and hours(quiet),
-        "summary": None if minute is None else clock(minute),
-    }

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 from bot.chat.fields.registry import PICTURE
 from bot.chat.forms.bot_texts import menu
 from bot.chat.forms.flow import ask_after_zone, new_form_under_way, start_new, take_value
-from bot.chat.forms.inputs import cancel_form, take_press, take_text
-from bot.chat.forms.outcome import ButtonInput, Input, Outcome, Photo
+from bot.chat.forms.inputs import cancel_form, take_text
+from bot.chat.forms.outcome import Outcome
 from bot.chat.forms.prompts import prompt, resume_prompt
 from bot.chat.messages.reply import Reply
 from bot.chat.model.draft import Draft
@@ -46,21 +46,21 @@ def settings_form(
     )
 
 
-def take_input(draft: Draft | None, given: Input, seller: Seller, now: int) -> Outcome:
-    """Take a message or a press of the seller; `now` in epoch ms.
+def take_message(
+    draft: Draft | None, text: str, photo: str | None, seller: Seller, now: int
+) -> Outcome:
+    """Take a message of the seller: its text, empty for none, and Telegram's id of its photo.
 
-    A message long after the last one is no answer: the form is offered again.
+    A message long after the last one (`now` in epoch ms) is no answer: the form is offered again.
     """
-    if isinstance(given, ButtonInput):
-        return take_press(draft, given.action, seller, now)
     if draft is None:
         reply = Reply(t(seller.language, "not-understood"), menu(seller.language))
         return Outcome(None, (reply,))
     if draft.must_resume or _is_old(draft, now):
         return Outcome(replace(draft, must_resume=True), (resume_prompt(draft, seller),))
-    if given.photo is not None and _takes_photos(draft):
-        return Outcome(draft, photo=Photo(given.photo, draft.id))
-    return take_text(draft, given.text, seller, now)
+    if photo is not None and _takes_photos(draft):
+        return Outcome(draft, photo=photo)
+    return take_text(draft, text, seller, now)
 
 
 def _is_old(draft: Draft, now: int) -> bool:

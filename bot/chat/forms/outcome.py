@@ -1,4 +1,4 @@
-"""Inputs of the forms, and what follows from each."""
+"""What follows from an input to a form."""
 
 from __future__ import annotations
 
@@ -10,24 +10,6 @@ if TYPE_CHECKING:
     from bot.chat.messages.reply import Action, Reply
     from bot.chat.model.draft import Draft, Seller
     from bot.chat.model.wish import Wish
-
-
-@dataclass(frozen=True, slots=True)
-class MessageInput:
-    """A message of the seller: its text, empty for none, and Telegram's id of its photo."""
-
-    text: str
-    photo: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class ButtonInput:
-    """A press of a button."""
-
-    action: Action
-
-
-Input = MessageInput | ButtonInput
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,20 +36,12 @@ class Setting:
 
 
 @dataclass(frozen=True, slots=True)
-class Photo:
-    """A photo to fetch from Telegram for a form."""
-
-    file_id: str
-    draft_id: str
-
-
-@dataclass(frozen=True, slots=True)
 class Outcome:
     """What follows from an input.
 
     The caller stores `draft` (None: no draft), sends `replies`, creates `wish`, makes `change`,
-    saves the seller's `destination` and `setting` and fetches `photo`, all in one transaction.
-    Then it acts on `then` as if that button had been pressed.
+    saves the seller's `destination` and `setting` and fetches the file `photo` for the draft, all
+    in one transaction. Then it acts on `then` as if that button had been pressed.
     """
 
     draft: Draft | None
@@ -77,7 +51,7 @@ class Outcome:
     destination: str | None = None
     change: Change | None = None
     setting: Setting | None = None
-    photo: Photo | None = None
+    photo: str | None = None
     then: Action | None = None
 
 

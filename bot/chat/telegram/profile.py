@@ -8,9 +8,9 @@ import structlog
 from telegram import BotCommand
 from telegram.error import TelegramError
 
-from bot.chat.forms.bot_texts import commands, description, short_description
+from bot.chat.forms.bot_texts import commands
 from bot.chat.telegram.failures import describe_error
-from bot.core.text.translations import DEFAULT, languages
+from bot.core.text.translations import DEFAULT, languages, t
 
 if TYPE_CHECKING:
     from telegram import Bot
@@ -26,7 +26,8 @@ async def set_profile(bot: Bot) -> None:
             await bot.set_my_commands(
                 [BotCommand(*pair) for pair in commands(language)], language_code=code
             )
-            await bot.set_my_description(description(language), language_code=code)
-            await bot.set_my_short_description(short_description(language), language_code=code)
+            await bot.set_my_description(t(language, "bot-description"), language_code=code)
+            short = t(language, "bot-short-description")
+            await bot.set_my_short_description(short, language_code=code)
     except TelegramError as error:
         log.warning("commands not set at telegram", reason=describe_error(error))

@@ -16,14 +16,22 @@ from bot.chat.cards.request_card import Card
 from bot.chat.fields.registry import BY_NAME, EDITS, FIELDS, MENU, OPTIONS
 from bot.chat.forms.existing import ExistingRequest, duplicate, edit_form, reopen
 from bot.chat.forms.form import take_picture
-from bot.chat.forms.outcome import Change, MessageInput
+from bot.chat.forms.outcome import Change
 from bot.chat.forms.steps import PATH
 from bot.chat.model.draft import Seller
 from bot.chat.model.wish import KINDS
 from bot.chat.requests.edit_rules import apply_edit
 from bot.chat.requests.request_bodies import Addresses, edit_body, request_body
 from bot.chat.store.listings import LIVE, Listing
-from tests.support.form_harness import BERLIN, NOW, OTHER, Talk, form_at_step, open_option
+from tests.support.form_harness import (
+    BERLIN,
+    NOW,
+    OTHER,
+    MessageInput,
+    Talk,
+    form_at_step,
+    open_option,
+)
 from tests.support.telegram_limits import actions, check
 
 if TYPE_CHECKING:

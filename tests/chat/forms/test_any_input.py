@@ -13,14 +13,24 @@ from bot.chat.fields.registry import OPTIONS
 from bot.chat.forms.existing import ExistingRequest, duplicate, edit_form, reopen
 from bot.chat.forms.form import cancel, new_form, settings_form, take_picture
 from bot.chat.forms.one_line import one_line
-from bot.chat.forms.outcome import ButtonInput, MessageInput
 from bot.chat.forms.steps import STEPS
 from bot.chat.forms.stored_draft import read_draft
 from bot.chat.model.draft import Seller
 from bot.chat.model.wish import PAYER_FIELDS, Share, Wish
 from bot.core.money.amounts import to_minor
 from bot.core.text.translations import languages
-from tests.support.form_harness import BERLIN, FORM, KNOWN, NOW, OTHER, STRANGER, Talk, form_at_step
+from tests.support.form_harness import (
+    BERLIN,
+    FORM,
+    KNOWN,
+    NOW,
+    OTHER,
+    STRANGER,
+    ButtonInput,
+    MessageInput,
+    Talk,
+    form_at_step,
+)
 
 if TYPE_CHECKING:
     from decimal import Decimal

@@ -11,12 +11,23 @@ from bot.chat.fields.typed_text import read_poster_text
 from bot.chat.forms.bot_texts import start_reply
 from bot.chat.forms.existing import ExistingRequest, duplicate, edit_form, reopen
 from bot.chat.forms.form import LATE_AFTER, new_form, resume_offer, settings_form, take_picture
-from bot.chat.forms.outcome import ButtonInput, Change, MessageInput, Photo
+from bot.chat.forms.outcome import Change
 from bot.chat.forms.steps import STEPS
 from bot.chat.forms.stored_draft import read_draft, write_draft
 from bot.chat.messages.reply import Problem
 from bot.chat.model.wish import Share, Wish
-from tests.support.form_harness import BERLIN, FORM, KNOWN, NOW, OTHER, STRANGER, Talk, form_at_step
+from tests.support.form_harness import (
+    BERLIN,
+    FORM,
+    KNOWN,
+    NOW,
+    OTHER,
+    STRANGER,
+    ButtonInput,
+    MessageInput,
+    Talk,
+    form_at_step,
+)
 from tests.support.telegram_limits import actions, check, labels
 
 if TYPE_CHECKING:
@@ -99,7 +110,7 @@ def test_an_edit_of_the_picture_takes_a_photo() -> None:
     talk = edit("name").give(MessageInput("", photo="file"))
     assert talk.photos == []
     talk = edit("picture").give(MessageInput("", photo="file"))
-    assert talk.photos == [Photo("file", OTHER)]
+    assert talk.photos == [("file", OTHER)]
     talk.take(take_picture(talk.draft, OTHER, "1" * 24, None, talk.seller))
     assert talk.changes == [Change(LISTING, "picture", "1" * 24)]
 

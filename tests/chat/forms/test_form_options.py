@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import pytest
 
 from bot.chat.fields.registry import OPTIONS
 from bot.chat.forms.form import take_picture
-from bot.chat.forms.outcome import ButtonInput, MessageInput, Outcome
 from bot.chat.model.draft import Seller
 from bot.chat.model.wish import PAYER_FIELDS, Share
 from tests.support.form_harness import (
@@ -16,12 +16,17 @@ from tests.support.form_harness import (
     FORM,
     KNOWN,
     NOW,
+    ButtonInput,
+    MessageInput,
     Talk,
     form_at_step,
     new_form,
     open_option,
 )
 from tests.support.telegram_limits import labels
+
+if TYPE_CHECKING:
+    from bot.chat.forms.outcome import Outcome
 
 SETTLED = replace(KNOWN, zone=BERLIN)
 HOUR = 3_600_000

@@ -6,9 +6,18 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from bot.chat.forms.outcome import ButtonInput, MessageInput
 from bot.chat.model.wish import Wish
-from tests.support.form_harness import FORM, KNOWN, OTHER, STRANGER, Talk, form_at_step, new_form
+from tests.support.form_harness import (
+    FORM,
+    KNOWN,
+    OTHER,
+    STRANGER,
+    ButtonInput,
+    MessageInput,
+    Talk,
+    form_at_step,
+    new_form,
+)
 from tests.support.telegram_limits import check, labels
 
 if TYPE_CHECKING:

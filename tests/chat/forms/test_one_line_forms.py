@@ -9,22 +9,26 @@ import pytest
 
 from bot.chat.forms import bot_texts
 from bot.chat.forms.bot_texts import (
-    description,
     help_reply,
-    paysupport_reply,
-    privacy_reply,
     settings,
-    short_description,
     start_reply,
 )
 from bot.chat.forms.existing import reopen
 from bot.chat.forms.form import cancel, new_form, settings_form
 from bot.chat.forms.one_line import one_line
-from bot.chat.forms.outcome import ButtonInput, MessageInput
-from bot.chat.messages.reply import units
+from bot.chat.messages.reply import Reply, units
 from bot.chat.model.wish import Wish
-from bot.core.text.translations import languages
-from tests.support.form_harness import FORM, KNOWN, OTHER, STRANGER, Talk, form_at_step
+from bot.core.text.translations import languages, t
+from tests.support.form_harness import (
+    FORM,
+    KNOWN,
+    OTHER,
+    STRANGER,
+    ButtonInput,
+    MessageInput,
+    Talk,
+    form_at_step,
+)
 from tests.support.paths import ROOT
 from tests.support.telegram_limits import actions, check, labels
 
@@ -291,10 +295,10 @@ def test_the_greeting_names_the_rule_for_digital_goods_to_a_new_seller() -> None
 
 
 def test_privacy_and_paysupport_are_answered() -> None:
-    privacy = check(privacy_reply("en"))
+    privacy = check(Reply(t("en", "privacy")))
     for word in ("Telegram id", "destination", "requests", "form", "Payments", "How long", "delet"):
         assert word in privacy
-    assert "seller" in check(paysupport_reply("en"))
+    assert "seller" in check(Reply(t("en", "paysupport")))
 
 
 @pytest.mark.parametrize("language", languages())
@@ -305,8 +309,8 @@ def test_the_profile_keeps_to_telegrams_limits(language: str) -> None:
         *("help", "cancel", "privacy", "paysupport", "start"),
     ]
     assert all(1 <= units(what) <= 256 for _, what in commands)
-    assert units(description(language)) <= 512
-    assert units(short_description(language)) <= 120
+    assert units(t(language, "bot-description")) <= 512
+    assert units(t(language, "bot-short-description")) <= 120
 
 
 def test_no_text_is_defined_in_two_files() -> None:

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 import pytest
 from structlog.testing import capture_logs
 
-from bot.chat.forms.bot_texts import commands, description, short_description
+from bot.chat.forms.bot_texts import commands
 from bot.chat.telegram.profile import set_profile
+from bot.core.text.translations import t
 from bot.sandbox.world.faults import Fault
 from tests.support.chat_harness import telegram_of
 
@@ -26,9 +27,9 @@ async def test_commands_and_descriptions_are_set_in_each_language(
         menu = await bot.get_my_commands(language_code=code) or await bot.get_my_commands()
         assert [(one.command, one.description) for one in menu] == commands(language)
         told = await bot.get_my_description(language_code=code)
-        assert told.description == description(language)
+        assert told.description == t(language, "bot-description")
         short = await bot.get_my_short_description(language_code=code)
-        assert short.short_description == short_description(language)
+        assert short.short_description == t(language, "bot-short-description")
 
 
 @pytest.mark.parametrize("fault", [Fault("error", times=9), Fault("error", retry_after=60)])
