@@ -15,9 +15,8 @@ from bot.service.api import delivery_routes, openapi_route, public_routes, reque
 from bot.service.http import responses
 from bot.service.http.responses import Internal, Unavailable
 from bot.service.http.service import ServiceState
-from bot.service.page import checkout_routes, docs_page, email_routes, forms, pay_routes, render
-from bot.service.page.live_part import LiveParts
-from bot.service.page.page_cache import PageCache
+from bot.service.page import docs_page, email_routes, forms, pay_routes, render
+from bot.service.page.page_cache import LiveParts, PageCache
 from bot.service.wire import body_parsing
 
 if TYPE_CHECKING:
@@ -40,7 +39,6 @@ HTTP_REFUSALS: dict[int, type[Refused]] = {
 ROUTERS = (
     request_routes.quick,
     pay_routes.router,
-    checkout_routes.router,
     email_routes.router,
     public_routes.router,
     request_routes.router,

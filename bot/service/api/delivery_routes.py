@@ -10,7 +10,7 @@ from bot.service.api import paging
 from bot.service.api.paging import Cursor, Limit
 from bot.service.http import responses
 from bot.service.http.callers import Calling, Serving
-from bot.service.http.openapi import AUTHENTICATED, failures
+from bot.service.http.openapi import operation
 from bot.service.model.delivery import Channel, DeliveryState
 from bot.service.store import deliveries as store
 from bot.service.usecases import delivery_queues
@@ -21,15 +21,8 @@ ID_LENGTHS = {len(channel) + 1 + paging.ID_DIGITS for channel in Channel}
 router = APIRouter(prefix="/v3/deliveries", tags=["deliveries"])
 
 
-@router.get(
-    "",
-    summary="List deliveries",
-    operation_id="listDeliveries",
-    response_model=None,
-    responses={200: {"model": DeliveryList}, **failures(400, 401, 429)},
-    openapi_extra=AUTHENTICATED,
-)
-@router.get("/", include_in_schema=False, response_model=None)
+@router.get("", **operation("listDeliveries", "List deliveries", DeliveryList, 400, 401, 429))
+@router.get("/", include_in_schema=False)
 async def list_(
     service: Serving,
     caller: Calling,
@@ -56,11 +49,7 @@ async def list_(
 
 @router.get(
     "/{id}",
-    summary="Get a delivery with its attempts",
-    operation_id="getDelivery",
-    response_model=None,
-    responses={200: {"model": DeliveryAnswer}, **failures(401, 404, 429)},
-    openapi_extra=AUTHENTICATED,
+    **operation("getDelivery", "Get a delivery with its attempts", DeliveryAnswer, 401, 404, 429),
 )
 async def get(id: str, service: Serving, caller: Calling) -> Response:  # noqa: A002 - its name in the interface
     """Return one delivery of the application, with all its attempts."""
@@ -73,11 +62,7 @@ async def get(id: str, service: Serving, caller: Calling) -> Response:  # noqa: 
 
 @router.post(
     "/{id}/retry",
-    summary="Send a delivery again",
-    operation_id="retryDelivery",
-    response_model=None,
-    responses={200: {"model": DeliveryItem}, **failures(401, 404, 429)},
-    openapi_extra=AUTHENTICATED,
+    **operation("retryDelivery", "Send a delivery again", DeliveryItem, 401, 404, 429),
 )
 async def retry(id: str, service: Serving, caller: Calling) -> Response:  # noqa: A002 - its name in the interface
     """Restart a delivery now, settled or waiting; one that is being sent stays as it is."""

@@ -5,7 +5,7 @@ from starlette.responses import Response
 
 from bot.core.errors import NotFound
 from bot.service.http import callers, responses
-from bot.service.http.openapi import OPEN, failures
+from bot.service.http.openapi import OPEN, operation
 from bot.service.store import payments, requests
 from bot.service.wire import json_answers
 from bot.service.wire.answer_schemas import PublicAnswer, StatsAnswer
@@ -16,11 +16,9 @@ router = APIRouter(prefix="/v3/paymentRequests/public", tags=["public"])
 
 @router.get(
     "/{id}",
-    summary="What the pay page shows",
-    operation_id="getPublicPaymentRequest",
-    response_model=None,
-    responses={200: {"model": PublicAnswer}, **failures(404, 429)},
-    openapi_extra=OPEN,
+    **operation(
+        "getPublicPaymentRequest", "What the pay page shows", PublicAnswer, 404, 429, extra=OPEN
+    ),
 )
 async def public(id: str, request: Request) -> Response:  # noqa: A002 - its name in the interface
     """Return the public view of a request."""
@@ -34,11 +32,7 @@ async def public(id: str, request: Request) -> Response:  # noqa: A002 - its nam
 
 @router.get(
     "/stats/{id}",
-    summary="Figures of a request",
-    operation_id="getPublicStats",
-    response_model=None,
-    responses={200: {"model": StatsAnswer}, **failures(404, 429)},
-    openapi_extra=OPEN,
+    **operation("getPublicStats", "Figures of a request", StatsAnswer, 404, 429, extra=OPEN),
 )
 async def stats(id: str, request: Request) -> Response:  # noqa: A002 - its name in the interface
     """Return how much the request brought in, and from how many payers."""

@@ -14,7 +14,7 @@ from bot.service.api import paging
 from bot.service.api.paging import MAX_PAGE, Cursor, InState, Limit
 from bot.service.http import bodies, callers, responses
 from bot.service.http.callers import Calling, Serving
-from bot.service.http.openapi import AUTHENTICATED, KEYED, body, failures
+from bot.service.http.openapi import AUTHENTICATED, KEYED, OF_WRITING, body, failures, operation
 from bot.service.http.plain_route import PlainRoute
 from bot.service.http.service import Service
 from bot.service.model.request import Payment, PaymentRequest
@@ -40,13 +40,15 @@ class ReadPage(Protocol):
 
 @quick.post(
     "",
-    summary="Create a payment request",
-    operation_id="createPaymentRequest",
-    response_model=None,
-    responses={200: {"model": RequestAnswer}, **failures(400, 401, 404, 409, 413, 415, 429)},
-    openapi_extra=AUTHENTICATED | body("CreateBody") | KEYED,
+    **operation(
+        "createPaymentRequest",
+        "Create a payment request",
+        RequestAnswer,
+        *OF_WRITING,
+        extra=body("CreateBody") | KEYED,
+    ),
 )
-@quick.post("/", include_in_schema=False, response_model=None)
+@quick.post("/", include_in_schema=False)
 async def create(request: Request) -> Response:
     """Create a request with its pay page and QR code."""
     caller, service = await callers.caller(request), await callers.service(request)
@@ -63,14 +65,9 @@ async def create(request: Request) -> Response:
 
 
 @router.get(
-    "",
-    summary="List payment requests",
-    operation_id="listPaymentRequests",
-    response_model=None,
-    responses={200: {"model": RequestList}, **failures(400, 401, 429)},
-    openapi_extra=AUTHENTICATED,
+    "", **operation("listPaymentRequests", "List payment requests", RequestList, 400, 401, 429)
 )
-@router.get("/", include_in_schema=False, response_model=None)
+@router.get("/", include_in_schema=False)
 async def list_(
     service: Serving,
     caller: Calling,
@@ -116,12 +113,7 @@ def _place(row: PaymentRequest) -> Place:
 
 
 @router.get(
-    "/{id}",
-    summary="Get a payment request",
-    operation_id="getPaymentRequest",
-    response_model=None,
-    responses={200: {"model": RequestAnswer}, **failures(401, 404, 429)},
-    openapi_extra=AUTHENTICATED,
+    "/{id}", **operation("getPaymentRequest", "Get a payment request", RequestAnswer, 401, 404, 429)
 )
 async def get(id: str, service: Serving, caller: Calling) -> Response:  # noqa: A002 - its name in the interface
     """Return one request of the application."""
@@ -131,11 +123,13 @@ async def get(id: str, service: Serving, caller: Calling) -> Response:  # noqa: 
 
 @router.put(
     "/{id}",
-    summary="Edit a payment request",
-    operation_id="editPaymentRequest",
-    response_model=None,
-    responses={200: {"model": RequestAnswer}, **failures(400, 401, 404, 409, 413, 415, 429)},
-    openapi_extra=AUTHENTICATED | body("EditBody"),
+    **operation(
+        "editPaymentRequest",
+        "Edit a payment request",
+        RequestAnswer,
+        *OF_WRITING,
+        extra=body("EditBody"),
+    ),
 )
 async def edit(
     id: str,  # noqa: A002 - its name in the interface
@@ -154,7 +148,6 @@ async def edit(
     summary="Delete a payment request",
     operation_id="deletePaymentRequest",
     response_class=Response,
-    response_model=None,
     responses={200: {"description": "It is gone; the body is empty."}, **failures(401, 404, 429)},
     openapi_extra=AUTHENTICATED,
 )
@@ -166,11 +159,7 @@ async def delete(id: str, service: Serving, caller: Calling) -> Response:  # noq
 
 @router.get(
     "/{id}/payments",
-    summary="List the payments of a request",
-    operation_id="listPayments",
-    response_model=None,
-    responses={200: {"model": PaymentList}, **failures(400, 401, 404, 429)},
-    openapi_extra=AUTHENTICATED,
+    **operation("listPayments", "List the payments of a request", PaymentList, 400, 401, 404, 429),
 )
 async def payments(
     id: str,  # noqa: A002 - its name in the interface
@@ -193,11 +182,7 @@ def _place_of_payment(row: Payment) -> Place:
 
 @router.get(
     "/{id}/payments/{transactionId}",
-    summary="Verify one payment",
-    operation_id="getPayment",
-    response_model=None,
-    responses={200: {"model": PaymentAnswer}, **failures(401, 404, 429)},
-    openapi_extra=AUTHENTICATED,
+    **operation("getPayment", "Verify one payment", PaymentAnswer, 401, 404, 429),
 )
 async def payment(
     id: str,  # noqa: A002 - its name in the interface

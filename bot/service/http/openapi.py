@@ -50,6 +50,7 @@ EXAMPLES = {
 NO_CURSOR = "is none that this list gave"
 EXAMPLES_OF_READING = {400: ("invalidBody", f"cursor: {NO_CURSOR}", "cursor", NO_CURSOR)}
 ANYWHERE = (500, 503)
+OF_WRITING = (400, 401, 404, 409, 413, 415, 429)
 NO_JSON = 415
 """The status that marks calls with a body."""
 
@@ -138,6 +139,18 @@ DESCRIPTION = (
     " exact JSON numbers. A webhook that is owed is sent until it is answered with 2xx, signed"
     " by Standard Webhooks."
 )
+
+
+def operation(
+    operation_id: str, summary: str, answer: Any, *codes: int, extra: dict[str, Any] | None = None
+) -> dict[str, Any]:
+    """Return the declaration of a route; `extra` adds to OpenAPI's own fields of it."""
+    return {
+        "operation_id": operation_id,
+        "summary": summary,
+        "responses": {200: {"model": answer}, **failures(*codes)},
+        "openapi_extra": AUTHENTICATED | (extra or {}),
+    }
 
 
 def failures(*codes: int) -> dict[int | str, dict[str, Any]]:

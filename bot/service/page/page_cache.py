@@ -1,26 +1,35 @@
-"""Pay pages as texts: cached ones that many see alike, and those with a payer's input."""
+"""Pay pages and their live parts as texts, cached where many payers see the same."""
 
 from __future__ import annotations
 
+import asyncio
 import secrets
-from dataclasses import replace
-from functools import lru_cache
+from dataclasses import dataclass, replace
+from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any
 
-from bot.service.page import live_part, render, template_values
+from bot.core.errors import NotPayable
+from bot.service.page import render, template_values
 from bot.service.page.template_values import PayerForm
+from bot.service.store import requests
 from bot.service.wire import json_answers
 
 if TYPE_CHECKING:
     from bot.service.http.service import Service
     from bot.service.model.request import PaymentRequest, Quote
-    from bot.service.page.reader import Reader
+    from bot.service.page.forms import Reader
 
 KEPT = 256
 """Pages in the cache, of some KiB each."""
 
 TOKEN, NOW = "\x02", "\x03"
 """Placeholders in a cached page; no field of a request can contain these characters."""
+
+FRESH = 1_000
+"""Milliseconds for which a live part is reused."""
+
+MOST = 1_024
+"""Live parts in the cache."""
 
 
 class PageCache:
@@ -35,7 +44,7 @@ class PageCache:
 
     def text(self, reader: Reader, found: PaymentRequest, now: int) -> str:
         """Return the page as of `now`, with a new token."""
-        quote, unpriced = live_part.quoted(self._service, found)
+        quote, unpriced = quoted(self._service, found)
         page = self._cached(reader, found, quote, found.hindrance(now) or unpriced)
         return page.replace(TOKEN, secrets.token_hex(16)).replace(NOW, str(now))
 
@@ -50,7 +59,7 @@ def write(
     service: Service, reader: Reader, found: PaymentRequest, now: int, form: PayerForm
 ) -> str:
     """Render the page with the payer's input and its problems."""
-    quote, unpriced = live_part.quoted(service, found)
+    quote, unpriced = quoted(service, found)
     state = form.refused or found.hindrance(now) or unpriced
     values = template_values.pay_page(reader, found, now, replace(form, refused=state))
     return _written(service, reader, found, quote, values | {"token": secrets.token_hex(16)})
@@ -73,3 +82,62 @@ def _written(
     return render.text(
         "pay.html", reader, values | more, test_money=service.payment_context.rail.test_money
     )
+
+
+@dataclass(frozen=True, slots=True)
+class LivePart:
+    """The changing part of a page, valid until `until` (epoch ms); None for an unknown request."""
+
+    text: str | None
+    until: int
+
+
+class LiveParts:
+    """The cache of live parts by request and language, read once a second for all open pages."""
+
+    def __init__(self) -> None:
+        self._kept: dict[tuple[str, str], LivePart] = {}
+        self._making: dict[tuple[str, str], asyncio.Task[LivePart]] = {}
+
+    async def part(self, service: Service, reader: Reader, request_id: str) -> str | None:
+        """Return the live part of a request's page; None for an unknown or deleted request."""
+        key = (request_id, reader.language)
+        kept, now = self._kept.get(key), service.now()
+        if kept and now < kept.until <= now + FRESH:
+            return kept.text
+        making = self._making.get(key)
+        if making is None:
+            making = asyncio.create_task(_make(service, reader, request_id))
+            self._making[key] = making
+            making.add_done_callback(partial(self._made, key))
+        # A caller that leaves must not cancel the answer for the others.
+        return (await asyncio.shield(making)).text
+
+    def _made(self, key: tuple[str, str], making: asyncio.Task[LivePart]) -> None:
+        del self._making[key]
+        self._kept.pop(key, None)
+        if making.cancelled() or making.exception() or making.result().text is None:
+            return
+        self._kept[key] = making.result()
+        if len(self._kept) > MOST:
+            del self._kept[next(iter(self._kept))]
+
+
+async def _make(service: Service, reader: Reader, request_id: str) -> LivePart:
+    now = service.now()
+    found = await requests.read(service.db, request_id, now)
+    if found is None:
+        return LivePart(None, now)
+    state = found.hindrance(now) or quoted(service, found)[1]
+    text = render.part(reader, template_values.live_part(reader, found, now, state))
+    # Not valid beyond the next change by time alone.
+    turns = (at for at in (found.enabled_at, found.expires_at) if at is not None and at > now)
+    return LivePart(text, min([now + FRESH, *turns]))
+
+
+def quoted(service: Service, request: PaymentRequest) -> tuple[Quote | None, str | None]:
+    """Return the quote for a payer now, or else the state that prevents the payment."""
+    try:
+        return service.payment_context.quote(request), None
+    except NotPayable as refusal:
+        return None, refusal.state

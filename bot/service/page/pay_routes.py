@@ -1,8 +1,8 @@
-"""`/pay/{id}`, its receipt and pictures."""
+"""`/pay/{id}`, its checkouts, receipts and pictures."""
 
 import asyncio
 import re
-from functools import lru_cache
+from functools import lru_cache, partial
 
 import structlog
 from fastapi import APIRouter, Request
@@ -13,14 +13,15 @@ from bot.core.images import qr
 from bot.service.http import callers
 from bot.service.http.plain_route import PlainRoute
 from bot.service.http.service import Service
-from bot.service.model import payer_data
+from bot.service.model import payer_data, redirects
+from bot.service.model.checkout import Checkout
 from bot.service.model.request import PaymentRequest
-from bot.service.page import forms, next_page, page_cache, render, template_values
+from bot.service.page import forms, page_cache, render, template_values
 from bot.service.page.template_values import PayerForm
 from bot.service.rails.rail import Manner
-from bot.service.store import payments, requests
+from bot.service.store import checkouts, payments, requests
 from bot.service.usecases import paying
-from bot.service.usecases.paying import PaymentForm
+from bot.service.usecases.paying import PaymentForm, PaymentProgress
 from bot.service.wire import json_answers
 
 FOREVER = "public, max-age=31536000, immutable"
@@ -40,7 +41,7 @@ async def show(request: Request) -> Response:
     """
     service = callers.admit_viewer(request)
     now = service.now()
-    found = await requests.read(service.db, forms.request_id(request), now)
+    found = await requests.read(service.db, request.path_params["id"], now)
     if found is None:
         callers.admit_payer(request)
         raise NotFound
@@ -54,7 +55,7 @@ async def show(request: Request) -> Response:
 @router.api_route("/pay/{id}", methods=["POST"])
 async def pay(request: Request) -> Response:
     """Accept the payer's form: pay, or answer what is wrong."""
-    service, request_id = callers.admit_payer(request), forms.request_id(request)
+    service, request_id = callers.admit_payer(request), request.path_params["id"]
     form = await forms.read(request)
     now = service.now()
     found = await requests.read(service.db, request_id, now)
@@ -83,9 +84,7 @@ async def pay(request: Request) -> Response:
     if standing.fresh and standing.payment:
         made = standing.payment
         log.info("payment recorded", request=request_id, payment=made.id, settlement="paid")
-    return RedirectResponse(
-        next_page.after(service, found, request_id, standing), 303, render.HEADERS
-    )
+    return RedirectResponse(_next_page(service, found, request_id, standing), 303, render.HEADERS)
 
 
 def _manner(service: Service, form: dict[str, str]) -> Manner:
@@ -116,11 +115,31 @@ def _page(
     return render.page(page_cache.write(service, reader, found, now, form), reader, found, status)
 
 
+def _next_page(
+    service: Service, found: PaymentRequest | None, request_id: str, standing: PaymentProgress
+) -> str:
+    """Return where a form leads: the redirect once paid, the checkout while money is awaited.
+
+    The scheme of the redirect is checked again: the operator may have disallowed it since.
+    """
+    payment = standing.payment
+    if payment is None or payment.oversold:
+        return _checkout_path(request_id, standing.checkout_id)
+    url = found and found.terms.redirect_url
+    if url and redirects.may_lead_to(url, service.policy.schemes):
+        return redirects.with_transaction(url, payment.id)
+    return f"/pay/{request_id}/receipt/{payment.id}"
+
+
+def _checkout_path(request_id: str, checkout_id: str) -> str:
+    return f"/pay/{request_id}/checkout/{checkout_id}"
+
+
 @router.api_route("/pay/{id}/live", methods=["GET", "HEAD"])
 async def watch(request: Request) -> Response:
     """Return the part of the page that changes, for its script."""
     service, reader = callers.admit_open_page(request), forms.reader(request)
-    text = await request.app.state.live.part(service, reader, forms.request_id(request))
+    text = await request.app.state.live.part(service, reader, request.path_params["id"])
     if text is None:
         callers.admit_payer(request)
         raise NotFound
@@ -132,16 +151,57 @@ async def picture(request: Request) -> Response:
     """Return the picture that chats show for a link to the page."""
     from bot.service.page.preview_picture import content, draw  # noqa: PLC0415 - rarely asked for, and its font takes memory
 
-    service = callers.admit_payer(request)
-    found = await requests.read(service.db, forms.request_id(request), service.now())
-    if found is None:
-        raise NotFound
-    shown = content(
-        forms.reader(request), found, json_answers.pay_url(service.public_url, found.id)
-    )
-    drawn = await asyncio.to_thread(draw, shown)
+    found, url = await _found(request)
+    drawn = await asyncio.to_thread(draw, content(forms.reader(request), found, url))
     headers = PICTURE | {"Vary": "Accept-Language"}
     return Response(drawn, headers=headers, media_type="image/png")
+
+
+@router.api_route("/pay/{id}/checkout/{checkout_id}", methods=["GET", "HEAD"])
+async def show_checkout(request: Request) -> Response:
+    """Show the state of a checkout; redirect once its money has arrived."""
+    service, held = await _held(request)
+    now = service.now()
+    found = await requests.read_ever(service.db, held.request_id, now)
+    if found is None:
+        raise NotFound
+    payment = await payments.read_of_checkout(service.db, held.id)
+    if payment and not payment.oversold:
+        onward = _next_page(service, found, found.id, PaymentProgress(held.id, payment))
+        return RedirectResponse(onward, 303, render.HEADERS)
+    reader = forms.reader(request)
+    values = template_values.checkout_page(reader, found, held, payment, now)
+    money, target = service.payment_context.rail.test_money, found.terms.redirect_url
+    return render.html("checkout.html", reader, values, test_money=money, target=target)
+
+
+@router.api_route("/pay/{id}/checkout/{checkout_id}", methods=["POST"])
+async def cancel(request: Request) -> Response:
+    """Cancel a checkout, which frees its unit at once; a paid or lapsed one stays as it is.
+
+    The unguessable address is the proof that the payer holds it.
+    """
+    service, held = await _held(request)
+    form = await forms.read(request)
+    if form.get("action") != "cancel":
+        raise InvalidBody("The form names no action that exists.")
+    cancel = partial(
+        checkouts.cancel, request_id=held.request_id, checkout_id=held.id, now=service.now()
+    )
+    if await service.db.transaction(cancel):
+        log.info("checkout cancelled", request=held.request_id)
+    return RedirectResponse(_checkout_path(held.request_id, held.id), 303, render.HEADERS)
+
+
+async def _held(request: Request) -> tuple[Service, Checkout]:
+    """Return the service and the checkout of the address. Raises NotFound and RateLimited."""
+    service, checkout_id = callers.state(request).service, request.path_params["checkout_id"]
+    held = await checkouts.read(service.db, request.path_params["id"], checkout_id)
+    if held is None:
+        callers.admit_payer(request)
+        raise NotFound
+    callers.admit_checkout(request, checkout_id)
+    return service, held
 
 
 @router.api_route("/pay/{id}/receipt/{transaction_id}", methods=["GET", "HEAD"])
@@ -150,9 +210,9 @@ async def receipt(request: Request) -> Response:
     service = callers.admit_payer(request)
     reader = forms.reader(request)
     payment = await payments.read(
-        service.db, forms.request_id(request), request.path_params["transaction_id"]
+        service.db, request.path_params["id"], request.path_params["transaction_id"]
     )
-    name = await payments.read_product(service.db, forms.request_id(request))
+    name = await payments.read_product(service.db, request.path_params["id"])
     if payment is None or name is None:
         raise NotFound
     values = template_values.receipt_page(reader, name, payment)
@@ -164,24 +224,25 @@ async def receipt(request: Request) -> Response:
 @router.api_route("/qr/{id}.png", methods=["GET", "HEAD"])
 async def png(request: Request) -> Response:
     """Return the QR code of the pay page as a PNG."""
-    picture = _png(await _pay_url(request))
-    return Response(picture, headers=PICTURE, media_type="image/png")
+    _, url = await _found(request)
+    return Response(_png(url), headers=PICTURE, media_type="image/png")
 
 
 @router.api_route("/qr/{id}.svg", methods=["GET", "HEAD"])
 async def svg(request: Request) -> Response:
     """Return the QR code of the pay page as an SVG."""
-    drawing = _svg(await _pay_url(request))
+    _, url = await _found(request)
     headers = PICTURE | {"Content-Security-Policy": "default-src 'none'"}
-    return Response(drawing, headers=headers, media_type="image/svg+xml")
+    return Response(_svg(url), headers=headers, media_type="image/svg+xml")
 
 
-async def _pay_url(request: Request) -> str:
+async def _found(request: Request) -> tuple[PaymentRequest, str]:
+    """Return the request and the address of its page. Raises NotFound and RateLimited."""
     service = callers.admit_payer(request)
-    found = await requests.read(service.db, forms.request_id(request), service.now())
+    found = await requests.read(service.db, request.path_params["id"], service.now())
     if found is None:
         raise NotFound
-    return json_answers.pay_url(service.public_url, found.id)
+    return found, json_answers.pay_url(service.public_url, found.id)
 
 
 _png = lru_cache(maxsize=1024)(qr.png)

@@ -20,7 +20,7 @@ from bot.service.page import template_values
 if TYPE_CHECKING:
     from bot.core.images.text_fitting import FittedText
     from bot.service.model.request import PaymentRequest
-    from bot.service.page.reader import Reader
+    from bot.service.page.forms import Reader
 
 GROUND, PAPER, INK, QUIET = (
     0xF0,

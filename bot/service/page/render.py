@@ -18,7 +18,7 @@ from bot.service.model import redirects
 if TYPE_CHECKING:
     from bot.core.errors import Refused
     from bot.service.model.request import PaymentRequest
-    from bot.service.page.reader import Reader
+    from bot.service.page.forms import Reader
 
 TEMPLATES = Path(__file__).with_name("templates")
 ICON = (TEMPLATES / "icon.svg").read_bytes()

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from bot.service.model.checkout import Checkout
     from bot.service.model.request import PayerField, Payment, PaymentRequest, Quote
-    from bot.service.page.reader import Reader
+    from bot.service.page.forms import Reader
 
 money_text = lru_cache(maxsize=4096)(amounts.format_money)
 

@@ -17,8 +17,8 @@ from bot.core.images import text_fitting
 from bot.core.net.rates import Rate
 from bot.core.text import translations
 from bot.service.page import preview_picture, template_values
+from bot.service.page.forms import Reader
 from bot.service.page.preview_picture import Content
-from bot.service.page.reader import Reader
 from bot.service.page.template_values import PREVIEW_SIZE
 from tests.support.service_harness import DROP, URL, ServiceHarness, open_service
 

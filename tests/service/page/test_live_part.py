@@ -10,9 +10,9 @@ import pytest
 
 from bot.core.net.rates import Rate
 from bot.service.http.rate_limits import CROWD
-from bot.service.page import live_part
-from bot.service.page.live_part import FRESH
-from bot.service.page.reader import Reader
+from bot.service.page import page_cache
+from bot.service.page.forms import Reader
+from bot.service.page.page_cache import FRESH
 from bot.service.page.template_values import IDLE, SLOWEST, WATCHED
 from tests.support.service_harness import DROP, NOON, ServiceHarness, make_service, open_service
 
@@ -99,7 +99,7 @@ async def test_a_thousand_open_pages_cost_one_read_a_second(service: ServiceHarn
 async def test_a_page_that_closes_cancels_no_other_answer(service: ServiceHarness) -> None:
     """All wait for one answer, which is completed though the first caller has gone."""
     made = await service.create(**DROP)
-    watched, who = live_part.LiveParts(), Reader("en", "en")
+    watched, who = page_cache.LiveParts(), Reader("en", "en")
     settings = make_service(service.db, service.clock)
     first, second = (asyncio.create_task(watched.part(settings, who, made["id"])) for _ in range(2))
     await asyncio.sleep(0)
@@ -140,7 +140,7 @@ async def test_the_cache_of_answers_is_limited(
     service: ServiceHarness, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Memory does not grow with the number of open requests: the oldest answer is dropped."""
-    monkeypatch.setattr(live_part, "MOST", 2)
+    monkeypatch.setattr(page_cache, "MOST", 2)
     ids = [(await service.create())["id"] for _ in range(3)]
     for one in ids:
         await look(service, one)

@@ -12,7 +12,7 @@ from PIL import Image
 from bot.core.net.rates import Rate
 from bot.core.text.links import check_redirect
 from bot.service.model import redirects
-from bot.service.page.reader import reader_of
+from bot.service.page.forms import reader_of
 from tests.support.service_harness import (
     DROP,
     URL,
