@@ -141,7 +141,7 @@ class _Parser:
         return whole[start * 2 :].decode("utf-16-le")
 
     def _outermost(self) -> list[Entity]:
-        """`<pre><code class=…>` is one entity with a language, not two."""
+        """Merge `<pre><code class=…>` into one entity with a language."""
         pres = {(e["offset"], e["length"]): e for e in self.entities if e["type"] == "pre"}
         kept = []
         for entity in self.entities:

@@ -83,7 +83,7 @@ class Profile:
     commands: dict[tuple[Scope, str], list[Json]] = field(default_factory=dict)
 
     def set_text(self, kind: str, language: str, text: str) -> None:
-        """`kind` is one of TEXT_LIMITS; an empty text removes it. Errors: 400 too long."""
+        """Set the text of a kind of TEXT_LIMITS; an empty one removes it. Errors: 400 too long."""
         if len(text) > TEXT_LIMITS[kind]:
             raise bad_request(f"bot {kind.replace('_', ' ')} is too long")
         if text:

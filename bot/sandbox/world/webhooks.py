@@ -91,7 +91,7 @@ class Webhook:
         self.bell.ring()
 
     async def _post(self, client: httpx.AsyncClient, update: dict[str, Any]) -> str:
-        """Empty when delivered, else what went wrong, as getWebhookInfo shows it."""
+        """Send an update; return "" or the error, as getWebhookInfo shows it."""
         try:
             response = await client.post(self.url, json=update)
         except httpx.TimeoutException:
