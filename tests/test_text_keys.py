@@ -101,7 +101,10 @@ COMPOSED: dict[str, list[tuple[str, ...]]] = {
 }
 """What the code composes keys of, by the shape of the key."""
 
-CALLS = {"t": 1, "who.t": 0, "Problem": 0, "self._desk.tell": 2}
+SEND_TEXT = "self._outcomes.send_text"
+"""The call that gives every text the request's name."""
+
+CALLS = {"t": 1, "who.t": 0, "Problem": 0, SEND_TEXT: 2}
 """Where the key stands among the arguments of what asks for a text."""
 
 NO_KEYS = {"{}-{}", "update-{}-{}", "{}-wal", "{}-{}{}"}
@@ -121,8 +124,11 @@ def asked() -> Iterator[tuple[str, str, set[str] | None]]:
             if isinstance(node, ast.Call) and ast.unparse(node.func) in CALLS:
                 where = f"{path.relative_to(BOT.parent)}:{node.lineno}"
                 place = CALLS[ast.unparse(node.func)]
+                known = {"name"} if ast.unparse(node.func) == SEND_TEXT else set()
                 for key in _keys(node.args[place]):
-                    yield where, key, _values(node, place)
+                    values = _values(node, place)
+                    given = set(VARIABLE.findall(TEXTS.get(key, ""))) & known
+                    yield where, key, None if values is None else values | given
     for path in TEMPLATES:
         source = path.read_text("utf-8")
         for found in TEMPLATE_CALL.finditer(source):

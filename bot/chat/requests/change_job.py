@@ -6,10 +6,9 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from bot.chat.messages.jobs import ChangeJob, DeleteRequest, RefreshCard, ResumeRequest, SendCard
-from bot.chat.messages.reply import escaped
 from bot.chat.requests.change import Outcome, change, check, end_after
 from bot.chat.requests.job_failures import in_time, log_failure
-from bot.chat.requests.job_outcomes import mark_deleted, nothing
+from bot.chat.requests.job_outcomes import mark_deleted
 from bot.chat.store import listings
 from bot.chat.store.listings import DELETED, LIVE
 from bot.core.errors import NotFound, PeerError, Refused
@@ -51,7 +50,7 @@ class ChangeHandler:
             outcome = Outcome(state=DELETED)
         except (PeerError, Refused) as error:
             log_failure(message.body, error)
-            await self._outcomes.finish(message, nothing)
+            await self._outcomes.finish(message)
             return
         await self._outcomes.finish(message, self._store, outcome)
 
@@ -59,31 +58,28 @@ class ChangeHandler:
         """Queue the text about a failed call; a card that was asked for is sent as last known."""
         if isinstance(error, Refused) or not isinstance(job, SendCard | RefreshCard):
             self._outcomes.send_failure(tx, job, error)
-            return
-        name = escaped(listings.get_listing(tx, job.listing_id).wish.name)
-        if isinstance(job, SendCard):
-            self._outcomes.send_text(tx, job, "service-stale", name=name)
+        elif isinstance(job, SendCard):
+            self._outcomes.send_text(tx, job, "service-stale")
             self._outcomes.show(tx, job)
         else:
-            self._outcomes.send_text(tx, job, "service-no-news", name=name)
+            self._outcomes.send_text(tx, job, "service-no-news")
 
     def answer_deleted(self, tx: Transaction, job: SellerJob) -> None:
         """Answer a button of a request that was deleted since."""
         if isinstance(job, DeleteRequest):
             self._outcomes.show(tx, job)
         else:
-            name = escaped(listings.get_listing(tx, job.listing_id).wish.name)
-            self._outcomes.send_text(tx, job, "service-gone", name=name)
+            self._outcomes.send_text(tx, job, "service-gone")
 
     def _show(self, tx: Transaction, job: CardJob, outcome: Outcome) -> None:
-        wish = listings.get_listing(tx, job.listing_id).wish
         self._store(tx, job, outcome)
         if isinstance(job, ResumeRequest) and outcome.state == LIVE:
+            wish = listings.get_listing(tx, job.listing_id).wish
             ends_at = end_after(wish, self._outcomes.now())
             listings.set_wish(tx, job.listing_id, replace(wish, ends_at=ends_at))
         self._outcomes.show(tx, job)
         if outcome.text is not None:
-            self._outcomes.send_text(tx, job, outcome.text, name=escaped(wish.name))
+            self._outcomes.send_text(tx, job, outcome.text)
 
     def _store(self, tx: Transaction, job: CardJob | CheckRequest, outcome: Outcome) -> None:
         """Store what is known after a call, and queue the refresh of the listing's posts."""

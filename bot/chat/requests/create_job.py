@@ -19,7 +19,6 @@ from bot.chat.requests.create_attempt import (
     refused_field,
 )
 from bot.chat.requests.job_failures import RETRIES, delay_text, in_time, log_failure
-from bot.chat.requests.job_outcomes import nothing
 from bot.chat.requests.request_bodies import request_body
 from bot.chat.store import listings, sellers, server_dialects
 from bot.chat.store.listings import FAILED, LIVE
@@ -65,7 +64,9 @@ class CreateHandler:
     async def create(self, message: Message, listing: Listing) -> None:
         """Create a request, or find the one that an earlier attempt made."""
         now = self._outcomes.now()
-        progress = _progress_of(message, now)
+        progress: CreateProgress = message.body.progress.corrected(now)
+        if message.uncertain:  # an attempt that was cut short may have sent its create
+            progress = progress.after_loss(now)
         order = await self._outcomes.db.read(lambda tx: self._order(tx, listing))
         attempt = Attempt(self._server.client, order, progress)
         try:
@@ -78,7 +79,7 @@ class CreateHandler:
             progress = attempt.progress_after(error, self._outcomes.now())
             if attempt.is_misspelled(error):
                 job = replace(message.body, progress=progress)
-                await self._outcomes.retry(message, job, 0, nothing)
+                await self._outcomes.retry(message, job, 0)
             elif attempt.is_final(error):
                 await self._outcomes.finish(message, self._refuse, progress, error)
             else:
@@ -116,16 +117,14 @@ class CreateHandler:
             is_given_up = self._outcomes.now() - message.created_at > PATIENCE
             if isinstance(error, PeerError) and not is_given_up:
                 delay = RETRIES.delay(message.attempts) or 0
-                await self._outcomes.retry(message, message.body, delay, nothing)
+                await self._outcomes.retry(message, message.body, delay)
                 return
-        await self._outcomes.finish(message, nothing)
+        await self._outcomes.finish(message)
 
-    def give_up(self, tx: Transaction, job: CreateRequest) -> None:
+    def give_up(self, tx: Transaction, job: CreateRequest, progress: CreateProgress) -> None:
         """End a create whose outcome may never be known."""
-        listing = listings.get_listing(tx, job.listing_id)
-        listings.set_state(tx, listing.id, FAILED)
-        self._outcomes.send_text(tx, job, "service-given-up", name=escaped(listing.wish.name))
-        self._tidy_later(tx, job)
+        self._fail(tx, job, progress)
+        self._outcomes.send_text(tx, job, "service-given-up")
 
     def _order(self, tx: Transaction, listing: Listing) -> Order:
         """Return what to create, in the dialects that the server may know."""
@@ -175,7 +174,6 @@ class CreateHandler:
         price = format_money(wish.amount, wish.currency, job.reply_to.language)
         self._outcomes.send_text(
             tx, job, "service-other-price",
-            name=escaped(wish.name),
             told=escaped(failure.price if failure and failure.price else ""),
             price=escaped(price),
             left="yes" if attempt.is_left else "no",
@@ -189,8 +187,7 @@ class CreateHandler:
         if isinstance(error, InvalidBody | EmailUnavailable):
             self._reopen(tx, job, listing, error)
         elif isinstance(error, Unauthorized):
-            name = escaped(listing.wish.name)
-            self._outcomes.send_text(tx, job, "service-locked", name=name)
+            self._outcomes.send_text(tx, job, "service-locked")
         else:
             self._outcomes.send_refusal(tx, job, error)
 
@@ -221,34 +218,18 @@ class CreateHandler:
         """Retry later; the seller gets one text for each kind of failure, and one at the end."""
         now = self._outcomes.now()
         if now - message.created_at > PATIENCE:
-            await self._outcomes.finish(message, self._lose_patience, progress)
+            await self._outcomes.finish(message, self.give_up, progress)
             return
         delay = RETRIES.delay(message.attempts, requested_wait(error) if error else 0) or 0
         unsettled = progress.unsettled(now, self._server.settling)
         if unsettled and error is None:
             delay = min(delay, unsettled)
         text = delay_text(error)
-        if text in progress.sent_texts or (error is None and progress.sent_texts):
-            job = replace(message.body, progress=progress)
-            await self._outcomes.retry(message, job, delay, nothing)
-        else:
+        is_known = text in progress.sent_texts or (error is None and progress.sent_texts)
+        if not is_known:
             progress = replace(progress, sent_texts=(*progress.sent_texts, text))
-            job = replace(message.body, progress=progress)
-            await self._outcomes.retry(message, job, delay, self._send_delay, text)
-
-    def _send_delay(self, tx: Transaction, job: CreateRequest, text: str) -> None:
-        name = listings.get_listing(tx, job.listing_id).wish.name
-        self._outcomes.send_text(tx, job, text, name=escaped(name))
-
-    def _lose_patience(self, tx: Transaction, job: CreateRequest, progress: CreateProgress) -> None:
-        listing = self._fail(tx, job, progress)
-        self._outcomes.send_text(tx, job, "service-given-up", name=escaped(listing.wish.name))
+        job = replace(message.body, progress=progress)
+        await self._outcomes.retry(message, job, delay, None if is_known else text)
 
     def _tidy_later(self, tx: Transaction, job: CreateRequest) -> None:
         self._outcomes.add_later(tx, DeleteDoubles(job.listing_id), TIDYING)
-
-
-def _progress_of(message: Message, now: int) -> CreateProgress:
-    """Return the progress so far; an attempt that was cut short may have sent its create."""
-    progress: CreateProgress = message.body.progress.corrected(now)
-    return progress.after_loss(now) if message.uncertain else progress

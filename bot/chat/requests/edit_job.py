@@ -12,7 +12,6 @@ from bot.chat.cards.menus import saved_reply
 from bot.chat.cards.request_card import card_of
 from bot.chat.fields.registry import EDITS, ENDS, PICTURE, UNITS
 from bot.chat.forms.existing import edit_form
-from bot.chat.messages.reply import escaped
 from bot.chat.requests import audit_trail, edit_rules
 from bot.chat.requests.change import end_after, fetch
 from bot.chat.requests.job_failures import in_time, log_failure
@@ -55,7 +54,7 @@ class EditHandler:
         job = message.body
         try:
             try:
-                answer = await self.send(job, listing)
+                answer = await in_time(self.send(job, listing))
             except (NotReached, Throttled):
                 raise
             except PeerError as error:
@@ -68,10 +67,7 @@ class EditHandler:
             await self._outcomes.finish(message, self.fail, error)
 
     async def send(self, job: EditRequest | RemoveUnits, listing: Listing) -> Answer | None:
-        """Send an edit in time; return the request afterwards, as far as it is known."""
-        return await in_time(self._send(job, listing))
-
-    async def _send(self, job: EditRequest | RemoveUnits, listing: Listing) -> Answer | None:
+        """Send an edit; return the request afterwards, as far as it is known."""
         change, request_id = edit_rules.change_of(job), listing.request_id or ""
         body = edit_body(change, listing, self._server.addresses, self._outcomes.now())
         sent = await self._server.client.edit(request_id, body)
@@ -119,10 +115,9 @@ class EditHandler:
 
     def keep(self, tx: Transaction, job: EditRequest | RemoveUnits, answer: Answer) -> None:
         """Notify the seller that an edit with a lost answer was not made."""
-        listing = listings.get_listing(tx, job.listing_id)
-        listings.set_answer(tx, listing.id, answer)
-        self._outcomes.refresh(tx, listing.id)
-        self._outcomes.send_text(tx, job, "edit-unchanged", name=escaped(listing.wish.name))
+        listings.set_answer(tx, job.listing_id, answer)
+        self._outcomes.refresh(tx, job.listing_id)
+        self._outcomes.send_text(tx, job, "edit-unchanged")
 
     def fail(self, tx: Transaction, job: EditRequest | RemoveUnits, error: Exception) -> None:
         """Queue the text about a failed edit; ask for another value if one may help."""

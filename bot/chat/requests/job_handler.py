@@ -15,7 +15,7 @@ from bot.chat.messages.jobs import (
 from bot.chat.requests.change_job import ChangeHandler
 from bot.chat.requests.create_job import CreateHandler
 from bot.chat.requests.edit_job import EditHandler
-from bot.chat.requests.job_outcomes import Outcomes, nothing
+from bot.chat.requests.job_outcomes import Outcomes
 from bot.chat.requests.units_job import UnitsHandler
 from bot.chat.store import listings
 from bot.chat.store.listings import DELETED
@@ -48,7 +48,7 @@ class JobHandler:
         job: Job = message.body
         listing = await self._outcomes.db.read(lambda tx: listings.find_listing(tx, job.listing_id))
         if listing is None:
-            await self._outcomes.finish(message, nothing)
+            await self._outcomes.finish(message)
             return
         match job:
             case CreateRequest():
@@ -57,7 +57,7 @@ class JobHandler:
                 await self._creates.delete_doubles(message, listing)
             case _ if listing.state == DELETED:
                 is_asked = isinstance(job, SellerJob)
-                follow = self._changes.answer_deleted if is_asked else nothing
+                follow = self._changes.answer_deleted if is_asked else None
                 await self._outcomes.finish(message, follow)
             case CheckRequest():
                 await self._changes.check(message, listing)
@@ -74,6 +74,6 @@ class JobHandler:
         if listings.find_listing(tx, job.listing_id) is None:
             return
         if isinstance(job, CreateRequest):
-            self._creates.give_up(tx, job)
+            self._creates.give_up(tx, job, job.progress.after_loss(self._outcomes.now()))
         elif isinstance(job, SellerJob):
             self._changes.fail(tx, job, Unreachable("no attempt came to an end"))

@@ -44,34 +44,35 @@ class Outcomes:
         self.queues = queues
         self.now = now
 
-    async def finish(self, message: Message, follow: Follow, *values: object) -> None:
+    async def finish(self, message: Message, follow: Follow | None = None, *values: object) -> None:
         """Finish a job with what follows, unless another worker has it by now."""
 
         def work(tx: Transaction) -> None:
-            if outbox.done(tx, self.queues.jobs, message, self.now()):
+            if outbox.done(tx, self.queues.jobs, message, self.now()) and follow:
                 follow(tx, message.body, *values)
 
         await self.db.transaction_until_stored(work)
 
-    async def retry(
-        self, message: Message, job: Job, delay: int, follow: Follow, *values: object
-    ) -> None:
-        """Retry as `job` after `delay` ms, in the background: button presses don't wait for it."""
-        lane = f"{BACKGROUND}{job.listing_id}"
-        state = State(job, lane, NOTICE)
-        await self._retry(message, state, self.now() + delay, follow, *values)
+    async def retry(self, message: Message, job: Job, delay: int, text: str | None = None) -> None:
+        """Retry as `job` after `delay` ms, in the background: button presses don't wait for it.
+
+        `text` is the key of a text to the seller.
+        """
+        state = State(job, f"{BACKGROUND}{job.listing_id}", NOTICE)
+        follow = self.send_text if text else None
+        await self._retry(message, state, self.now() + delay, follow, text)
 
     async def proceed(self, message: Message, job: Job, follow: Follow, *values: object) -> None:
         """Perform the next step `job` at once, before all that is queued for its listing."""
         await self._retry(message, State(job), self.now(), follow, *values)
 
     async def _retry(
-        self, message: Message, state: State, due_at: int, follow: Follow, *values: object
+        self, message: Message, state: State, due_at: int, follow: Follow | None, *values: object
     ) -> None:
-        queue = self.queues.jobs
+        queue, note = self.queues.jobs, "its outcome is open"
 
         def work(tx: Transaction) -> None:
-            if outbox.retry(tx, queue, message, due_at, "its outcome is open", state=state):
+            if outbox.retry(tx, queue, message, due_at, note, state=state) and follow:
                 follow(tx, state.body, *values)
 
         await self.db.transaction_until_stored(work)
@@ -105,8 +106,9 @@ class Outcomes:
         self._put(tx, job, new_message(reply, job.reply_to.language))
 
     def send_text(self, tx: Transaction, job: SellerJob, key: str, **values: object) -> None:
-        """Queue a text to the chat that the job came from."""
-        self.send(tx, job, Reply(t(job.reply_to.language, key, **values)))
+        """Queue a text to the chat that the job came from; `name` is the request's."""
+        name = escaped(listings.get_listing(tx, job.listing_id).wish.name)
+        self.send(tx, job, Reply(t(job.reply_to.language, key, name=name, **values)))
 
     def send_refusal(self, tx: Transaction, job: SellerJob, error: Refused) -> None:
         """Queue the service's refusal in its own words."""
@@ -117,7 +119,9 @@ class Outcomes:
         """Queue the text about a call that failed or whose outcome is not known."""
         match error:
             case NotFound():
-                self.remove_missing(tx, job)
+                mark_deleted(tx, listings.get_listing(tx, job.listing_id))
+                self.refresh(tx, job.listing_id)
+                self.send_text(tx, job, "service-gone")
             case Unauthorized():
                 self.send_text(tx, job, "service-closed")
             case Refused():
@@ -126,13 +130,6 @@ class Outcomes:
                 self.send_text(tx, job, "service-not-done")
             case _:
                 self.send_text(tx, job, "service-silent")
-
-    def remove_missing(self, tx: Transaction, job: SellerJob) -> None:
-        """Mark a request as deleted that its server has no more, and notify its seller."""
-        listing = listings.get_listing(tx, job.listing_id)
-        mark_deleted(tx, listing)
-        self.refresh(tx, listing.id)
-        self.send_text(tx, job, "service-gone", name=escaped(listing.wish.name))
 
     def ask(self, tx: Transaction, job: SellerJob, outcome: Outcome) -> None:
         """Open the form that a refusal needs, and queue its questions."""
@@ -151,7 +148,3 @@ def mark_deleted(tx: Transaction, listing: Listing) -> None:
     listings.set_state(tx, listing.id, DELETED)
     if listing.wish.image is not None:
         seller_images.release_image(tx, listing.wish.image)
-
-
-def nothing(_tx: Transaction, _job: Job) -> None:
-    """Write nothing: a job without a consequence."""

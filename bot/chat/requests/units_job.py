@@ -10,10 +10,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from bot.chat.messages.reply import escaped
 from bot.chat.requests import edit_rules
 from bot.chat.requests.job_failures import RETRIES, in_time, log_failure
-from bot.chat.requests.job_outcomes import nothing
 from bot.chat.requests.request_bodies import SETTLING
 from bot.chat.store import listings, pending
 from bot.core.errors import NotReached, PeerError, Refused, Throttled
@@ -79,7 +77,7 @@ class UnitsHandler:
 
     async def _send(self, message: Message, listing: Listing) -> None:
         try:
-            answer = await self._edits.send(message.body, listing)
+            answer = await in_time(self._edits.send(message.body, listing))
         except (NotReached, Throttled):
             raise
         except PeerError as error:
@@ -117,29 +115,20 @@ class UnitsHandler:
             await self._outcomes.finish(message, self._give_up, answer)
             return
         doubted = replace(job, lost_at=lost_at, checks=job.checks + 1)
-        follow = self._send_delay if doubted.checks == NOTIFY_AT else nothing
-        delay = RETRIES.delay(doubted.checks) or 0
-        await self._outcomes.retry(message, doubted, delay, follow)
+        text = "units-doubted" if doubted.checks == NOTIFY_AT else None
+        await self._outcomes.retry(message, doubted, RETRIES.delay(doubted.checks) or 0, text)
 
     def _refuse(self, tx: Transaction, job: RemoveUnits, answer: Answer, problem: str) -> None:
         _store_answer(tx, job, answer)
         self._outcomes.refresh(tx, job.listing_id)
-        left, name = answer.remaining_units or 0, _name(tx, job)
-        self._outcomes.send_text(tx, job, problem, name=name, left=left)
-
-    def _send_delay(self, tx: Transaction, job: RemoveUnits) -> None:
-        self._outcomes.send_text(tx, job, "units-doubted", name=_name(tx, job))
+        self._outcomes.send_text(tx, job, problem, left=answer.remaining_units or 0)
 
     def _give_up(self, tx: Transaction, job: RemoveUnits, answer: Answer | None) -> None:
         if answer is not None:
             _store_answer(tx, job, answer)
         self._outcomes.refresh(tx, job.listing_id)
-        self._outcomes.send_text(tx, job, "units-unknown", name=_name(tx, job))
+        self._outcomes.send_text(tx, job, "units-unknown")
 
 
 def _store_answer(tx: Transaction, job: RemoveUnits, answer: Answer) -> None:
     listings.set_answer(tx, job.listing_id, answer)
-
-
-def _name(tx: Transaction, job: RemoveUnits) -> str:
-    return escaped(listings.get_listing(tx, job.listing_id).wish.name)
