@@ -19,7 +19,7 @@ from bot.chat.forms.flow import (
 from bot.chat.forms.outcome import Outcome, Press, Setting
 from bot.chat.forms.prompts import ask_zone, prompt
 from bot.chat.messages.reply import Problem, escaped
-from bot.chat.times import epochs, local_time, moments, zones
+from bot.chat.times import local_time, moments, zones
 from bot.core.text.translations import t
 
 if TYPE_CHECKING:
@@ -76,7 +76,7 @@ def _moment_pressed(draft: Draft, words: Action, seller: Seller, now: int) -> Ou
     draft = replace(draft, step=step)
     if at <= now:
         return refuse_past(draft, at, seller, now)
-    return take_value(draft, field, at, seller, now) if at <= now + epochs.MAX_AHEAD else None
+    return take_value(draft, field, at, seller, now) if at <= now + moments.MAX_AHEAD else None
 
 
 def refuse_past(draft: Draft, at: int, seller: Seller, now: int) -> Outcome:

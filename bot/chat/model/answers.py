@@ -6,16 +6,19 @@ custom parameters are echoed.
 
 from __future__ import annotations
 
+import re
 from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
-from bot.chat.model.paid_amount import read_number
 from bot.core import errors
+from bot.core.money.amounts import to_minor
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
+
+    from bot.chat.model.wish import Wish
 
 LONGEST_LISTING = 64
 """Characters; ours have ten, a longer one belongs to another tool."""
@@ -25,6 +28,8 @@ LONGEST_CODE = 16
 """Characters of a currency's code."""
 MOST_UNITS = 10**12
 """Far more than any request has; a larger number is not believed."""
+_LONGEST_QUOTE = 40  # characters of a server's amount
+_NUMBER = re.compile(r"-?[0-9]{1,30}(\.[0-9]{1,30})?")
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +87,7 @@ class Answer:
 class ServerPayment:
     """A payment in the server's list; `completed_at` in epoch ms.
 
-    `amount` and `currency` are raw: `paid_amount.amount_of_payment` reads them.
+    `amount` and `currency` are raw: `amount_of_payment` reads them.
     """
 
     transaction_id: str
@@ -91,6 +96,18 @@ class ServerPayment:
     completed_at: int | None
     oversold: bool = False
     payer: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class PaidAmount:
+    """An amount in minor units of `currency`.
+
+    `named` quotes the server where it sent no amount that can have been paid.
+    """
+
+    minor: int
+    currency: str
+    named: str | None = None
 
 
 def read_request(data: Any) -> Answer:
@@ -140,6 +157,40 @@ def read_payment(data: Any) -> ServerPayment:
         raise errors.BadAnswer("the answer is no payment") from error
 
 
+def amount_of_payment(raw: Any, currency: Any, wish: Wish) -> PaidAmount:
+    """Return the amount of a payment, from the `amount` and `currencyCode` that its server sent.
+
+    It is the price where the server sent no amount (HandCash never does) or one that can't be
+    read, since no form of an amount may withhold the payment from its seller, and 0 where it sent
+    none above 0. A number without a currency is in the price's.
+    """
+    if raw is None:
+        return PaidAmount(wish.amount, wish.currency)
+    named = _quoted(raw, currency)
+    amount = _number(raw)
+    if amount is not None and amount <= 0:
+        return PaidAmount(0, wish.currency, named)
+    code = wish.currency if currency is None else currency
+    if amount is None or not isinstance(code, str):
+        return PaidAmount(wish.amount, wish.currency, named)
+    try:
+        return PaidAmount(to_minor(amount, code), code)
+    except errors.MoneyError:
+        return PaidAmount(wish.amount, wish.currency, named)
+
+
+def _number(raw: Any) -> Decimal | None:
+    """Return a number as servers write it, also as a string; None for anything else."""
+    if isinstance(raw, str) and _NUMBER.fullmatch(raw):
+        return Decimal(raw)
+    return None if isinstance(raw, bool) or not isinstance(raw, int | Decimal) else Decimal(raw)
+
+
+def _quoted(raw: Any, currency: Any) -> str:
+    sent = (str(part)[:_LONGEST_QUOTE] for part in (raw, currency) if part is not None)
+    return " ".join(sent).strip()
+
+
 def _text(value: Any) -> str:
     if not isinstance(value, str) or not 0 < len(value) <= LONGEST_TEXT or not value.isprintable():
         raise TypeError(value)
@@ -149,7 +200,7 @@ def _text(value: Any) -> str:
 def _price(data: Mapping[str, Any]) -> ServerPrice | None:
     """Return the payment amount, else the sum of what the receivers get; None without either."""
     instrument, whole = _code(data.get("currencyCode")), data.get("paymentAmount")
-    if isinstance(whole, dict) and (amount := read_number(whole.get("amount"))) is not None:
+    if isinstance(whole, dict) and (amount := _number(whole.get("amount"))) is not None:
         paid_in, currency = _code(whole.get("currencyCode")), _code(whole.get("denominatedIn"))
         if currency:
             return ServerPrice(str(amount), currency, instrument or paid_in)
@@ -162,7 +213,7 @@ def _price_of_shares(receivers: Any, instrument: str | None) -> ServerPrice | No
     """Sum the receivers' amounts; None unless all of them are in one currency."""
     if not isinstance(receivers, list) or not all(isinstance(one, dict) for one in receivers):
         return None
-    amounts = [read_number(one.get("sendAmount")) for one in receivers]
+    amounts = [_number(one.get("sendAmount")) for one in receivers]
     codes = {_code(one.get("currencyCode")) for one in receivers}
     known = [amount for amount in amounts if amount is not None]
     code = codes.pop() if len(codes) == 1 else None

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import structlog
 
-from bot.chat.model import paid_amount
+from bot.chat.model.answers import amount_of_payment
 from bot.chat.store import listings, reconciler_memory
 from bot.chat.store.listings import LIVE
 from bot.chat.store.received_payments import Payment, known_transactions
@@ -156,7 +156,7 @@ class MissingPayments:
 
 
 def _payment(paid: ServerPayment, answer: Answer, listing: Listing) -> Payment:
-    amount = paid_amount.amount_of_payment(paid.amount, paid.currency, listing.wish)
+    amount = amount_of_payment(paid.amount, paid.currency, listing.wish)
     return Payment(
         request_id=answer.id,
         transaction_id=paid.transaction_id,

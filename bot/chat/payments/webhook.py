@@ -16,7 +16,7 @@ import structlog
 from fastapi import APIRouter, Request
 from fastapi.responses import JSONResponse
 
-from bot.chat.model import paid_amount
+from bot.chat.model.answers import amount_of_payment
 from bot.chat.store import listings
 from bot.chat.store.received_payments import Payment
 from bot.core import signing
@@ -116,9 +116,7 @@ def _payment(data: Mapping[str, Any], listing: Listing) -> tuple[Payment, int | 
     request_id = _id(data, "paymentRequestId")
     if listing.request_id is not None and request_id != listing.request_id:
         raise InvalidBody("paymentRequestId does not belong to this address.")
-    amount = paid_amount.amount_of_payment(
-        data.get("amount"), data.get("currencyCode"), listing.wish
-    )
+    amount = amount_of_payment(data.get("amount"), data.get("currencyCode"), listing.wish)
     payer = data.get("userData")
     payment = Payment(
         request_id=request_id,

@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from babel.dates import format_date, format_time
 
 from bot.chat.times import zones
 from bot.chat.times.local_time import MINUTE, epochs_showing, local_datetime
 from bot.core.text.translations import choose, t
-
-if TYPE_CHECKING:
-    from datetime import datetime
 
 MAX_LABEL = 40  # characters of a button that stands alone in its row
 _FULL = {"en": "EEEE, d MMMM y"}  # CLDR's is American; everybody understands the day first
@@ -46,11 +41,8 @@ def _zone(at: int, zone: str, language: str) -> str:
 
 
 def _is_twice(at: int, zone: str) -> bool:
-    return len(epochs_showing(_minute(at, zone), zone)) > 1
-
-
-def _minute(at: int, zone: str) -> datetime:
-    return local_datetime(at, zone).replace(second=0, tzinfo=None, fold=0)
+    shown = local_datetime(at, zone).replace(second=0, tzinfo=None, fold=0)
+    return len(epochs_showing(shown, zone)) > 1
 
 
 def _ahead(at: int, now: int, zone: str, language: str) -> str:

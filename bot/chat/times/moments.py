@@ -6,15 +6,31 @@ Problem with the reason. Moments are in epoch ms.
 
 from __future__ import annotations
 
+from calendar import monthrange
 from dataclasses import dataclass
+from datetime import UTC, date, datetime, time, timedelta
+from enum import StrEnum
+from typing import TYPE_CHECKING
 
 from bot.chat.messages.reply import Problem
+from bot.chat.times import vocabulary
 from bot.chat.times.display import full_text
-from bot.chat.times.epochs import MAX_AHEAD, Question, Refusal, moments_of
-from bot.chat.times.time_parts import readings
+from bot.chat.times.local_time import MINUTE, epochs_reaching, epochs_showing, local_datetime
+from bot.chat.times.time_parts import DAY, readings
 from bot.core.text.translations import t
 
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from bot.chat.times.time_parts import Span, TimeParts
+
+MAX_AHEAD = 315_360_000_000  # ms; the interface's bound of expirationInSeconds
 MAX_CHOICES = 4  # buttons below one question
+_MAX_YEARS = 11  # beyond MAX_AHEAD on any day
+_LEAP_YEARS = 9  # years that contain every date, 29 February included
+_WEEK = 7
+_MONTHS = 12
+_FIRST_YEAR = 1970  # of epoch ms
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,20 +54,153 @@ class Past(Problem):
         return t(language, "problem-moment-past", moment=moment)
 
 
+class _Refusal(StrEnum):
+    """Why parts mean no moment, as keys of texts; the most helpful one comes first."""
+
+    GAP = "problem-moment-gap"
+    WEEKDAY = "problem-moment-weekday"
+    DATE = "problem-moment-date"
+    FAR = "problem-moment-far"
+
+
+@dataclass(frozen=True, slots=True)
+class _Question:
+    """The question that was asked: when, in which zone, and whether for an end or a start."""
+
+    now: int
+    zone: str
+    end: bool
+
+    @property
+    def today(self) -> date:
+        """Return the present day in the zone."""
+        return local_datetime(self.now, self.zone).date()
+
+
 def read_moment(text: str, now: int, zone: str, *, end: bool) -> int | Choice | Problem:
     """Parse when a request starts or, with `end`, ends: `tomorrow 18:00`, `in 2 h`, `31.12.`.
 
     A day without a time is the whole day: it starts with its first minute, ends with its last.
     """
-    found = [moments_of(parts, Question(now, zone, end)) for parts in readings(text)]
-    moments = sorted({at for each in found if not isinstance(each, Refusal) for at in each})
+    found = [_moments(parts, _Question(now, zone, end)) for parts in readings(text)]
+    moments = sorted({at for each in found if not isinstance(each, _Refusal) for at in each})
     coming = tuple(at for at in moments if now < at <= now + MAX_AHEAD)
     if coming:
         return coming[0] if len(coming) == 1 else Choice(coming[:MAX_CHOICES])
     if moments:
         past = [at for at in moments if at <= now]
         return (
-            Past("problem-moment-past", {}, past[-1], now, zone) if past else Problem(Refusal.FAR)
+            Past("problem-moment-past", {}, past[-1], now, zone) if past else Problem(_Refusal.FAR)
         )
-    why = next((each for each in Refusal if each in found), None)
+    why = next((each for each in _Refusal if each in found), None)
     return Problem(why) if why else Problem("problem-moment")
+
+
+def _moments(parts: TimeParts, question: _Question) -> tuple[int, ...] | _Refusal:
+    """Return the moments that the parts may mean, past ones too."""
+    if parts.span and parts.clock is None and parts.part is None:
+        return _later(parts.span, question)
+    days = _days(parts, question.today)
+    if isinstance(days, _Refusal):
+        return days
+    if max(days).year > question.today.year + _MAX_YEARS:
+        return _Refusal.FAR
+    by_day = [[*_at(parts, day, question)] for day in days]
+    if parts.names_day:
+        return tuple(at for each in by_day for at in each) or _Refusal.GAP
+    coming = ([at for at in each if at > question.now] for each in by_day)
+    return tuple(next(filter(None, coming), ())) or _Refusal.GAP
+
+
+def _later(span: Span, question: _Question) -> tuple[int, ...] | _Refusal:
+    """Add months and days by the calendar, at the same time of the day, and the rest exactly."""
+    at = question.now
+    if span.months or span.days:
+        day = _shifted(question.today, span)
+        if isinstance(day, _Refusal):
+            return day
+        shown = local_datetime(at, question.zone).time().replace(fold=0)
+        at = epochs_reaching(datetime.combine(day, shown), question.zone)[0]
+    return (at + (span.hours * 60 + span.minutes) * MINUTE,)
+
+
+def _shifted(day: date, span: Span) -> date | _Refusal:
+    """Return the day that much later; the last of the month where the month is too short."""
+    years, month = divmod(day.month - 1 + span.months, 12)
+    if years > _MAX_YEARS:
+        return _Refusal.FAR
+    year, month = day.year + years, month + 1
+    shortened = min(day.day, monthrange(year, month)[1])
+    return date(year, month, shortened) + timedelta(days=span.days)
+
+
+def _days(parts: TimeParts, today: date) -> list[date] | _Refusal:
+    """Return the days that the parts may mean; today and tomorrow where they name none."""
+    found = _named_day(parts, today)
+    if isinstance(found, _Refusal):
+        return found
+    if found is None and parts.weekday is not None:
+        return _weekdays(parts.weekday, today, following=bool(parts.following))
+    if found and parts.weekday not in (None, found.weekday()):
+        return _Refusal.WEEKDAY
+    return [found] if found else [today, today + timedelta(days=1)]
+
+
+def _named_day(parts: TimeParts, today: date) -> date | _Refusal | None:
+    if parts.date:
+        return _date(*parts.date, today)
+    if parts.span:
+        return _shifted(today, parts.span)
+    return None if parts.days is None else today + timedelta(days=parts.days)
+
+
+def _date(year: int | None, month: int, day: int, today: date) -> date | _Refusal:
+    """Return the day of a date; without a year the next one, today included."""
+    years = range(today.year, today.year + _LEAP_YEARS) if year is None else [year]
+    if min(years) < _FIRST_YEAR or not 1 <= month <= _MONTHS:
+        return _Refusal.DATE
+    there = [each for each in years if 1 <= day <= monthrange(each, month)[1]]
+    days = [date(each, month, day) for each in there]
+    return next((each for each in days if year or each >= today), _Refusal.DATE)
+
+
+def _weekdays(weekday: int, today: date, *, following: bool) -> list[date]:
+    """Return the next such weekday; with `following` also the one after, where it may be meant."""
+    ahead = (weekday - today.weekday()) % _WEEK
+    nearest, later = (today + timedelta(days=ahead + more) for more in (0, _WEEK))
+    if ahead == 0:
+        return [later] if following else [nearest, later]
+    return [nearest, later] if following and weekday > today.weekday() else [nearest]
+
+
+def _at(parts: TimeParts, day: date, question: _Question) -> Iterator[int]:
+    """Yield the moments of a day that the parts may mean."""
+    midnight = datetime.combine(day, time.min)
+    for minutes in _minutes(parts, question):
+        shown = midnight + timedelta(minutes=minutes)
+        if parts.offset is None:
+            yield from epochs_showing(shown, question.zone)
+        else:
+            utc = (shown - timedelta(minutes=parts.offset)).replace(tzinfo=UTC)
+            yield int(utc.timestamp() * 1000)
+    if not (parts.clock is not None or _is_part_alone(parts, question)):
+        last = midnight + timedelta(minutes=DAY - 1)
+        yield (
+            epochs_reaching(last, question.zone)[-1]
+            if question.end
+            else epochs_reaching(midnight, question.zone)[0]
+        )
+
+
+def _minutes(parts: TimeParts, question: _Question) -> tuple[int, ...]:
+    if parts.clock is not None:
+        return (parts.clock,)
+    if parts.part and _is_part_alone(parts, question):
+        return tuple(hour * 60 for hour in vocabulary.HOURS_OF[parts.part])
+    return ()
+
+
+def _is_part_alone(parts: TimeParts, question: _Question) -> bool:
+    """Return whether the parts name a part of the day only; an end tonight is midnight."""
+    tonight = question.end and parts.days == 0 and parts.part == vocabulary.EVENING
+    return parts.part is not None and not tonight

@@ -21,14 +21,8 @@ LANGUAGES = ("en", "de", "es", "fr", "it", "pt")
 
 _ALSO_MONTHS = {1: {"janner"}, 2: {"feber"}, 3: {"maerz"}}
 _ALSO_WEEKDAYS = {
-    0: {"mo"},
-    1: {"di"},
-    2: {"mi"},
-    3: {"do"},
-    4: {"fr"},
-    5: {"sa", "sonnabend"},
-    6: {"so"},
-}
+    0: {"mo"}, 1: {"di"}, 2: {"mi"}, 3: {"do"}, 4: {"fr"}, 5: {"sa", "sonnabend"}, 6: {"so"},
+}  # fmt: skip
 """German that people type beside CLDR's names: of Austria and the north, without umlauts, and in
 two letters. Months count from 1, weekdays from Monday as 0."""
 
@@ -59,37 +53,31 @@ PARTS = {
     "por la noche": EVENING, "de la noche": EVENING, "soir": EVENING, "du soir": EVENING,
     "sera": EVENING, "di sera": EVENING, "a noite": EVENING, "da noite": EVENING,
 }  # fmt: skip
-TONIGHT = frozenset(["tonight", "this evening", "esta noche", "ce soir", "stasera", "esta noite"])
+TONIGHT = ("tonight", "this evening", "esta noche", "ce soir", "stasera", "esta noite")
 HOURS_OF = {MORNING: (8, 9, 10), AFTERNOON: (14, 15, 16), EVENING: (18, 20, 22)}
 """Hours to offer where only the part of the day is named."""
 MINUTES_OF = {MORNING: (4 * 60, 12 * 60), AFTERNOON: (12 * 60, 18 * 60), EVENING: (1020, 1440)}
 """First and last minute of each part of the day."""
 
-NOON = frozenset(["noon", "midday", "mittag", "mittags", "mediodia", "midi", "mezzogiorno"]) | {
-    "meio-dia",
+NOON = (
+    *("noon", "midday", "mittag", "mittags", "mediodia", "midi", "mezzogiorno", "meio-dia"),
     "meio dia",
-}
-MIDNIGHT = frozenset(
-    ["midnight", "mitternacht", "medianoche", "minuit", "mezzanotte", "meia-noite", "meia noite"]
 )
-FOLLOWING = frozenset(
-    [
-        *("next", "nachsten", "nachster", "nachste", "naechsten", "naechster"),
-        *("proximo", "proxima", "prochain", "prochaine", "prossimo", "prossima"),
-    ]
+MIDNIGHT = (
+    *("midnight", "mitternacht", "medianoche", "minuit", "mezzanotte", "meia-noite", "meia noite"),
 )
-WITHIN = frozenset(
-    ["in", "within", "dans", "en", "em", "tra", "fra", "dentro de", "daqui a", "innerhalb von"]
+FOLLOWING = (
+    *("next", "nachsten", "nachster", "nachste", "naechsten", "naechster"),
+    *("proximo", "proxima", "prochain", "prochaine", "prossimo", "prossima"),
 )
-AT = frozenset(["at", "um", "gegen", "a las", "a la", "a", "as", "alle", "alle ore"])
-NOISE = frozenset(
-    [
-        *("on", "am", "the", "den", "dem", "der", "de", "del", "el", "le", "la", "il", "di", "of"),
-        *("em", "en", "no", "na", "this", "diesen", "dieser", "kommenden", "kommender", "este"),
-        *("esta", "ce", "questo", "by", "until", "till", "bis", "bis zum", "hasta", "ate", "zum"),
-        *("jusqu'a", "fino a", "from", "ab", "von", "vom", "desde", "dal", "from now", "ab jetzt"),
-        *("later", "que viene", "dia"),
-    ]
+WITHIN = ("in", "within", "dans", "en", "em", "tra", "fra", "dentro de", "daqui a", "innerhalb von")
+AT = ("at", "um", "gegen", "a las", "a la", "a", "as", "alle", "alle ore")
+NOISE = (
+    *("on", "am", "the", "den", "dem", "der", "de", "del", "el", "le", "la", "il", "di", "of"),
+    *("em", "en", "no", "na", "this", "diesen", "dieser", "kommenden", "kommender", "este"),
+    *("esta", "ce", "questo", "by", "until", "till", "bis", "bis zum", "hasta", "ate", "zum"),
+    *("jusqu'a", "fino a", "from", "ab", "von", "vom", "desde", "dal", "from now", "ab jetzt"),
+    *("later", "que viene", "dia"),
 )
 """Words without a meaning of their own."""
 

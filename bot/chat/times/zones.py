@@ -32,11 +32,9 @@ EARLIEST, LATEST = -12, 14  # hours that a clock is behind and ahead of UTC some
 
 _FIXED = "Etc/"
 _NO_ZONES = frozenset(["Etc/Unknown", "Etc/GMT"])  # CLDR's placeholder, a second name of UTC
-_REGIONS = frozenset(
-    [
-        *("Africa", "America", "Antarctica", "Arctic", "Asia"),
-        *("Atlantic", "Europe", "Indian", "Pacific"),
-    ]
+_REGIONS = (
+    *("Africa", "America", "Antarctica", "Arctic", "Asia"),
+    *("Atlantic", "Europe", "Indian", "Pacific"),
 )
 _OFFSET = re.compile(r"(?:utc|gmt)? ?([+-]) ?(\d{1,2})(?::?(\d\d))?")
 _DASHES = dict.fromkeys([0x2010, 0x2011, 0x2012, 0x2013, 0x2014, 0x2212], "-")

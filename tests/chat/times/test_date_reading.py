@@ -9,7 +9,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from bot.chat.messages.reply import Problem
-from bot.chat.times import epochs, moments
+from bot.chat.times import moments
 from bot.chat.times.display import button_label, full_text
 from bot.chat.times.moments import Choice, read_moment
 from bot.core.text.translations import languages, t
@@ -337,9 +337,9 @@ def test_any_text_is_parsed_or_answered_by_a_problem(*, text: str, end: bool) ->
     elif isinstance(found, Choice):
         assert 2 <= len(found.moments) <= moments.MAX_CHOICES
         assert sorted({*found.moments}) == [*found.moments]
-        assert NOW < found.moments[0] <= found.moments[-1] <= NOW + epochs.MAX_AHEAD
+        assert NOW < found.moments[0] <= found.moments[-1] <= NOW + moments.MAX_AHEAD
     else:
-        assert NOW < found <= NOW + epochs.MAX_AHEAD
+        assert NOW < found <= NOW + moments.MAX_AHEAD
 
 
 WORDS = [

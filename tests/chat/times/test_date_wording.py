@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bot.chat.times import epochs
+from bot.chat.times import moments
 from bot.chat.times.display import button_label, full_text
 from bot.chat.times.moments import Choice
 from bot.core.text.translations import languages
@@ -27,7 +27,7 @@ from tests.support.time_zones import (
 SPELLED = re.compile(r", Berlin time.*|, Zeit in Berlin.*")
 
 
-@given(st.integers(1, epochs.MAX_AHEAD // 60_000 - 60), st.sampled_from(["en", "de"]))
+@given(st.integers(1, moments.MAX_AHEAD // 60_000 - 60), st.sampled_from(["en", "de"]))
 def test_a_moment_in_full_is_parsed_as_the_same_moment(minutes: int, language: str) -> None:
     moment = NOW + minutes * 60_000
     found = ends(SPELLED.sub("", full_text(moment, NOW, BERLIN, language)))
@@ -35,7 +35,7 @@ def test_a_moment_in_full_is_parsed_as_the_same_moment(minutes: int, language: s
 
 
 @given(
-    st.integers(0, epochs.MAX_AHEAD),
+    st.integers(0, moments.MAX_AHEAD),
     st.sampled_from([BERLIN, NEW_YORK, LORD_HOWE, KATHMANDU, "Etc/UTC", "Etc/GMT-14"]),
     st.sampled_from(languages()),
 )
