@@ -102,7 +102,7 @@ def _insert(tx: Transaction, some: Iterable[PaymentRequest], now: int) -> None:
         if number % DELETED == 0:
             gone = request(0, 1, each.app_id, each.created_at)
             requests.insert(tx, gone)
-            requests.delete(tx, gone.app_id, gone.id, now)
+            requests.delete(tx, gone.id, now)
 
 
 def _sell(tx: Transaction, app_id: str) -> None:

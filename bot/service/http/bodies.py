@@ -9,7 +9,7 @@ from bot.core import exact_json
 from bot.core.errors import FieldProblem, InvalidBody, UnsupportedMediaType
 from bot.core.net import request_body
 from bot.service.http.openapi import IDEMPOTENCY_KEY, MAX_KEY
-from bot.service.usecases.request_commands import IdempotencyKey
+from bot.service.store.apps import IdempotencyKey
 from bot.service.wire import body_parsing
 
 if TYPE_CHECKING:

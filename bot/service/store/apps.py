@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from bot.core.database.database import Database, Row, Transaction
 
-LIVE = "SELECT * FROM apps WHERE id = :id AND revoked_at IS NULL"
+KEY_LIFETIME = 24 * 60 * 60 * 1000
+"""Milliseconds for which an Idempotency-Key is remembered."""
 
 SECRETS = "SELECT webhook_secret, former_webhook_secret, former_until FROM apps WHERE id = :id"
 
@@ -32,23 +33,26 @@ class App:
     confirms: int = 0
 
 
+@dataclass(frozen=True, slots=True)
+class IdempotencyKey:
+    """An Idempotency-Key with the hash of its request's body."""
+
+    text: str
+    body_hash: str
+
+
 def insert(tx: Transaction, app: App) -> None:
     """Store a new application."""
     tx.execute(
         "INSERT INTO apps (id, name, secret_hash, webhook_secret, created_at, confirms)"
         " VALUES (:id, :name, :secret_hash, :webhook_secret, :created_at, :confirms)",
-        id=app.id,
-        name=app.name,
-        secret_hash=app.secret_hash,
-        webhook_secret=app.webhook_secret,
-        created_at=app.created_at,
-        confirms=app.confirms,
+        **asdict(app),
     )
 
 
 async def read_live(db: Database, app_id: str) -> App | None:
     """Return the application, None if it is unknown or revoked."""
-    row = await db.one(LIVE, id=app_id)
+    row = await db.one("SELECT * FROM apps WHERE id = :id AND revoked_at IS NULL", id=app_id)
     return App(**row) if row else None
 
 
@@ -115,26 +119,16 @@ def revoke(tx: Transaction, app_id: str, now: int) -> bool:
 
 
 def take_key(
-    tx: Transaction,
-    app_id: str,
-    key: str,
-    *,
-    body_hash: str,
-    request_id: str,
-    now: int,
-    before: int,
+    tx: Transaction, app_id: str, key: IdempotencyKey, request_id: str, now: int
 ) -> Row | None:
-    """Take an Idempotency-Key for a new request; if it is taken, return the row that has it.
-
-    Deletes keys from before `before` (epoch ms).
-    """
-    tx.execute("DELETE FROM idempotency WHERE created_at <= :before", before=before)
+    """Take an Idempotency-Key for a new request; if it is taken, return the row that has it."""
+    tx.execute("DELETE FROM idempotency WHERE created_at <= :end", end=now - KEY_LIFETIME)
     fresh = tx.execute(
         "INSERT INTO idempotency (app_id, idempotency_key, body_hash, request_id, created_at)"
         " VALUES (:app_id, :key, :body_hash, :request_id, :now) ON CONFLICT DO NOTHING",
         app_id=app_id,
-        key=key,
-        body_hash=body_hash,
+        key=key.text,
+        body_hash=key.body_hash,
         request_id=request_id,
         now=now,
     )
@@ -144,5 +138,5 @@ def take_key(
         "SELECT body_hash, request_id FROM idempotency"
         " WHERE app_id = :app_id AND idempotency_key = :key",
         app_id=app_id,
-        key=key,
+        key=key.text,
     )

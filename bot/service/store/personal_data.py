@@ -48,29 +48,23 @@ def payments(scope: Scope) -> PersonalTable:
 
     Payers stay counted by their number (store/payments.py).
     """
-
-    def change(row: Row) -> dict[str, object] | None:
-        data = exact_json.loads(row["user_data"])
-        covered = scope.covers(row["request_id"], row["completed_at"], data)
-        return {"user_data": NOTHING, "payer": None} if covered else None
-
-    columns = ("request_id", "user_data", "completed_at")
-    named, given = mentions_any("user_data", scope.people)
-    where = f"{HOLDS} AND {named}"
-    return PersonalTable("payments", ("id",), columns, change, where, _deliveries, given)
+    erased: dict[str, object] = {"user_data": NOTHING, "payer": None}
+    return replace(_table("payments", "completed_at", erased, scope), also=_deliveries)
 
 
 def checkouts(scope: Scope) -> PersonalTable:
     """Return the table of checkouts, paid or not."""
+    return _table("checkouts", "created_at", {"user_data": NOTHING}, scope)
 
+
+def _table(name: str, time: str, erased: dict[str, object], scope: Scope) -> PersonalTable:
     def change(row: Row) -> dict[str, object] | None:
         data = exact_json.loads(row["user_data"])
-        covered = scope.covers(row["request_id"], row["created_at"], data)
-        return {"user_data": NOTHING} if covered else None
+        return erased if scope.covers(row["request_id"], row[time], data) else None
 
-    columns = ("request_id", "user_data", "created_at")
+    columns = ("request_id", "user_data", time)
     named, given = mentions_any("user_data", scope.people)
-    return PersonalTable("checkouts", ("id",), columns, change, f"{HOLDS} AND {named}", given=given)
+    return PersonalTable(name, ("id",), columns, change, f"{HOLDS} AND {named}", given=given)
 
 
 def recipients(tx: Transaction, scope: Scope) -> list[Row]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 from bot.service.model.recipient import Recipient, RecipientState
@@ -54,17 +55,7 @@ def find_by_stop_token(tx: Transaction, token: str) -> Recipient | None:
 
 def insert(tx: Transaction, recipient: Recipient) -> None:
     """Store a new recipient."""
-    tx.execute(
-        INSERT,
-        id=recipient.id,
-        app_id=recipient.app_id,
-        owner=recipient.owner,
-        address=recipient.address,
-        mailbox=recipient.mailbox,
-        state=recipient.state.value,
-        stop_token=recipient.stop_token,
-        created_at=recipient.created_at,
-    )
+    tx.execute(INSERT, **asdict(recipient))
 
 
 def count_asks(tx: Transaction, recipient: Recipient) -> int:

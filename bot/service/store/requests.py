@@ -20,53 +20,18 @@ if TYPE_CHECKING:
     from bot.core.database.database import Database, Row, Transaction
     from bot.service.model.request import Status
 
-COLUMNS = (
-    "id",
-    "app_id",
-    "created_at",
-    "name",
-    "description",
-    "long_description",
-    "image_url",
-    "instrument_currency",
-    "denomination_currency",
-    "receivers",
-    "amount",
-    "price_before_discount",
-    "requested_user_data",
-    "redirect_url",
-    "webhook_url",
-    "custom_parameters",
-    "email",
-    "expiration_type",
-    "total_units",
-    "remaining_units",
-    "enabled_at",
-    "expires_at",
-    "owner",
-    "recipient_id",
-)
-
-# What an edit may write; `amount`, `receivers` and the currencies are fixed at creation.
-EDITABLE = (
-    "custom_parameters",
-    "description",
-    "email",
-    "expires_at",
-    "image_url",
-    "long_description",
-    "name",
-    "price_before_discount",
-    "recipient_id",
-    "redirect_url",
-    "webhook_url",
-)
-
-INSERT = (
-    f"INSERT INTO payment_requests ({', '.join(COLUMNS)})"  # noqa: S608 - our own names
-    f" VALUES ({', '.join(f':{column}' for column in COLUMNS)})"
-)
-
+INSERT = """
+    INSERT INTO payment_requests (id, app_id, created_at, name, description, long_description,
+      image_url, instrument_currency, denomination_currency, receivers, amount,
+      price_before_discount, requested_user_data, redirect_url, webhook_url, custom_parameters,
+      email, expiration_type, total_units, remaining_units, enabled_at, expires_at, owner,
+      recipient_id)
+    VALUES (:id, :app_id, :created_at, :name, :description, :long_description,
+      :image_url, :instrument_currency, :denomination_currency, :receivers, :amount,
+      :price_before_discount, :requested_user_data, :redirect_url, :webhook_url, :custom_parameters,
+      :email, :expiration_type, :total_units, :remaining_units, :enabled_at, :expires_at, :owner,
+      :recipient_id)
+"""
 # A lapsed reservation counts as remaining although no statement has returned it yet.
 EVERY = (
     "SELECT r.*, CASE WHEN r.reserved_units > 0 THEN (SELECT COUNT(*) FROM checkouts c"
@@ -96,40 +61,34 @@ def insert(tx: Transaction, request: PaymentRequest) -> None:
 
 def find(tx: Transaction, request_id: str, now: int) -> PaymentRequest | None:
     """Return the request of any application, None for an unknown or deleted one."""
-    row = tx.one(BY_ID, id=request_id, now=now)
-    return read_row(row) if row else None
+    return _found(tx.one(BY_ID, id=request_id, now=now))
 
 
 def find_ever(tx: Transaction, request_id: str, now: int) -> PaymentRequest | None:
     """Return the request, also a deleted one: money may still arrive for it."""
-    row = tx.one(EVER, id=request_id, now=now)
-    return read_row(row) if row else None
+    return _found(tx.one(EVER, id=request_id, now=now))
 
 
 def find_of_app(tx: Transaction, app_id: str, request_id: str, now: int) -> PaymentRequest | None:
     """Return the application's own request."""
-    row = tx.one(BY_ID_OF_APP, id=request_id, app_id=app_id, now=now)
-    return read_row(row) if row else None
+    return _found(tx.one(BY_ID_OF_APP, id=request_id, app_id=app_id, now=now))
 
 
 async def read(db: Database, request_id: str, now: int) -> PaymentRequest | None:
     """Return what `find` does, without waiting for the writer."""
-    row = await db.one(BY_ID, id=request_id, now=now)
-    return read_row(row) if row else None
+    return _found(await db.one(BY_ID, id=request_id, now=now))
 
 
 async def read_ever(db: Database, request_id: str, now: int) -> PaymentRequest | None:
     """Return what `find_ever` does, without waiting for the writer."""
-    row = await db.one(EVER, id=request_id, now=now)
-    return read_row(row) if row else None
+    return _found(await db.one(EVER, id=request_id, now=now))
 
 
 async def read_of_app(
     db: Database, app_id: str, request_id: str, now: int
 ) -> PaymentRequest | None:
     """Return what `find_of_app` does, without waiting for the writer."""
-    row = await db.one(BY_ID_OF_APP, id=request_id, app_id=app_id, now=now)
-    return read_row(row) if row else None
+    return _found(await db.one(BY_ID_OF_APP, id=request_id, app_id=app_id, now=now))
 
 
 async def page(
@@ -167,7 +126,8 @@ def write_edit(
 ) -> bool:
     """Store an edit and remove `decrease` units; return False, unchanged, if too few remain."""
     old, new = _row(before), _row(after)
-    changed = {name: new[name] for name in EDITABLE if new[name] != old[name]}
+    new["remaining_units"] = old["remaining_units"]  # changed by the guarded statement only
+    changed = {name: value for name, value in new.items() if value != old[name]}
     sets = [f"{name} = :{name}" for name in changed]
     guard = ""
     if decrease:
@@ -184,13 +144,11 @@ def write_edit(
     return tx.execute(sql, id=before.id, app_id=before.app_id, **changed) == 1
 
 
-def delete(tx: Transaction, app_id: str, request_id: str, now: int) -> bool:
-    """Delete the request and keep its payments; return False for an unknown one."""
-    sql = (
-        "UPDATE payment_requests SET deleted_at = :now"
-        " WHERE id = :id AND app_id = :app_id AND deleted_at IS NULL"
+def delete(tx: Transaction, request_id: str, now: int) -> None:
+    """Delete the request and keep its payments."""
+    tx.execute(
+        "UPDATE payment_requests SET deleted_at = :now WHERE id = :id", id=request_id, now=now
     )
-    return tx.execute(sql, id=request_id, app_id=app_id, now=now) == 1
 
 
 def read_row(row: Row) -> PaymentRequest:
@@ -208,6 +166,10 @@ def read_row(row: Row) -> PaymentRequest:
         owner=row["owner"],
         recipient=_recipient(row),
     )
+
+
+def _found(row: Row | None) -> PaymentRequest | None:
+    return read_row(row) if row else None
 
 
 def _recipient(row: Row) -> RecipientStatus | None:

@@ -27,12 +27,10 @@ if TYPE_CHECKING:
     from bot.service.model.changes import Creation, Edit
     from bot.service.model.request import PaymentRequest, Terms
     from bot.service.rails.exchange_rates import Exchange
+    from bot.service.store.apps import IdempotencyKey
 
 INTERNAL_HOST = "bot.internal"
 """Host of the bot's own receiver, resolved to the address on which it listens."""
-
-KEY_LIFETIME = 24 * 60 * 60 * 1000
-"""Milliseconds for which an Idempotency-Key is remembered."""
 
 PRICE_FIELD = "denominationCurrencyCode"
 REDIRECT_FIELD = "redirectUrl"
@@ -68,14 +66,6 @@ class Caller:
     confirms: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class IdempotencyKey:
-    """An Idempotency-Key with the hash of its request's body."""
-
-    text: str
-    body_hash: str
-
-
 def new_id() -> str:
     """Return an id of 24 lower-case hex characters that nobody can guess."""
     return secrets.token_hex(12)
@@ -103,15 +93,7 @@ def create(
 def _created_before(
     tx: Transaction, caller: Caller, key: IdempotencyKey, new: str
 ) -> PaymentRequest | None:
-    taken = apps.take_key(
-        tx,
-        caller.app_id,
-        key.text,
-        body_hash=key.body_hash,
-        request_id=new,
-        now=caller.now,
-        before=caller.now - KEY_LIFETIME,
-    )
+    taken = apps.take_key(tx, caller.app_id, key, new, caller.now)
     if taken is None:
         return None
     if not secrets.compare_digest(taken["body_hash"], key.body_hash):
@@ -140,7 +122,7 @@ def edit(tx: Transaction, caller: Caller, request_id: str, edited: Edit) -> Paym
 def delete(tx: Transaction, caller: Caller, request_id: str) -> None:
     """Delete a request for good. Raises NotFound if the application has none of this id."""
     request = _find_own(tx, caller, request_id)
-    store.delete(tx, caller.app_id, request_id, caller.now)
+    store.delete(tx, request_id, caller.now)
     request_audit.record_deleted(tx, request, caller.now)
 
 

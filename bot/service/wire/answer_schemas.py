@@ -83,9 +83,7 @@ class PaymentAmount(Answer):
     denominated_in: str
 
 
-class PublicAnswer(Answer):
-    """The public part of a request, which its pay page shows."""
-
+class _PublicFields(Answer):
     id: Id
     payment_request_url: str
     payment_request_qr_code_url: str
@@ -102,30 +100,19 @@ class PublicAnswer(Answer):
     reserved_units: int | None = None
     payments_count: int
     enabled_at: Time
+
+
+class PublicAnswer(_PublicFields):
+    """The public part of a request, which its pay page shows."""
+
     expires_at: Time | None = None
 
 
-class _Request(Answer):
-    id: Id
-    payment_request_url: str
-    payment_request_qr_code_url: str
-    is_enabled: bool
-    status: Status
-    product: ProductAnswer
+class _Request(_PublicFields):
     currency_code: str
-    payment_amount: PaymentAmount
-    price_before_discount: Number | None = None
     receivers: list[ReceiverAnswer]
     notifications: NotificationsAnswer
     custom_parameters: dict[str, Any]
-    requested_user_data: list[PayerField]
-    redirect_url: str | None = None
-    expiration_type: Kind
-    total_units: int | None = None
-    remaining_units: int | None = None
-    reserved_units: int | None = None
-    payments_count: int
-    enabled_at: Time
     created_at: Time
 
 

@@ -47,9 +47,8 @@ def read_create(text: str, now: int) -> Creation:
     Raises InvalidBody with every problem found.
     """
     body = _validated(CreateBody, text)
-    terms = _terms(body)
     return Creation(
-        terms=terms,
+        terms=_terms(body),
         total_units=body.total_units,
         enabled_at=body.enabled_at,
         expires_at=_end(body.expiration_in_seconds, body.expires_at, now),
@@ -113,7 +112,9 @@ def _terms(body: CreateBody) -> Terms:
     product, notifications = body.product, body.notifications or NotificationsBody()
     terms = Terms(
         kind=Kind(body.expiration_type),
-        product=Product(**product.model_dump()),
+        product=Product(
+            product.name, product.description, product.long_description, product.image_url
+        ),
         receivers=tuple(
             Receiver(
                 receiver.destination,

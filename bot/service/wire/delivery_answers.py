@@ -7,7 +7,7 @@ from pydantic import Field
 
 from bot.service.model.delivery import Attempt, Channel, Delivery, DeliveryState
 from bot.service.wire.answer_schemas import Answer, Id, Time
-from bot.service.wire.field_types import iso
+from bot.service.wire.field_types import iso, iso_or_none
 from bot.service.wire.json_answers import Json, given
 
 DeliveryId: TypeAlias = Annotated[str, Field(pattern="^(webhook|email)-[0-9a-f]{24}$")]
@@ -66,8 +66,8 @@ def item(it: Delivery) -> Json:
         state=it.state,
         attempts=it.attempts,
         createdAt=iso(it.created_at),
-        nextAt=None if it.next_at is None else iso(it.next_at),
-        settledAt=None if it.settled_at is None else iso(it.settled_at),
+        nextAt=iso_or_none(it.next_at),
+        settledAt=iso_or_none(it.settled_at),
         note=it.note,
     )
 

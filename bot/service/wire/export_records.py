@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from bot.core import exact_json
 from bot.core.money import amounts
 from bot.service.wire import json_answers
-from bot.service.wire.field_types import iso
+from bot.service.wire.field_types import iso, iso_or_none
 
 if TYPE_CHECKING:
     from bot.core.database.database import Row
@@ -61,11 +61,7 @@ def request(row: Row) -> dict[str, Any]:
         "payments": count,
         "oversold": row["oversold_count"],
         "volume": amounts.from_minor(count * row["amount"], currency),
-        "enabledAt": _moment(row["enabled_at"]),
-        "expiresAt": _moment(row["expires_at"]),
-        "deletedAt": _moment(row["deleted_at"]),
+        "enabledAt": iso_or_none(row["enabled_at"]),
+        "expiresAt": iso_or_none(row["expires_at"]),
+        "deletedAt": iso_or_none(row["deleted_at"]),
     }
-
-
-def _moment(at: int | None) -> str | None:
-    return None if at is None else iso(at)

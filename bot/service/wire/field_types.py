@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
-from pydantic import AfterValidator, BeforeValidator, Field, StringConstraints, WithJsonSchema
+from pydantic import AfterValidator, BeforeValidator, Field, WithJsonSchema
 
 from bot.core import exact_json
 from bot.core.errors import MoneyError
@@ -121,52 +121,40 @@ def iso(at: int) -> str:
     return (_EPOCH + at * _MS).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
+def iso_or_none(at: int | None) -> str | None:
+    """Write a time that may be missing."""
+    return None if at is None else iso(at)
+
+
 Name: TypeAlias = Annotated[
-    str,
-    StringConstraints(min_length=1, max_length=NAME),
-    AfterValidator(_visible),
-    Field(json_schema_extra=_VISIBLE),
+    str, Field(min_length=1, max_length=NAME, json_schema_extra=_VISIBLE), AfterValidator(_visible)
 ]
 Destination: TypeAlias = Annotated[
     str,
-    StringConstraints(min_length=1, max_length=DESTINATION),
+    Field(min_length=1, max_length=DESTINATION, json_schema_extra=_VISIBLE),
     AfterValidator(_visible),
-    Field(json_schema_extra=_VISIBLE),
 ]
 Tag: TypeAlias = Annotated[
-    str,
-    StringConstraints(min_length=1, max_length=TAG),
-    AfterValidator(_visible),
-    Field(json_schema_extra=_VISIBLE),
+    str, Field(min_length=1, max_length=TAG, json_schema_extra=_VISIBLE), AfterValidator(_visible)
 ]
 Text: TypeAlias = Annotated[
-    str,
-    StringConstraints(max_length=TEXT),
-    AfterValidator(_lines),
-    Field(json_schema_extra=_NO_CONTROLS_IN_LINES),
+    str, Field(max_length=TEXT, json_schema_extra=_NO_CONTROLS_IN_LINES), AfterValidator(_lines)
 ]
 PictureUrl: TypeAlias = Annotated[
     str,
-    StringConstraints(min_length=1, max_length=URL),
+    Field(min_length=1, max_length=URL, json_schema_extra=_URI),
     AfterValidator(links.check_picture),
-    Field(json_schema_extra=_URI),
 ]
 RedirectUrl: TypeAlias = Annotated[
     str,
-    StringConstraints(min_length=1, max_length=URL),
+    Field(min_length=1, max_length=URL, json_schema_extra=_URI),
     AfterValidator(links.check_redirect),
-    Field(json_schema_extra=_URI),
 ]
-WebhookUrl: TypeAlias = Annotated[
-    str,
-    StringConstraints(min_length=1, max_length=URL),
-    Field(json_schema_extra=_URI),
-]
+WebhookUrl: TypeAlias = Annotated[str, Field(min_length=1, max_length=URL, json_schema_extra=_URI)]
 Email: TypeAlias = Annotated[
     str,
-    StringConstraints(min_length=1, max_length=EMAIL),
+    Field(min_length=1, max_length=EMAIL, json_schema_extra={"format": "email"}),
     AfterValidator(_email),
-    Field(json_schema_extra={"format": "email"}),
 ]
 Units: TypeAlias = Annotated[int, Field(ge=1, le=TOTAL_UNITS), BeforeValidator(_integer)]
 Seconds: TypeAlias = Annotated[int, Field(ge=1, le=SECONDS), BeforeValidator(_integer)]
@@ -175,12 +163,7 @@ Amount: TypeAlias = Annotated[
     Decimal,
     BeforeValidator(_amount),
     WithJsonSchema(
-        {
-            "type": "number",
-            "exclusiveMinimum": 0,
-            "maximum": amounts.MAX_AMOUNT,
-            "examples": [5],
-        }
+        {"type": "number", "exclusiveMinimum": 0, "maximum": amounts.MAX_AMOUNT, "examples": [5]}
     ),
 ]
 Currency: TypeAlias = Annotated[

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from bot.core import exact_json
 from bot.core.money import amounts
 from bot.service.model.request import Kind, PaymentState
-from bot.service.wire.field_types import iso
+from bot.service.wire.field_types import iso, iso_or_none
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -46,8 +46,7 @@ def qr_url(public_url: str, request_id: str) -> str:
 
 def request(public_url: str, it: PaymentRequest, now: int) -> Json:
     """Write a RequestAnswer, the answer of create, get and edit."""
-    end = None if it.expires_at is None else iso(it.expires_at)
-    return _request(public_url, it, now, end)
+    return _request(public_url, it, now, iso_or_none(it.expires_at))
 
 
 def item(public_url: str, it: PaymentRequest, now: int) -> Json:
@@ -58,8 +57,7 @@ def item(public_url: str, it: PaymentRequest, now: int) -> Json:
 
 def public(public_url: str, it: PaymentRequest, now: int) -> Json:
     """Write a PublicAnswer, which needs no credentials."""
-    end = None if it.expires_at is None else iso(it.expires_at)
-    return _public_fields(public_url, it, now) | given(expiresAt=end)
+    return _public_fields(public_url, it, now) | given(expiresAt=iso_or_none(it.expires_at))
 
 
 def payment(it: Payment) -> Json:
@@ -128,7 +126,6 @@ def given(**values: Any) -> Json:
 
 
 def _request(public_url: str, it: PaymentRequest, now: int, end: str | int | None) -> Json:
-    """Write the public fields and those for the application."""
     terms = it.terms
     parameters = terms.webhook.custom_parameters if terms.webhook else None
     return _public_fields(public_url, it, now) | given(
@@ -142,7 +139,6 @@ def _request(public_url: str, it: PaymentRequest, now: int, end: str | int | Non
 
 
 def _public_fields(public_url: str, it: PaymentRequest, now: int) -> Json:
-    """Write the public fields."""
     terms = it.terms
     return given(
         id=it.id,
@@ -158,7 +154,7 @@ def _public_fields(public_url: str, it: PaymentRequest, now: int) -> Json:
         expirationType=terms.kind,
         **units(it),
         paymentsCount=it.payments_count,
-        enabledAt=_enabled_at(it),
+        enabledAt=iso(it.created_at if it.enabled_at is None else it.enabled_at),
     )
 
 
@@ -173,12 +169,11 @@ def _product(product: Product) -> Json:
 
 def _notifications(it: PaymentRequest) -> Json:
     notice = it.recipient if it.terms.email else None
-    at = notice.confirmed_at if notice else None
     return given(
         webhook=_webhook(it.terms.webhook),
         email=it.terms.email,
         emailState=notice and notice.shown,
-        emailConfirmedAt=None if at is None else iso(at),
+        emailConfirmedAt=iso_or_none(notice.confirmed_at) if notice else None,
     )
 
 
@@ -229,7 +224,3 @@ def units(it: PaymentRequest) -> Json:
         "remainingUnits": it.units.remaining,
         "reservedUnits": reserved,
     }
-
-
-def _enabled_at(it: PaymentRequest) -> str:
-    return iso(it.created_at if it.enabled_at is None else it.enabled_at)
