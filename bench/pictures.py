@@ -13,6 +13,7 @@ from PIL import Image
 
 from bench.table import Row
 from bot.chat.pictures import card_picture, photo_preparation, poster
+from bot.chat.pictures.canvas import PictureContent
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -32,9 +33,9 @@ async def pictures() -> list[Row]:
     """Draw each with a photo of 1280 pixels, for other links; the card for other photos, too."""
     photos = [_photo() for _ in range(ROUNDS + 1)]
     links = [LINK.format(number) for number in range(ROUNDS + 1)]
-    content = card_picture.CardContent("Sticker pack", "$2.50", "", photos[0], hint="Scan to pay")
-    poster_content = poster.PosterContent(
-        "Sticker pack", "$2.50", "", photos[0], WORDS, "Scan to pay"
+    content = PictureContent("Sticker pack", "$2.50", "", photos[0], hint="Scan to pay")
+    poster_content = PictureContent(
+        "Sticker pack", "$2.50", "", photos[0], "Scan to pay", text=WORDS
     )
     contents = [replace(content, code=link) for link in links]
     strangers = [replace(one, photo=photo) for one, photo in zip(contents, photos, strict=True)]

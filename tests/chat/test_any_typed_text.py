@@ -44,6 +44,7 @@ from bot.chat.messages.reply import Problem, Reply, escaped, plain
 from bot.chat.model.draft import Draft, Seller
 from bot.chat.model.wish import PAYER_FIELDS
 from bot.chat.pictures import card_picture, poster
+from bot.chat.pictures.canvas import PictureContent
 from bot.chat.store.listings import Listing
 from bot.chat.store.queries import ListedPayment
 from bot.chat.store.received_payments import ListingTakings
@@ -339,7 +340,7 @@ def test_every_sentence_about_a_request_takes_any_name(key: str, words: str) -> 
 def test_a_card_is_drawn_of_any_words(words: str) -> None:
     name = name_of(words)[:100]
     drawn = card_picture.draw_card(
-        card_picture.CardContent(name, plain(words), URL, stamp=plain(words), hint=name)
+        PictureContent(name, plain(words), URL, stamp=plain(words), hint=name)
     )
     assert drawn.startswith(b"\xff\xd8")
 
@@ -347,7 +348,7 @@ def test_a_card_is_drawn_of_any_words(words: str) -> None:
 @pytest.mark.parametrize("draw", [poster.poster_png, poster.poster_pdf, poster.square_png])
 @typed(1)
 def test_a_poster_is_drawn_of_any_words(
-    draw: Callable[[poster.PosterContent], bytes], words: str
+    draw: Callable[[PictureContent], bytes], words: str
 ) -> None:
-    sheet = poster.PosterContent(name_of(words)[:100], plain(words), URL, None, words[:300], "Scan")
+    sheet = PictureContent(name_of(words)[:100], plain(words), URL, None, "Scan", text=words[:300])
     assert draw(sheet)[:4] in (b"\x89PNG", b"%PDF")

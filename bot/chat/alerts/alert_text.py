@@ -109,20 +109,15 @@ def group_payments(payments: Sequence[AlertPayment]) -> list[list[AlertPayment]]
 
 
 def _group(group: Sequence[AlertPayment], language: str) -> list[str]:
-    """Return the lines of one request's payments."""
     first = group[0]
     name = escaped(first.name, _NAME)
     total = _amount(sum(payment.amount for payment in group), first.currency, language)
     head = t(language, "alert", amount=total, name=name)
-    payers = [_payer(payment, language) for payment in group]
+    remarks = _remarks(group, language)
     if len(group) == 1:
-        lines = [head, *payers[0]]
-    else:
-        lines = [
-            _head_of_several(head, group, language),
-            *(" · ".join(payer) for payer in payers if payer),
-        ]
-    return [*lines, *_remarks(group, language)]
+        return [head, *_payer(first, language), *remarks]
+    payers = (" · ".join(_payer(payment, language)) for payment in group)
+    return [_head_of_several(head, group, language), *filter(None, payers), *remarks]
 
 
 def _head_of_several(head: str, group: Sequence[AlertPayment], language: str) -> str:
@@ -151,23 +146,17 @@ def _amount_remarks(group: Sequence[AlertPayment], language: str) -> list[str]:
     odd = [payment for payment in group if payment.price is None and payment.named]
     lines = []
     for key, found in (("alert-other-amount", others), ("alert-odd-amount", odd)):
-        if found:
-            values = {
-                "count": len(group),
-                "other": len(found),
-                **_amount_and_price(found[0], language),
-            }
-            lines.append(t(language, key, **values))
+        if not found:
+            continue
+        first = found[0]
+        named = price = _amount(first.amount, first.currency, language)
+        if first.named:
+            named = escaped(first.named, _NAMED_AMOUNT)
+        if first.price:
+            price = _amount(*first.price, language)
+        counts = {"count": len(group), "other": len(found)}
+        lines.append(t(language, key, named=named, price=price, **counts))
     return lines
-
-
-def _amount_and_price(payment: AlertPayment, language: str) -> dict[str, str]:
-    """Return the amount that the server named, and the price."""
-    amount = _amount(payment.amount, payment.currency, language)
-    return {
-        "named": escaped(payment.named, _NAMED_AMOUNT) if payment.named else amount,
-        "price": _amount(*payment.price, language) if payment.price else amount,
-    }
 
 
 def _total_lines(payments: Sequence[AlertPayment], listing_id: str, language: str) -> list[str]:
@@ -196,13 +185,12 @@ def _latest_stock(group: Sequence[AlertPayment]) -> AlertPayment:
 
 def _rows(groups: Sequence[Sequence[AlertPayment]], language: str) -> Rows:
     """Return a button to each request's card, with its name where there are several."""
-    listings = {group[0].listing_id: group[0].name for group in groups}
-    if len(listings) == 1:
-        label = t(language, "button-show-card")
-        return tuple((Button(label, action=("card", listing)),) for listing in listings)
+    labels = {group[0].listing_id: plain(group[0].name, _BUTTON_NAME) for group in groups}
+    if len(labels) == 1:
+        labels = dict.fromkeys(labels, t(language, "button-show-card"))
     return tuple(
-        (Button(plain(name, _BUTTON_NAME), action=("card", listing)),)
-        for listing, name in list(listings.items())[:_MAX_BUTTONS]
+        (Button(label, action=("card", listing)),)
+        for listing, label in islice(labels.items(), _MAX_BUTTONS)
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -131,9 +132,8 @@ def _units_left(card: Card, language: str) -> str | None:
 
 
 def _sum_by_currency(days: Iterable[ListingTakings]) -> list[tuple[int, str]]:
-    """Sum the takings by currency, in the order of the list."""
-    sums: dict[str, int] = {}
+    sums: Counter[str] = Counter()  # in the order of the list
     for day in days:
         for amount, currency in day.amounts:
-            sums[currency] = sums.get(currency, 0) + amount
+            sums[currency] += amount
     return [(amount, currency) for currency, amount in sums.items()]

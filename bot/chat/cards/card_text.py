@@ -46,8 +46,12 @@ EMAIL_STATES = frozenset(["unconfirmed", "confirmed", "ended"])
 """The states of an e-mail address that its owner has to confirm."""
 
 _CAN_STOP = frozenset(["active", "scheduled"])
-_CAN_RESUME = frozenset(["stopped", "expired"])
-_CAN_REPEAT = frozenset(["soldOut", "completed"])  # ended for good: only a duplicate can be sold
+_CHANGES = {
+    **dict.fromkeys(_CAN_STOP, "stop"),
+    **dict.fromkeys(["stopped", "expired"], "resume"),
+    **dict.fromkeys(["soldOut", "completed"], "duplicate"),  # ended for good
+}
+"""The change that the card offers, by status."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +79,8 @@ def public_card(card: Card, language: str) -> Reply:
         text = t(language, "public-gone", name=escaped(card.name, _NAME))
         return Reply(text, picture=_picture(card))
     text = _card_caption(card, language, _public_state(card, language))
-    rows = ((_pay_button(card, language),),) if _has_useful_page(card) else ()
+    is_or_will_be_payable = card.status in _CAN_STOP and linkable(card.url)
+    rows = ((_pay_button(card, language),),) if is_or_will_be_payable else ()
     return Reply(text, rows, card.listing_id)
 
 
@@ -149,32 +154,17 @@ def mark_possibly_repeated(text: str, language: str) -> str:
 def inline_article(card: Card, language: str) -> Article:
     """Render a request as an inline result, with a pay button where it can be paid."""
     shown = public_card(card, language)
-    about = " · ".join(
-        filter(None, [price_text(card, language), _short_status(card, language), card.description])
-    )
-    return Article(
-        title=plain(card.name, _ARTICLE_LINE),
-        description=plain(about, _ARTICLE_LINE),
-        text=shown.text,
-        rows=shown.rows,
-    )
+    status = stamp_text(card, language) or _units_left(card, language)
+    if card.status == "scheduled":
+        status = t(language, "status-scheduled")
+    about = " · ".join(filter(None, [price_text(card, language), status, card.description]))
+    title, description = plain(card.name, _ARTICLE_LINE), plain(about, _ARTICLE_LINE)
+    return Article(title, description, shown.text, shown.rows)
 
 
 def _picture(card: Card) -> str | None:
     """Return the listing whose picture is shown; None before there is a link to draw."""
     return card.listing_id if card.url else None
-
-
-def _short_status(card: Card, language: str) -> str | None:
-    """Return in a few words how many units are left, or why the request can't be paid."""
-    if card.status == "scheduled":
-        return t(language, "status-scheduled")
-    return stamp_text(card, language) or _units_left(card, language)
-
-
-def _has_useful_page(card: Card) -> bool:
-    """Check whether the page can be linked and the request is, or will be, payable there."""
-    return card.status in _CAN_STOP and linkable(card.url)
 
 
 def _pay_button(card: Card, language: str) -> Button:
@@ -210,7 +200,6 @@ def _state(card: Card, language: str) -> str:
 
 
 def _email_state(card: Card, language: str) -> str | None:
-    """Return the confirmation state of the address for payment notifications."""
     if card.email is None or card.email_state not in EMAIL_STATES:
         return None
     email, at = escaped(card.email, _EMAIL), card.email_confirmed_at
@@ -219,7 +208,6 @@ def _email_state(card: Card, language: str) -> str | None:
 
 
 def _takings(card: Card, language: str) -> str | None:
-    """Return the takings and the number of payments."""
     if not card.taken or not card.paid_count:
         hidden = card.paid_count is None or card.kind != "donation"
         return None if hidden else t(language, "card-paid", paid=card.paid_count)
@@ -228,14 +216,13 @@ def _takings(card: Card, language: str) -> str | None:
 
 
 def _start_or_end(card: Card, language: str) -> str | None:
-    """Return when the request opens or closes in the future."""
+    if card.status not in _CAN_STOP:
+        return None
+    key, at = "card-ends", card.ends_at
     if card.status == "scheduled" and card.starts_at is not None:
-        moment = _short_moment(card.starts_at, card.zone, language)
-        return moment and t(language, "card-starts", moment=moment)
-    if card.status in _CAN_STOP and card.ends_at is not None:
-        moment = _short_moment(card.ends_at, card.zone, language)
-        return moment and t(language, "card-ends", moment=moment)
-    return None
+        key, at = "card-starts", card.starts_at
+    moment = None if at is None else _short_moment(at, card.zone, language)
+    return moment and t(language, key, moment=moment)
 
 
 def _short_moment(at: int, zone: str | None, language: str) -> str | None:
@@ -292,15 +279,9 @@ def _card_rows(card: Card, language: str) -> Rows:
     def act(word: str, *more: str) -> Button:
         return Button(t(language, f"button-{word}"), action=(word, listing_id, *more))
 
-    refresh, last_row = act("refresh"), [act("delete")]
-    if card.status in _CAN_STOP:
-        last_row.insert(0, act("stop"))
-    elif card.status in _CAN_RESUME:
-        last_row.insert(0, act("resume"))
-    elif card.status in _CAN_REPEAT:
-        last_row.insert(0, act("duplicate"))
+    refresh, last_row = act("refresh"), (act(_CHANGES[card.status]), act("delete"))
     if not card.url:
-        return ((refresh,), tuple(last_row))
+        return ((refresh,), last_row)
     open_page = Button(t(language, "button-open"), url=card.url)
     copy_link = Button(t(language, "button-copy"), copy=card.url)
     share = Button(t(language, "button-share"), share=listing_id)
@@ -309,12 +290,11 @@ def _card_rows(card: Card, language: str) -> Rows:
         (share, act("edit")),
         (act("poster"), act("payments", "0")),
         (act("alerts"), refresh),
-        tuple(last_row),
+        last_row,
     )
 
 
 def _list_label(card: Card, language: str) -> str:
-    """Return a label of the list: mark of the status, name, price and units left."""
     name, cost = plain(card.name, _LINE_NAME), price_text(card, language)
     line = t(language, "list-line", mark=t(language, f"mark-{card.status}"), name=name, price=cost)
     return " · ".join(filter(None, [line, _units_left(card, language)]))

@@ -8,8 +8,7 @@ from __future__ import annotations
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from bot.chat.cards.card_text import deep_link, page_buttons, total_text
-from bot.chat.cards.card_text import seller_card as whole_card
+from bot.chat.cards.card_text import deep_link, page_buttons, seller_card, total_text
 from bot.chat.fields.offers import in_rows
 from bot.chat.fields.registry import EDITS, POSTER_TEXT
 from bot.chat.messages.reply import Button, Reply, escaped, plain
@@ -26,7 +25,7 @@ if TYPE_CHECKING:
     from bot.chat.model.draft import Seller
     from bot.chat.store.queries import ListedPayment
 
-DESIGNS = (("print-light", "print-dark"), ("square-light", "square-dark"))
+DESIGNS = ("print-light", "print-dark", "square-light", "square-dark")
 """The designs of posters: for paper, and square for stories."""
 
 # Limits in UTF-16 units: texts of another server and of payers may have any length.
@@ -45,9 +44,8 @@ def edit_menu(card: Card, language: str) -> Reply:
         if card.kind in field.kinds
     )
     fixed = Button(t(language, "button-edit-not"), action=("edit-not", card.listing_id))
-    return Reply(
-        whole_card(card, language).text, (*in_rows(edits, 2), (fixed,), (_back(card, language),))
-    )
+    rows = (*in_rows(edits, 2), (fixed,), (_back(card, language),))
+    return Reply(seller_card(card, language).text, rows)
 
 
 def fixed_menu(card: Card, language: str) -> Reply:
@@ -79,16 +77,14 @@ def poster_menu(card: Card, text: str | None, bot_name: str, language: str) -> R
         t(language, "poster-deep-link", link=escaped(deep_link(bot_name, card.listing_id))),
         text and t(language, "poster-text", value=escaped(text, _NAME)),
     ]
-    designs = tuple(
-        tuple(
-            Button(t(language, f"button-{design}"), action=("poster", card.listing_id, design))
-            for design in row
-        )
-        for row in DESIGNS
+    designs = (
+        Button(t(language, f"button-{design}"), action=("poster", card.listing_id, design))
+        for design in DESIGNS
     )
     key = "button-poster-text-change" if text else "button-poster-text-add"
     words = Button(t(language, key), action=("edit", card.listing_id, POSTER_TEXT.name))
-    return Reply("\n".join(filter(None, lines)), (*designs, (words,), (_back(card, language),)))
+    rows = (*in_rows(designs, 2), (words,), (_back(card, language),))
+    return Reply("\n".join(filter(None, lines)), rows)
 
 
 def payments_page(
@@ -144,21 +140,16 @@ def _back(card: Card, language: str) -> Button:
 
 
 def _receipt(receipt: ListedPayment, zone: str, language: str) -> str:
-    """Return one payment: time, amount, remarks, and the payer's data."""
     amount = escaped(format_money(receipt.amount, receipt.currency, language))
     at = escaped(display.button_label(receipt.received_at, zone, language))
-    marks = [
-        t(language, key)
-        for key, applies in (
-            ("payments-oversold", receipt.oversold),
-            ("payments-found", receipt.found),
-            ("payments-in-doubt", receipt.in_doubt),
-        )
-        if applies
-    ]
     head = t(language, "payments-line", at=at, amount=amount)
+    marks = [
+        t(language, "payments-oversold") if receipt.oversold else "",
+        t(language, "payments-found") if receipt.found else "",
+        t(language, "payments-in-doubt") if receipt.in_doubt else "",
+    ]
     payer = _payer_line(receipt.payer, language)
-    return "\n".join(filter(None, [head, " · ".join(marks), payer]))
+    return "\n".join(filter(None, [head, " · ".join(filter(None, marks)), payer]))
 
 
 def _payer_line(payer: Mapping[str, object], language: str) -> str:

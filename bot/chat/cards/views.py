@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from bot.chat.cards import card_text
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from bot.chat.cards.request_card import Card
     from bot.chat.messages.reply import Reply
-    from bot.chat.pictures.poster import PosterContent
+    from bot.chat.pictures.canvas import PictureContent
     from bot.chat.store.listings import Listing
     from bot.core.database.database import Transaction
 
@@ -51,17 +51,10 @@ class View:
         """Draw the card's picture as a JPEG; takes some 10 ms of a thread."""
         from bot.chat.pictures import card_picture  # noqa: PLC0415 - costs memory, seldom used
 
-        card, language = self.card, self.language
-        stamp = card_text.stamp_text(card, language)
-        content = card_picture.CardContent(
-            name=card.name,
-            price=card_text.price_text(card, language),
-            code=card.url,
-            photo=photo,
-            stamp=stamp,
-            dark=stamp is not None,
-            hint=None if stamp else t(language, "poster-scan"),
-        )
+        stamp = card_text.stamp_text(self.card, self.language)
+        content = self._content(photo)
+        if stamp:
+            content = replace(content, stamp=stamp, dark=True, hint=None)
         return card_picture.draw_card(content)
 
     def draw_poster(self, design: str, photo: bytes | None) -> bytes:
@@ -70,21 +63,20 @@ class View:
 
         name, _, ending = design.partition(".")
         layout, _, background = name.partition("-")
-        draw: dict[str, Callable[[PosterContent], bytes]] = {
+        draw: dict[str, Callable[[PictureContent], bytes]] = {
             "print.png": poster.poster_png,
             "print.pdf": poster.poster_pdf,
             "square.png": poster.square_png,
         }
-        content = poster.PosterContent(
-            name=self.card.name,
-            price=card_text.price_text(self.card, self.language),
-            code=self.card.url,
-            photo=photo,
-            text=self.listing.poster_text,
-            hint=t(self.language, "poster-scan"),
-            dark=background == "dark",
-        )
-        return draw[f"{layout}.{ending}"](content)
+        text, dark = self.listing.poster_text, background == "dark"
+        return draw[f"{layout}.{ending}"](replace(self._content(photo), text=text, dark=dark))
+
+    def _content(self, photo: bytes | None) -> PictureContent:
+        from bot.chat.pictures.canvas import PictureContent  # noqa: PLC0415 - costs memory
+
+        card, language = self.card, self.language
+        price, hint = card_text.price_text(card, language), t(language, "poster-scan")
+        return PictureContent(card.name, price, card.url, photo, hint)
 
 
 def words_key(reply: Reply) -> str:

@@ -1,7 +1,8 @@
-"""The canvas on which posters are drawn, and its form of pixels; `pdf` has the other one."""
+"""The content of pictures, and the canvas of posters as pixels; `pdf` has the other one."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Protocol, TypeAlias
 
@@ -21,6 +22,25 @@ BACKGROUNDS = {False: (0xEE, 0xF1, 0xF6), True: (0x12, 0x15, 0x1C)}
 
 SMOOTHNESS = 4
 """Pixels drawn for one that is shown, each way, at round corners."""
+
+
+@dataclass(frozen=True, slots=True)
+class PictureContent:
+    """The content of a card, a poster or a square.
+
+    `code` is the link, `photo` the result of `photo_preparation.prepare`, and `hint` what to do
+    with the code. A card has a `stamp` across the code, a poster the seller's own words as `text`,
+    line by line. Texts that the font can't draw are left out, emoji in them too.
+    """
+
+    name: str
+    price: str
+    code: str
+    photo: bytes | None = None
+    hint: str | None = None
+    dark: bool = False
+    stamp: str | None = None
+    text: str | None = None
 
 
 class Canvas(Protocol):

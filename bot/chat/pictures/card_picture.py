@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import io
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from PIL import Image, ImageChops, ImageDraw
 
-from bot.chat.pictures.canvas import BACKGROUNDS, WHITE, draw_rounded_rectangle
+from bot.chat.pictures.canvas import BACKGROUNDS, WHITE, PictureContent, draw_rounded_rectangle
 from bot.chat.pictures.header import draw_header, stack_above
 from bot.core.images import qr, text_fitting
 
@@ -45,24 +44,7 @@ QUALITIES = (88, 70, 50)  # the later ones for photos that are mostly noise
 MAX_BYTES = 300_000
 
 
-@dataclass(frozen=True, slots=True)
-class CardContent:
-    """The content of a card.
-
-    `code` is the link, `photo` the result of `photo_preparation.prepare`, `stamp` is drawn across
-    the code and `hint` below it. Texts that the font can't draw are left out, emoji in them too.
-    """
-
-    name: str
-    price: str
-    code: str
-    photo: bytes | None = None
-    stamp: str | None = None
-    dark: bool = False
-    hint: str | None = None
-
-
-def draw_card(content: CardContent) -> bytes:
+def draw_card(content: PictureContent) -> bytes:
     """Draw the card as a JPEG of less than 300 KB.
 
     Raises ValueError for a link that no QR code can hold.
@@ -93,7 +75,7 @@ def _fit(
     return text_fitting.fit_drawable(text, width, sizes, max_lines=max_lines, bold=bold)
 
 
-def _draw_header(picture: Image.Image, content: CardContent) -> None:
+def _draw_header(picture: Image.Image, content: PictureContent) -> None:
     name = _fit(content.name, NAME_SIZES, max_lines=NAME_LINES)
     price = _fit(content.price, PRICE_SIZES, bold=True)
     words = stack_above((name, price), GAP, HEADER - MARGIN // 2)

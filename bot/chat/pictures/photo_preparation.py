@@ -71,13 +71,13 @@ warnings.filterwarnings("ignore", category=Image.DecompressionBombWarning)
 
 
 def prepare(data: bytes) -> bytes:
-    """Return a photo as a JPEG in sRGB of at limit 1280 pixels a side.
+    """Return a photo as a JPEG in sRGB of at most 1280 pixels a side.
 
     It is upright, on white, the first frame of an animation; all metadata is removed.
     Raises PictureError, and MemoryError where memory is limited.
     """
     if len(data) > MAX_BYTES:
-        raise PictureError("tooLarge", "Send a photo of at limit 10 MB.")
+        raise PictureError("tooLarge", "Send a photo of at most 10 MB.")
     try:
         with _open(data) as image:
             _check_header(image, data)
@@ -134,7 +134,7 @@ def _is_streamed(data: bytes) -> bool:
 
 
 def _too_many_pixels(limit: int) -> PictureError:
-    return PictureError("tooLarge", f"Send a photo of at limit {limit // 1_000_000} megapixels.")
+    return PictureError("tooLarge", f"Send a photo of at most {limit // 1_000_000} megapixels.")
 
 
 def _rotation(image: Image.Image) -> Image.Transpose | None:

@@ -15,31 +15,13 @@ from bot.core.images.text_fitting import FittedText
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from bot.chat.pictures.canvas import Box, Canvas, Colour
+    from bot.chat.pictures.canvas import Box, Canvas, Colour, PictureContent
 
 DPI = 300
 INK, GREY = (0x16, 0x1A, 0x22), (0x4A, 0x52, 0x60)
 NAME_LINES = 2
 MAX_TEXT = 300
 """Characters of the seller's text, as many as the chat stores; the rest is ignored."""
-
-
-@dataclass(frozen=True, slots=True)
-class PosterContent:
-    """The content of a poster or square.
-
-    `code` is the link, `photo` the result of `photo_preparation.prepare`, `text` the seller's own
-    words, line by line, and `hint` what to do with the code. Texts that the font can't draw are
-    left out.
-    """
-
-    name: str
-    price: str
-    code: str
-    photo: bytes | None
-    text: str | None
-    hint: str
-    dark: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,30 +83,30 @@ SQUARE = Layout(
 )
 
 
-def poster_png(content: PosterContent) -> bytes:
+def poster_png(content: PictureContent) -> bytes:
     """Draw an A4 poster of 300 dpi. Raises ValueError for a link that no QR code can hold."""
     return _draw_png(content, A4)
 
 
-def square_png(content: PosterContent) -> bytes:
+def square_png(content: PictureContent) -> bytes:
     """Draw a square of 1080 pixels for stories. Raises ValueError as `poster_png`."""
     return _draw_png(content, SQUARE)
 
 
-def poster_pdf(content: PosterContent) -> bytes:
+def poster_pdf(content: PictureContent) -> bytes:
     """Draw an A4 poster whose code and text are vectors. Raises ValueError as `poster_png`."""
     from bot.chat.pictures import pdf  # noqa: PLC0415 - costs memory, seldom used
 
     return pdf.document(A4.size, text_fitting.normalize(content.name), partial(_draw, content, A4))
 
 
-def _draw_png(content: PosterContent, layout: Layout) -> bytes:
+def _draw_png(content: PictureContent, layout: Layout) -> bytes:
     canvas = PixelCanvas(layout.size)
     _draw(content, layout, canvas)
     return png.encode(canvas.image, DPI)
 
 
-def _draw(content: PosterContent, layout: Layout, canvas: Canvas) -> None:
+def _draw(content: PictureContent, layout: Layout, canvas: Canvas) -> None:
     width, height = layout.size
     margin = layout.margin
     canvas.fill(BACKGROUNDS[content.dark])
@@ -135,7 +117,7 @@ def _draw(content: PosterContent, layout: Layout, canvas: Canvas) -> None:
     draw_inside(content, layout, canvas, panel)
 
 
-def _draw_header(content: PosterContent, layout: Layout, canvas: Canvas) -> None:
+def _draw_header(content: PictureContent, layout: Layout, canvas: Canvas) -> None:
     (width, _), margin = layout.size, layout.margin
     room = width - 2 * margin
     name = text_fitting.fit_drawable(content.name, room, layout.names, max_lines=NAME_LINES)
@@ -149,7 +131,7 @@ def _draw_header(content: PosterContent, layout: Layout, canvas: Canvas) -> None
         canvas.draw_text(line, (margin, middle), block, WHITE)
 
 
-def _draw_text_below(content: PosterContent, layout: Layout, canvas: Canvas, panel: Box) -> None:
+def _draw_text_below(content: PictureContent, layout: Layout, canvas: Canvas, panel: Box) -> None:
     """Draw the code with hint and text below it in the middle of the white panel."""
     left, top, right, bottom = panel
     room = (right - left - 4 * layout.padding, bottom - top - layout.code - 2 * layout.padding)
@@ -162,7 +144,7 @@ def _draw_text_below(content: PosterContent, layout: Layout, canvas: Canvas, pan
         canvas.draw_text(line, (across, middle), block, _colour(words, block))
 
 
-def _draw_text_beside(content: PosterContent, layout: Layout, canvas: Canvas, panel: Box) -> None:
+def _draw_text_beside(content: PictureContent, layout: Layout, canvas: Canvas, panel: Box) -> None:
     """Draw the code with hint and text to the right of it."""
     left, top, right, bottom = panel
     centre = (top + bottom) // 2
@@ -179,10 +161,10 @@ def _colour(words: TextBlocks, block: FittedText) -> Colour:
     return INK if block is words.blocks[0] else GREY
 
 
-def _fit_words(content: PosterContent, layout: Layout, room: tuple[int, int]) -> TextBlocks:
+def _fit_words(content: PictureContent, layout: Layout, room: tuple[int, int]) -> TextBlocks:
     """Fit the hint, and the text below it, into width and height."""
     hint = text_fitting.fit_drawable(
-        content.hint, room[0], layout.hints, max_lines=layout.hint_lines, bold=True
+        content.hint or "", room[0], layout.hints, max_lines=layout.hint_lines, bold=True
     )
     lines = drawable_lines(content.text or "")
     gap = layout.padding // 2

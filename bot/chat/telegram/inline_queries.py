@@ -148,9 +148,10 @@ class InlineQueue:
     def take(self, update: dict[str, Any]) -> None:
         """Queue a query in place of a waiting one of the same person."""
         person = account_of(update)
-        if person not in self._waiting and len(self._waiting) >= MAX_WAITING:
-            self._drop(next(iter(self._waiting)))
-        elif person in self._waiting:
+        if person in self._waiting:
+            self._count("telegram_updates_handled", "dropped")
+        elif len(self._waiting) >= MAX_WAITING:
+            del self._waiting[next(iter(self._waiting))]
             self._count("telegram_updates_handled", "dropped")
         self._waiting[person] = update
         self._start()
@@ -163,14 +164,11 @@ class InlineQueue:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
 
-    def _drop(self, person: str) -> None:
-        del self._waiting[person]
-        self._count("telegram_updates_handled", "dropped")
-
     def _start(self) -> None:
         while len(self._under_way) < AT_ONCE and (person := self._next()) is not None:
             if wait := self._wait():
-                self._start_later(wait)
+                loop = asyncio.get_running_loop()
+                self._timer = self._timer or loop.call_later(wait / 1000, self._on_timer)
                 return
             task = asyncio.create_task(self._handle(self._waiting.pop(person)))
             self._under_way[person] = task
@@ -189,10 +187,6 @@ class InlineQueue:
             return wait
         self._arrival = self._pace.advance(self._arrival, now)
         return 0
-
-    def _start_later(self, wait: int) -> None:
-        if self._timer is None:
-            self._timer = asyncio.get_running_loop().call_later(wait / 1000, self._on_timer)
 
     def _on_timer(self) -> None:
         self._timer = None

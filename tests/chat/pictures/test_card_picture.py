@@ -16,7 +16,8 @@ from bot.chat.cards.request_card import Card
 from bot.chat.cards.views import View
 from bot.chat.messages.reply import Reply
 from bot.chat.pictures import card_picture
-from bot.chat.pictures.card_picture import CardContent, draw_card
+from bot.chat.pictures.canvas import PictureContent
+from bot.chat.pictures.card_picture import draw_card
 from bot.chat.pictures.header import draw_header
 from bot.chat.store.listings import Listing
 from bot.chat.store.posts import OWN
@@ -36,19 +37,19 @@ from tests.support.sample_pictures import (
 )
 
 LINK = sample_link(55)
-PLAIN = CardContent("Sticker pack", "$2.50", LINK)
+PLAIN = PictureContent("Sticker pack", "$2.50", LINK)
 UNASSIGNED = "\U0010fffe"
 
 
-def changed(field: str, value: Any) -> CardContent:
+def changed(field: str, value: Any) -> PictureContent:
     return replace(PLAIN, **{field: value})
 
 
-def shown(content: CardContent) -> Image.Image:
+def shown(content: PictureContent) -> Image.Image:
     return opened(draw_card(content))
 
 
-def same(content: CardContent, other: CardContent) -> bool:
+def same(content: PictureContent, other: PictureContent) -> bool:
     return draw_card(content) == draw_card(other)
 
 
@@ -62,7 +63,7 @@ def test_the_code_is_read_as_sent_at_half_size_and_as_a_rough_jpeg(
     length: int, *, with_photo: bool
 ) -> None:
     """And both at once, with any other content of the card."""
-    content = CardContent(
+    content = PictureContent(
         "Sticker pack",
         "1,000,000,000.00 USD",
         sample_link(length),
@@ -106,7 +107,7 @@ def test_any_link_is_read(path: str, *, dark: bool, hint: str | None, with_photo
     code = f"https://p.example/{path}"
     picture = prepared_photo() if with_photo else None
     assert not undecodable_versions(
-        shown(CardContent("Tea", "$1", code, picture, None, dark, hint)), code
+        shown(PictureContent("Tea", "$1", code, picture, hint, dark)), code
     )
 
 
@@ -285,7 +286,7 @@ def test_the_card_of_an_ended_request_is_dark_and_has_no_hint(language: str) -> 
         shown_card = Card("abcdefghij", "drop", "Tea", None, 250, "USD", 10, 7, 3, status, LINK)
         view = View(listing, shown_card, Reply(""), language, OWN)
         drawn[status] = view.draw_card(None)
-    content = CardContent("Tea", format_money(250, "USD", language), LINK)
+    content = PictureContent("Tea", format_money(250, "USD", language), LINK)
     assert drawn["active"] == draw_card(replace(content, hint=t(language, "poster-scan")))
     assert drawn["soldOut"] == draw_card(
         replace(content, stamp=t(language, "stamp-soldOut"), dark=True)

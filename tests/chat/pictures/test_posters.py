@@ -17,10 +17,10 @@ from reportlab.pdfbase.ttfonts import TTFont
 
 from bot.chat.fields.typed_text import MAX_POSTER_TEXT
 from bot.chat.pictures import png
+from bot.chat.pictures.canvas import PictureContent
 from bot.chat.pictures.poster import (
     MAX_TEXT,
     SQUARE,
-    PosterContent,
     drawable_lines,
     poster_pdf,
     poster_png,
@@ -43,12 +43,12 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 WORDS = "Ten vinyl stickers, cut by hand. " * 9
-PLAIN = PosterContent("Sticker pack", "$2.50", sample_link(55), None, None, "Scan to pay")
+PLAIN = PictureContent("Sticker pack", "$2.50", sample_link(55), None, "Scan to pay")
 RICH = replace(PLAIN, photo=prepared_photo(), text=WORDS, dark=True, code=sample_link(300))
 LETTERS = "Äq1€Ω"
 
 
-def changed(field: str, value: Any) -> PosterContent:
+def changed(field: str, value: Any) -> PictureContent:
     return replace(PLAIN, **{field: value})
 
 
@@ -67,7 +67,7 @@ def words(data: bytes) -> str:
 @pytest.mark.parametrize("content", [PLAIN, RICH], ids=["plain", "rich"])
 @pytest.mark.parametrize("draw", [square_png, poster_png])
 def test_the_code_is_read_as_sent_at_half_size_and_as_a_rough_jpeg(
-    draw: Callable[[PosterContent], bytes], content: PosterContent
+    draw: Callable[[PictureContent], bytes], content: PictureContent
 ) -> None:
     assert not undecodable_versions(opened(draw(content)), content.code)
 
@@ -87,7 +87,7 @@ def test_the_code_of_a_square_is_as_large_as_whole_pixels_allow() -> None:
 
 
 @pytest.mark.parametrize("content", [PLAIN, RICH], ids=["plain", "rich"])
-def test_the_code_of_a_printed_pdf_is_read(content: PosterContent) -> None:
+def test_the_code_of_a_printed_pdf_is_read(content: PictureContent) -> None:
     """It is one page of exactly A4, readable at fine and coarse resolution."""
     data = poster_pdf(content)
     document = pypdfium2.PdfDocument(data)
@@ -157,7 +157,7 @@ def test_a_pdf_has_the_letter_widths_that_lines_are_split_by(path: Path) -> None
 
 
 @pytest.mark.parametrize("draw", [square_png, poster_pdf])
-def test_each_part_of_the_content_is_drawn(draw: Callable[[PosterContent], bytes]) -> None:
+def test_each_part_of_the_content_is_drawn(draw: Callable[[PictureContent], bytes]) -> None:
     contents = [
         PLAIN,
         *(
@@ -254,7 +254,9 @@ def test_a_text_that_ends_with_an_ellipsis_is_as_large_as_others() -> None:
 
 
 @pytest.mark.parametrize("draw", [square_png, poster_png, poster_pdf])
-def test_a_link_that_no_code_holds_is_a_value_error(draw: Callable[[PosterContent], bytes]) -> None:
+def test_a_link_that_no_code_holds_is_a_value_error(
+    draw: Callable[[PictureContent], bytes],
+) -> None:
     with pytest.raises(ValueError, match="QR code"):
         draw(replace(PLAIN, code="x" * 3000))
 
