@@ -1,9 +1,10 @@
-"""The console of all commands: settings, the database, tables for people, JSON for programs."""
+"""The console of all commands: their option types, settings, database, tables and JSON."""
 
 from __future__ import annotations
 
 import asyncio
 import json
+import re
 import sys
 from contextlib import contextmanager
 from datetime import UTC, datetime
@@ -14,6 +15,7 @@ import click
 
 from bot import config
 from bot.cli.export_formats import in_ascii
+from bot.core.clock import now
 from bot.core.database.database import open_database, sqlite_path
 from bot.core.ops.log_setup import configure_logging
 from bot.core.text import sanitize
@@ -36,6 +38,9 @@ SHOWN_OF_PATH = 80
 MAX_LISTED = 10_000
 """The most rows of a list: all of them are held in memory."""
 
+UNITS = {"d": 24 * 3600 * 1000, "h": 3600 * 1000}
+AGE = re.compile(r"(\d{1,5})([dh])")
+
 
 class FilePath(click.ParamType[Path]):
     """A path to a file or a folder; a name too long for the system ends the command with a line."""
@@ -50,6 +55,27 @@ class FilePath(click.ParamType[Path]):
         except OSError as error:  # its name is too long
             self.fail(f"{error.strerror}: {str(path)[:SHOWN_OF_PATH]}…", param, ctx)
         return path
+
+
+class Moment(click.ParamType[int]):
+    """A date, a time in ISO 8601 (UTC where no zone is named), or an age: 90d, 12h; epoch ms."""
+
+    name = "date"
+
+    def convert(self, value: Any, param: Parameter | None, ctx: Context | None) -> int:
+        """Parse the argument; end the command with the allowed forms where that fails."""
+        if isinstance(value, int):
+            return value
+        if age := AGE.fullmatch(value):
+            return now() - int(age[1]) * UNITS[age[2]]
+        try:
+            moment = datetime.fromisoformat(value)
+        except ValueError:
+            known = "write 2026-01-31, 2026-01-31T12:00:00Z or 90d"
+            self.fail(f"{value!r} is not a date or an age: {known}", param, ctx)
+        if moment.tzinfo is None:
+            moment = moment.replace(tzinfo=UTC)
+        return int(moment.timestamp() * 1000)
 
 
 def settings() -> Settings:

@@ -10,7 +10,6 @@ import click
 
 from bot import config
 from bot.cli import console
-from bot.cli.date_option import Moment
 from bot.core.clock import now
 from bot.core.database.database import existing_file, open_database
 
@@ -25,7 +24,9 @@ ELSEWHERE = (
 
 @click.command()
 @click.argument("who", metavar="[WHO]...", nargs=-1)
-@click.option("--before", type=Moment(), metavar="DATE", help="Only data given before: 90d.")
+@click.option(
+    "--before", type=console.Moment(), metavar="DATE", help="Only data given before: 90d."
+)
 @click.option("--request", "request_id", metavar="ID", help="Only data given for this request.")
 @click.option("--yes", is_flag=True, help="Don't ask for confirmation.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")

@@ -13,7 +13,6 @@ import click
 from bot import config
 from bot.chat.store import export as chat
 from bot.cli import console
-from bot.cli.date_option import Moment
 from bot.cli.export_formats import Csv, Lines
 from bot.core.clock import now
 from bot.core.database.database import existing_file, open_database
@@ -40,9 +39,11 @@ if TYPE_CHECKING:
     help="CSV for spreadsheets, or one JSON object a line.",
 )  # fmt: skip
 @click.option(
-    "--since", type=Moment(), default=0, metavar="DATE", help="From then on, such as 30d."
+    "--since", type=console.Moment(), default=0, metavar="DATE", help="From then on, such as 30d."
 )
-@click.option("--until", type=Moment(), default=FOREVER, metavar="DATE", help="Before then.")
+@click.option(
+    "--until", type=console.Moment(), default=FOREVER, metavar="DATE", help="Before then."
+)
 @click.option("--request", "request_id", metavar="ID", help="Only this request.")
 @click.option("--payers/--no-payers", default=True, help="Include payers' personal data.")
 @click.option("--output", type=console.FilePath(), metavar="FILE", help="Write to a new file.")

@@ -28,8 +28,16 @@ from typing import TYPE_CHECKING
 
 from bot.chat.messages.jobs import JOBS
 from bot.chat.messages.payloads import ANSWERS, MESSAGES, PHOTOS
-from bot.core.outbox.queue_policy import ALERT, NOTICE, REPLY, BackPressure, Gather, Pace, Queue
-from bot.core.outbox.retry_table import RetryTable
+from bot.core.outbox.queue_policy import (
+    ALERT,
+    NOTICE,
+    REPLY,
+    BackPressure,
+    Gather,
+    Pace,
+    Queue,
+    RetryTable,
+)
 
 if TYPE_CHECKING:
     from bot.core.net.rates import Rate

@@ -19,7 +19,7 @@ from bot.chat.store import listings, reconciler_memory
 from bot.chat.store.listings import FAILED
 from bot.chat.store.received_payments import paid_request_ids
 from bot.core.errors import PeerError, Refused, StorageError, requested_wait
-from bot.core.outbox.retry_table import RetryTable
+from bot.core.outbox.queue_policy import RetryTable
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence

@@ -18,7 +18,7 @@ from bot.core.errors import (
     Unauthorized,
     Unreachable,
 )
-from bot.core.outbox.retry_table import RetryTable
+from bot.core.outbox.queue_policy import RetryTable
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable

@@ -24,7 +24,7 @@ from telegram.error import (
 from telegram.request import HTTPXRequest
 
 from bot.core import exact_json
-from bot.core.outbox.retry_table import RetryTable
+from bot.core.outbox.queue_policy import RetryTable
 
 RETRIES = RetryTable((1_000, 2_000, 5_000, 15_000, 30_000, 60_000), repeats=True)
 """Delays while Telegram can't be reached."""

@@ -32,7 +32,7 @@ from bot.core.errors import (
 )
 from bot.core.net import http_client, request_body
 from bot.core.outbox import outbox
-from bot.core.outbox.retry_table import RetryTable
+from bot.core.outbox.queue_policy import RetryTable
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterable

@@ -33,7 +33,7 @@ from bot.core.errors import (
 from bot.core.net import http_client
 from bot.core.net.retry_after import read_retry_after
 from bot.core.outbox import outbox
-from bot.core.outbox.retry_table import RetryTable
+from bot.core.outbox.queue_policy import RetryTable
 
 if TYPE_CHECKING:
     from collections.abc import Callable

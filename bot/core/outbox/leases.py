@@ -1,16 +1,23 @@
-"""Leases that end without an outcome: their messages wait again, marked as uncertain."""
+"""Leases that end without an outcome: their messages wait again, marked as uncertain.
+
+At a start, times that a clock wrote while it was ahead are corrected too: times in the outbox are
+the wall clock's, for other processes read them.
+"""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from bot.core.outbox import future_times, lanes, lease_owners
+from bot.core.outbox import fair_accounts, lanes, lease_owners
 from bot.core.outbox.groups import reopen_lanes
-from bot.core.outbox.lanes import FOREVER
+from bot.core.outbox.lanes import ACCOUNT, FOREVER, WHOLE_QUEUE
 
 if TYPE_CHECKING:
     from bot.core.database.database import Row, Transaction
     from bot.core.outbox.queue_policy import Queue
+
+LONGEST_HOLD = 60_000
+"""Milliseconds that a start keeps a hold at most: one call too early only prolongs it."""
 
 
 def recover(tx: Transaction, queue: Queue, now: int) -> int:
@@ -20,7 +27,7 @@ def recover(tx: Transaction, queue: Queue, now: int) -> int:
     """
     ended = release_expired(tx, queue, FOREVER)
     lanes.rank_unranked(tx, queue)
-    future_times.correct(tx, queue, now)
+    _correct_times(tx, queue, now)
     return ended
 
 
@@ -71,3 +78,42 @@ def _release(tx: Transaction, queue: Queue, rows: list[Row], *, crashed: bool) -
     if rows:
         reopen_lanes(tx, queue, {row["lane"] for row in rows})
     return len(rows)
+
+
+def _correct_times(tx: Transaction, queue: Queue, now: int) -> None:
+    """Correct the times in the future: a message put in the future is put now, with its delay."""
+    tx.execute(
+        "UPDATE outbox SET due_at = :now + (due_at - created_at), created_at = :now"
+        " WHERE queue = :queue AND state = 'waiting' AND created_at > :now",
+        queue=queue.name,
+        now=now,
+    )
+    tx.execute(
+        "UPDATE lanes SET held_until = :latest WHERE queue = :queue AND held_until > :latest",
+        queue=queue.name,
+        latest=now + LONGEST_HOLD,
+    )
+    rows = tx.query(
+        "SELECT lane, arrival_at FROM lanes"
+        " WHERE queue = :queue AND (arrival_at > :now OR open_at > :now)",
+        queue=queue.name,
+        now=now,
+    )
+    for row in rows:
+        _correct_lane(tx, queue, row, now)
+
+
+def _correct_lane(tx: Transaction, queue: Queue, row: Row, now: int) -> None:
+    lane, arrival_at = row["lane"], row["arrival_at"]
+    if lane.startswith(ACCOUNT):
+        at = fair_accounts.clamp(queue, arrival_at, now)
+    else:
+        pace = queue.pace if lane == WHOLE_QUEUE else queue.lane_pace(lane)
+        at = pace.clamp(arrival_at, now) if pace else 0
+    tx.execute(
+        "UPDATE lanes SET arrival_at = :at WHERE queue = :queue AND lane = :lane",
+        queue=queue.name,
+        lane=lane,
+        at=at,
+    )
+    lanes.reopen(tx, queue, lane)

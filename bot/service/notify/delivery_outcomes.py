@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import structlog
 
 from bot.core.outbox import outbox
-from bot.core.outbox.retry_table import RetryTable
+from bot.core.outbox.queue_policy import RetryTable
 from bot.core.text import sanitize
 from bot.service.model.delivery import Attempt, Channel
 from bot.service.store import deliveries

@@ -18,7 +18,7 @@ from bot.chat.telegram.intake import KINDS
 from bot.chat.telegram.photo_intake import AT_ONCE as PHOTOS_AT_ONCE
 from bot.core.errors import ConfigError
 from bot.core.net import http_client
-from bot.core.outbox.retry_table import RetryTable
+from bot.core.outbox.queue_policy import RetryTable
 
 log = structlog.get_logger()
 

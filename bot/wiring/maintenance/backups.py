@@ -17,7 +17,7 @@ from bot.core.database.vault import Vault
 from bot.core.errors import BotError, ConfigProblem
 from bot.core.ops import audit
 from bot.service.usecases.applications import EMBEDDED
-from bot.wiring.maintenance import doubtful_messages, unreadable_messages
+from bot.wiring.maintenance import restored_messages
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -288,9 +288,9 @@ def _prepare(
 
     def work(tx: Transaction) -> tuple[int, int]:
         if chosen and own:
-            doubtful_messages.reseal(tx, Vault(chosen), Vault(own))
-        lost = unreadable_messages.bury_unreadable(tx, moment)
-        doubtful = doubtful_messages.mark_doubtful(tx, settings, moment)
+            restored_messages.reseal(tx, Vault(chosen), Vault(own))
+        lost = restored_messages.bury_unreadable(tx, moment)
+        doubtful = restored_messages.mark_doubtful(tx, settings, moment)
         details = {"payments": payments, "doubtful": doubtful, "unreadable": lost}
         audit.record(tx, audit.operator(), "backup.restored", "database", moment, details)
         return doubtful, lost

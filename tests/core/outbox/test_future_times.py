@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from bot.core.outbox import lanes, leases
-from bot.core.outbox.future_times import LONGEST_HOLD
+from bot.core.outbox.leases import LONGEST_HOLD
 from bot.core.outbox.queue_policy import Queue
 from tests.support.outbox_queue import ANN, BOB, MESSAGES, SECOND, QueueHarness, sent_at
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from bot.core.outbox.retry_table import RetryTable
+from bot.core.outbox.queue_policy import RetryTable
 
 TABLE = RetryTable((1_000, 5_000))
 

@@ -25,7 +25,7 @@ from bot.core.outbox import leases, outbox
 from bot.core.outbox.queue_policy import ALERT
 from bot.service.model.delivery import Channel
 from bot.service.usecases.delivery_queues import queue_of
-from bot.wiring.maintenance.doubtful_messages import INWARD
+from bot.wiring.maintenance.restored_messages import INWARD
 from tests.support.chat_harness import DROP, REQUEST_ID, ChatHarness, service_answer
 from tests.support.command_line import (
     DATABASE,

@@ -17,7 +17,7 @@ import pytest
 from bot.core.database.database import open_database
 from bot.core.outbox import outbox
 from bot.service.usecases.delivery_queues import OWN_WEBHOOKS, WEBHOOKS
-from bot.wiring.maintenance.doubtful_messages import INWARD
+from bot.wiring.maintenance.restored_messages import INWARD
 from tests.support.command_line import DATABASE, DATABASE_URL, run_bot
 from tests.support.payment_reports import WEBHOOK_REPORT
 

@@ -1,4 +1,4 @@
-"""Queued messages of a restored database: they may have been sent since the backup was made."""
+"""Queued messages of a restored database: unreadable, or perhaps sent since the backup."""
 
 from __future__ import annotations
 
@@ -9,8 +9,14 @@ from bot.chat.payments.recording import Ledger
 from bot.chat.payments.webhook import PATH
 from bot.chat.store import listings
 from bot.chat.store.received_payments import Payment
+from bot.core.errors import MoneyError, Unreadable
+from bot.core.money import amounts
 from bot.core.outbox import bulk_changes, queries
-from bot.service.usecases.delivery_queues import OWN_WEBHOOKS
+from bot.core.outbox.payload_kinds import read_object
+from bot.service.model.payment_reports import PaymentReport
+from bot.service.rails.rail import SETTLEMENTS
+from bot.service.usecases.delivery_queues import OWN_WEBHOOKS, WEBHOOKS
+from bot.service.usecases.letter_limits import MAILS
 from bot.service.usecases.request_commands import INTERNAL_HOST
 
 if TYPE_CHECKING:
@@ -28,6 +34,15 @@ SEALED = (
 
 INWARD = f"http://{INTERNAL_HOST}{PATH}/"
 """The beginning of the addresses of the bot's own webhooks; a listing's token follows."""
+
+BATCH = 500
+"""Messages read at a time."""
+
+UNREADABLE = "its body could not be read"
+"""The note of such a message."""
+
+QUEUES = {queue.name: queue for queue in (WEBHOOKS, OWN_WEBHOOKS, MAILS, SETTLEMENTS)}
+"""The service's queues, whose messages have known payloads."""
 
 
 def reseal(tx: Transaction, old: Vault, new: Vault) -> None:
@@ -71,3 +86,39 @@ def _payment(report: WebhookReport) -> Payment:
         oversold=report.oversold,
         reserved_units=report.reserved_units or 0,
     )
+
+
+def bury_unreadable(tx: Transaction, now: int) -> int:
+    """Make dead letters of the queued messages that can't be read; return their number."""
+    found, after = 0, ""
+    while messages := queries.unsettled_texts(tx, after, BATCH):
+        broken = [one for one, queue, text in messages if not _is_readable(queue, text)]
+        for message_id in broken:
+            bulk_changes.bury_unsettled(tx, message_id, UNREADABLE, now)
+        found, after = found + len(broken), messages[-1][0]
+    return found
+
+
+def _is_readable(name: str, text: str) -> bool:
+    queue = QUEUES.get(name)
+    try:
+        body = read_object(text)
+        payload = queue.decode(text) if queue else None
+    except Unreadable:
+        return False
+    if queue is None:
+        return True
+    fields = read_object(queue.encode(payload))  # differs where a value was of another type
+    is_exact = all(body[name] == value for name, value in fields.items())
+    return is_exact and (not isinstance(payload, PaymentReport) or _is_possible(payload))
+
+
+def _is_possible(report: PaymentReport) -> bool:
+    numbers = [report.amount, report.completed_at, report.remaining_units or 0]
+    if not all(0 <= number <= amounts.MAX_MINOR for number in numbers):
+        return False
+    try:
+        amounts.exponent(report.currency)
+    except MoneyError:
+        return False
+    return True
