@@ -22,7 +22,7 @@ from bot.cli import (
 )
 from bot.core.errors import BotError, ConfigError, ConfigProblem
 from bot.core.text import sanitize
-from bot.wiring.app.application import Application, Extension
+from bot.wiring.app.application import Application
 
 if TYPE_CHECKING:
     from bot.config import Settings
@@ -112,7 +112,7 @@ async def _demo(settings: Settings, *, browser: bool) -> None:
     from bot.wiring.app.demo import prepare  # noqa: PLC0415 - the sandbox is for the demo alone
 
     stage = prepare(settings)
-    application = Application(stage.settings, extension=Extension(stage.routes, stage.close))
+    application = Application(stage.settings, routes=stage.routes, close=stage.close)
     click.echo(f"\n  Chat with the bot: {stage.page}\n")
     if browser:
         asyncio.get_running_loop().call_later(1.0, _open_page, stage.page)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from decimal import Decimal
+from functools import partial
 from typing import Any, NoReturn
 
 import simplejson
@@ -19,30 +20,27 @@ writing the value again would fail."""
 MAX_SIZE = 64 * 1024 * 1024
 """Characters. Whoever receives a body over the network has a much lower limit of its own."""
 
-_WRITER = simplejson.JSONEncoder(use_decimal=True, ensure_ascii=False, separators=(",", ":"))
+_make_writer = partial(
+    simplejson.JSONEncoder, use_decimal=True, ensure_ascii=False, separators=(",", ":")
+)
+_WRITER, _ORDERED_WRITER = _make_writer(), _make_writer(sort_keys=True)
 
 
 class JsonError(ValueError):
     """Text that is no JSON, or JSON beyond the limits; its message is a sentence."""
 
 
-def dumps(value: Any) -> str:
+def dumps(value: Any, writer: simplejson.JSONEncoder = _WRITER) -> str:
     """Write JSON; a Decimal becomes a number with the digits that it has.
 
     A lone surrogate, which JSON can carry and UTF-8 can't, stays an escape.
     """
-    return str(_WRITER.encode(value)).encode("utf-8", "backslashreplace").decode()
+    return str(writer.encode(value)).encode("utf-8", "backslashreplace").decode()
 
 
 def canonical(value: Any) -> str:
     """Write JSON so that equal values have equal texts, in whatever order their fields came."""
-    return dumps(_sorted(value))
-
-
-def _sorted(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {name: _sorted(value[name]) for name in sorted(value)}
-    return [_sorted(inner) for inner in value] if isinstance(value, list) else value
+    return dumps(value, _ORDERED_WRITER)
 
 
 def loads(text: str | bytes, *, depth: int = MAX_DEPTH, strict: bool = False) -> Any:
@@ -57,19 +55,21 @@ def loads(text: str | bytes, *, depth: int = MAX_DEPTH, strict: bool = False) ->
         raise JsonError(f"The JSON is longer than {MAX_SIZE} characters.")
     try:
         value = (_STRICT_READER if strict else _READER).decode(text)
+        if text.count("{") + text.count("[") > depth:
+            _check_depth(value, depth)
+        if strict and "\\ud" in text.lower():
+            _WRITER.encode(value).encode()
     except json.JSONDecodeError as error:
         where = f"line {error.lineno}, column {error.colno}"
         raise JsonError(f"The JSON is not valid: {error.msg} at {where}.") from None
     except JsonError:
         raise
+    except UnicodeEncodeError:
+        raise JsonError("The JSON holds half of a surrogate pair.") from None
     except (ValueError, ArithmeticError):
         raise JsonError("The JSON holds a number that is out of range.") from None
     except RecursionError:
-        raise JsonError(_too_deep(depth)) from None
-    if text.count("{") + text.count("[") > depth and _is_deeper(value, depth):
-        raise JsonError(_too_deep(depth))
-    if strict and "\\ud" in text.lower() and not _is_unicode(value):
-        raise JsonError("The JSON holds half of a surrogate pair.")
+        raise JsonError(f"The JSON is nested deeper than {depth} levels.") from None
     return value
 
 
@@ -80,30 +80,12 @@ def _text_of(data: bytes) -> str:
         raise JsonError("The JSON is not valid UTF-8.") from None
 
 
-def _too_deep(depth: int) -> str:
-    return f"The JSON is nested deeper than {depth} levels."
-
-
-def _is_deeper(value: Any, depth: int) -> bool:
-    level = [value]
-    for _ in range(depth):
-        level = [
-            inner
-            for outer in level
-            for inner in (outer.values() if type(outer) is dict else outer)
-            if type(inner) in (dict, list)
-        ]
-        if not level:
-            return False
-    return True
-
-
-def _is_unicode(value: Any) -> bool:
-    try:
-        _WRITER.encode(value).encode()
-    except UnicodeEncodeError:
-        return False
-    return True
+def _check_depth(value: Any, left: int) -> None:
+    if type(value) in (dict, list):
+        if not left:
+            raise RecursionError
+        for inner in value.values() if type(value) is dict else value:
+            _check_depth(inner, left - 1)
 
 
 def _refuse_constant(name: str) -> NoReturn:

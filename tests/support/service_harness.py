@@ -14,7 +14,7 @@ from bot.core.database.database import open_database
 from bot.core.database.vault import Vault
 from bot.core.net.webhook_addresses import AllowList
 from bot.service.app import create_app
-from bot.service.http.service import Service, Site
+from bot.service.http.service import Service
 from bot.service.rails.exchange_rates import SandboxExchange
 from bot.service.rails.rail import SandboxRail
 from bot.service.usecases import applications
@@ -115,16 +115,22 @@ def make_service(
     db: Database, now: Callable[[], int], public_url: str = URL, **settings: Any
 ) -> Service:
     """Build the service with fields of its parts: `holds=5`, `payer_rate=Rate(1, 60)`."""
-    site = Site(public_url, **_taken(settings, Site))
     policy: dict[str, Any] = {"allow": AllowList(), "exchange": SandboxExchange()}
     context: dict[str, Any] = {"rail": SandboxRail(), "reservation": 900_000}
     policy |= _taken(settings, Policy)
     context |= _taken(settings, PaymentContext) | {"exchange": policy["exchange"]}
     known = {
-        one.name for kind in (Site, Policy, PaymentContext) for one in dataclasses.fields(kind)
+        one.name for kind in (Service, Policy, PaymentContext) for one in dataclasses.fields(kind)
     }
     assert not settings.keys() - known
-    return Service(db, now, site, Policy(**policy), PaymentContext(**context))
+    return Service(
+        db,
+        now,
+        public_url,
+        Policy(**policy),
+        PaymentContext(**context),
+        **_taken(settings, Service),
+    )
 
 
 def _taken(settings: dict[str, Any], kind: type) -> dict[str, Any]:

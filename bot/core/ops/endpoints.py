@@ -68,10 +68,6 @@ class Ops:
         router.add_api_route("/metrics", self._metrics)
         return router
 
-    async def close(self) -> None:
-        """Cancel the checks that are running."""
-        await self.readiness.close()
-
     async def _livez(self) -> JSONResponse:
         return JSONResponse({"status": "ok"}, headers=HEADERS | {DEPLOYMENT: self.deployment})
 

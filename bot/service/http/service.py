@@ -19,32 +19,21 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Site:
-    """The address of the service, without a slash at its end, and the limits on its callers.
-
-    A rate of None is no limit. `payer_key` signs the cookies of payers; replicas share it.
-    """
-
-    public_url: str
-    api_rate: Rate | None = None
-    payer_rate: Rate | None = None
-    payer_key: bytes = field(default_factory=lambda: secrets.token_bytes(32))
-
-
-@dataclass(frozen=True, slots=True)
 class Service:
-    """Everything that the API and the pay page need; `now` returns UTC epoch ms."""
+    """Everything that the API and the pay page need; `now` returns UTC epoch ms.
+
+    `public_url` has no slash at its end. A rate of None is no limit. `payer_key` signs the cookies
+    of payers; replicas share it.
+    """
 
     db: Database
     now: Callable[[], int]
-    site: Site
+    public_url: str
     policy: Policy
     payment_context: PaymentContext
-
-    @property
-    def public_url(self) -> str:
-        """Return the address under which payers and applications reach the service."""
-        return self.site.public_url
+    api_rate: Rate | None = None
+    payer_rate: Rate | None = None
+    payer_key: bytes = field(default_factory=lambda: secrets.token_bytes(32))
 
 
 class ServiceState:
@@ -52,9 +41,9 @@ class ServiceState:
 
     def __init__(self, service: Service) -> None:
         self.service = service
-        self.limits = RateLimits(service.site.api_rate, service.site.payer_rate)
+        self.limits = RateLimits(service.api_rate, service.payer_rate)
         self.cookies = PayerCookies(
-            service.site.payer_key,
+            service.payer_key,
             service.payment_context.reservation,
             secure=service.public_url.startswith("https:"),
         )

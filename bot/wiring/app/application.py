@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +14,7 @@ from bot.chat.provider.client import Client
 from bot.core import clock
 from bot.core.database.database import open_database
 from bot.core.errors import BotError, StorageError
+from bot.core.ops import audit
 from bot.core.ops.endpoints import EndCancelled, Ops, storage_unavailable
 from bot.core.ops.metrics import UNREAD, CountRequests, count_request
 from bot.core.outbox.worker import Worker
@@ -22,8 +22,7 @@ from bot.service.usecases.request_commands import INTERNAL_HOST
 from bot.wiring.app import metric_families
 from bot.wiring.app.foundation import Foundation, deployment, open_vault, restrict_files
 from bot.wiring.app.service_side import ServiceSide
-from bot.wiring.app.sweep import sweep
-from bot.wiring.app.telegram_side import ProviderAccess, TelegramSide
+from bot.wiring.app.telegram_side import TelegramSide
 from bot.wiring.web.process import (
     freeze_memory,
     raise_file_limit,
@@ -34,12 +33,13 @@ from bot.wiring.web.process import (
 from bot.wiring.web.server import WebServer, listen
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Coroutine, Sequence
+    from collections.abc import Awaitable, Callable, Coroutine, Iterable, Sequence
 
     from pydantic import SecretStr
     from starlette.routing import BaseRoute
 
     from bot.config import Settings
+    from bot.core.database.database import Database
     from bot.core.outbox.worker import Job
 
 log = structlog.get_logger()
@@ -54,18 +54,11 @@ STARTED_SECONDS = 3.0
 SWEEP_SECONDS = 3600.0
 
 
-@dataclass(frozen=True, slots=True)
-class Extension:
-    """Routes served beside our own, and a function that is awaited when the stop begins."""
-
-    routes: Sequence[BaseRoute]
-    close: Callable[[], Awaitable[None]] | None = None
-
-
 class Application:
     """The product at work; without `chat`, the payment service alone.
 
-    `now` returns UTC epoch ms. Raises ConfigError and ConfigProblem for settings that don't work.
+    `routes` are served beside our own, `close` is awaited when the stop begins, and `now` returns
+    UTC epoch ms. Raises ConfigError and ConfigProblem for settings that don't work.
     """
 
     def __init__(
@@ -73,7 +66,8 @@ class Application:
         settings: Settings,
         *,
         chat: bool = True,
-        extension: Extension | None = None,
+        routes: Sequence[BaseRoute] = (),
+        close: Callable[[], Awaitable[None]] | None = None,
         now: Callable[[], int] = clock.now,
     ) -> None:
         self._settings = settings
@@ -81,7 +75,7 @@ class Application:
         self._stopping = asyncio.Event()
         self._failed = False
         self._tasks: set[asyncio.Task[None]] = set()
-        self._closers: list[Callable[[], Awaitable[None]]] = []
+        self._closers: list[Callable[[], Awaitable[None]]] = [close] if close else []
         self._workers: list[Worker] = []
         self._working: dict[str, asyncio.Task[None]] = {}
         restrict_files(settings)
@@ -96,17 +90,10 @@ class Application:
         self._ops = self._make_ops(foundation)
         self._service = self._make_service(foundation, has_receiver=chat)
         self._app = self._service.app if self._service else FastAPI(openapi_url=None)
-        if extension is not None:
-            self._extend(extension)
-        self._app.router.routes.extend(self._ops.router().routes)
+        self._app.router.routes.extend([*routes, *self._ops.router().routes])
         self._app.exception_handlers.setdefault(StorageError, storage_unavailable)
         self._app.add_middleware(EndCancelled)
         self._chat = self._make_chat(foundation) if chat else None
-
-    def _extend(self, extension: Extension) -> None:
-        self._app.router.routes.extend(extension.routes)
-        if extension.close is not None:
-            self._closers.append(extension.close)
 
     async def run(self) -> None:
         """Serve until SIGTERM or SIGINT.
@@ -186,7 +173,7 @@ class Application:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
         server.should_exit = True
-        await self._ops.close()
+        await self._ops.readiness.close()
         await asyncio.gather(*(close() for close in self._closers), return_exceptions=True)
         await serving
         self._db.close()
@@ -217,7 +204,7 @@ class Application:
         return side
 
     def _make_chat(self, foundation: Foundation) -> TelegramSide:
-        side = TelegramSide(foundation, self._provider_access())
+        side = TelegramSide(foundation, *self._provider_access())
         for router in side.routers():
             self._app.router.routes.extend(router.routes)
         self._ops.readiness.needed["telegram"] = side.problem
@@ -226,18 +213,19 @@ class Application:
         self._closers.append(side.close)
         return side
 
-    def _provider_access(self) -> ProviderAccess:
+    def _provider_access(self) -> tuple[Client, Proof, str]:
+        """Return a client of the payment service, the proof of its webhooks and their address."""
         settings = self._settings
         if self._service is None:
             app_id, app_secret = settings.app_id or "", _secret(settings.app_secret) or ""
             client = Client(settings.payments_url or "", app_id, app_secret)
             proof = Proof(app_secret, _secret(settings.webhook_secret))
-            return ProviderAccess(client, proof, settings.url)
+            return client, proof, settings.url
         host, port = self._own_address()
         own = self._service.own
         client = Client(f"http://{host}:{port}", own.app_id, own.app_secret, owners=True)
         proof = Proof(own.app_secret, own.webhook_secret)
-        return ProviderAccess(client, proof, f"http://{INTERNAL_HOST}")
+        return client, proof, f"http://{INTERNAL_HOST}"
 
     def _own_address(self) -> tuple[str, int]:
         """Return the host and port for our own calls, where no stranger's requests queue."""
@@ -252,6 +240,23 @@ class Application:
             except StorageError as error:
                 log.warning("sweep failed", reason=str(error))
             await asyncio.sleep(SWEEP_SECONDS)
+
+
+async def sweep(
+    db: Database, sides: Iterable[ServiceSide | TelegramSide | None], moment: int
+) -> None:
+    """Delete what is too old at `moment` (epoch ms), of each side and of the audit log.
+
+    Raises StorageError.
+    """
+    for side in sides:
+        if side is not None:
+            await side.sweep(moment)
+    dropped = 0
+    while more := await db.transaction(partial(audit.forget, before=moment - audit.KEPT)):
+        dropped += more
+    if dropped:
+        log.info("audit log swept", lines=dropped)
 
 
 def _secret(value: SecretStr | None) -> str | None:

@@ -11,7 +11,7 @@ from bot.core.ops import audit
 from bot.core.outbox import lanes
 from bot.core.text import links
 from bot.service.app import create_app
-from bot.service.http.service import Service, Site
+from bot.service.http.service import Service
 from bot.service.notify.webhook_delivery import WebhookDelivery
 from bot.service.rails.exchange_rates import SandboxExchange
 from bot.service.rails.rail import SETTLEMENTS, SandboxRail
@@ -65,7 +65,6 @@ class ServiceSide:
         allow = AllowList.parse(settings.webhook_allow)
         rail, exchange = SandboxRail(), SandboxExchange()
         reservation = settings.reservation_seconds * 1000
-        site = Site(settings.url, settings.api_rate, settings.payer_rate, payer_key.encode())
         policy = Policy(
             allow,
             exchange,
@@ -74,7 +73,10 @@ class ServiceSide:
             schemes=links.check_schemes(settings.redirect_schemes),
         )
         context = PaymentContext(rail, exchange, reservation, settings.payer_holds)
-        service = Service(db, now, site, policy, context)
+        service = Service(
+            db, now, settings.url, policy, context,
+            settings.api_rate, settings.payer_rate, payer_key.encode(),
+        )  # fmt: skip
         internal = {INTERNAL_HOST: receiver} if receiver else None
         webhooks = WebhookDelivery(db, keys, now, allow, internal, embedded_app_id=self.own.app_id)
         self.closers.append(webhooks.close)

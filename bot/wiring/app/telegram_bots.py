@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import itertools
-from dataclasses import dataclass
 
 import httpx
 import structlog
@@ -35,14 +34,6 @@ included: neither waits for the other."""
 READ_SECONDS = 20.0
 
 
-@dataclass(frozen=True, slots=True)
-class UpdateWebhook:
-    """The address to which Telegram sends updates, and the secret of their header."""
-
-    url: str
-    secret: str
-
-
 class TelegramBots:
     """Clients of one bot, each with connections of its own.
 
@@ -60,15 +51,15 @@ class TelegramBots:
         """Return the bot's name on Telegram, '' before it was reached."""
         return self.messages.username or ""
 
-    async def introduce(self, webhook: UpdateWebhook | None) -> None:
-        """Ask Telegram who we are and choose the way of updates; None for polling.
+    async def introduce(self, url: str | None, secret: str) -> None:
+        """Ask Telegram who we are, and to send updates to `url`; None for polling.
 
         Retry until Telegram answers. Raises ConfigError if it refuses the token.
         """
         for failed in itertools.count(1):
             try:
                 await self._initialize()
-                await self._choose_mode(webhook)
+                await self._choose_mode(url, secret)
             except TelegramError as error:
                 self.problem = type(error).__name__
                 wait = RETRIES.delay_or_last(failed) / 1000
@@ -87,11 +78,11 @@ class TelegramBots:
         except (TypeError, ValueError, AttributeError):
             raise TelegramError("getMe's answer can't be read") from None
 
-    async def _choose_mode(self, webhook: UpdateWebhook | None) -> None:
-        if webhook is not None:
+    async def _choose_mode(self, url: str | None, secret: str) -> None:
+        if url is not None:
             await self.messages.set_webhook(
-                url=webhook.url,
-                secret_token=webhook.secret,
+                url=url,
+                secret_token=secret,
                 allowed_updates=list(KINDS),
                 drop_pending_updates=False,
             )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -15,7 +14,7 @@ from bot.chat.messages.queues import FAILED_FOR, SEEN_FOR, SENT_AT_ONCE, make_qu
 from bot.chat.payments.reconciler import Reconciler
 from bot.chat.payments.recording import PaymentRecorder
 from bot.chat.payments.webhook import PATH as RECEIVER_PATH
-from bot.chat.payments.webhook import Proof, Receiver
+from bot.chat.payments.webhook import Receiver
 from bot.chat.requests.job_handler import JobHandler
 from bot.chat.requests.request_bodies import SETTLING, Addresses, PaymentServer
 from bot.chat.schedule import Schedule
@@ -32,45 +31,39 @@ from bot.core.errors import ConfigError
 from bot.core.outbox import lanes, outbox
 from bot.core.outbox.worker import Job
 from bot.core.text import translations
-from bot.wiring.app.telegram_bots import CALLBACKS_AT_ONCE, TelegramBots, UpdateWebhook
+from bot.wiring.app.telegram_bots import CALLBACKS_AT_ONCE, TelegramBots
 
 if TYPE_CHECKING:
     from fastapi import APIRouter
 
+    from bot.chat.payments.webhook import Proof
     from bot.chat.provider.client import Client
     from bot.core.ops.readiness import Check
     from bot.wiring.app.foundation import Foundation
 
 
-@dataclass(frozen=True, slots=True)
-class ProviderAccess:
-    """The payment service as the chat uses it.
+class TelegramSide:
+    """The chat with everything it needs.
 
-    `receiver` is the address, without a path, to which the service sends webhooks, and `proof` what
-    a webhook must prove.
+    `receiver` is the address, without a path, to which the payment service sends webhooks, and
+    `proof` what a webhook must prove. Raises ConfigError without a BOT_TOKEN.
     """
 
-    client: Client
-    proof: Proof
-    receiver: str
-
-
-class TelegramSide:
-    """The chat with everything it needs. Raises ConfigError without a BOT_TOKEN."""
-
-    def __init__(self, foundation: Foundation, provider: ProviderAccess) -> None:
+    def __init__(self, foundation: Foundation, client: Client, proof: Proof, receiver: str) -> None:
         settings, db, now = foundation.settings, foundation.db, foundation.now
         if settings.bot_token is None:
             raise ConfigError(["BOT_TOKEN: is needed; BotFather gives it to you on Telegram"])
         token, root = settings.bot_token.get_secret_value(), settings.telegram_api_url
         self._settings = settings
         self._db = db
-        self._client = provider.client
+        self._client = client
         self._bots = TelegramBots(root, token)
         self._queues = make_queues(
             settings.telegram_rate, settings.telegram_chat_rate, settings.telegram_group_rate,
             gather=alert_text.join_alerts,
         )  # fmt: skip
+        is_polling = settings.telegram_mode == "polling"
+        self._update_url = None if is_polling else f"{settings.url}{WEBHOOK_PATH}"
         self._secret = db.run(
             lambda tx: vault.load_or_create(
                 tx, foundation.vault, "telegram-webhook", vault.random_password
@@ -82,8 +75,8 @@ class TelegramSide:
             allowed=frozenset(settings.allowed_sellers),
         )  # fmt: skip
         recorder = PaymentRecorder(db, self._queues, now)
-        self._receiver = Receiver(db, recorder, provider.proof, now)
-        self._reconciler = Reconciler(db, provider.client, recorder, now)
+        self._receiver = Receiver(db, recorder, proof, now)
+        self._reconciler = Reconciler(db, client, recorder, now)
         self._schedule = Schedule(db, self._queues, now)
         inline = InlineResults(self._bots.searches, chat, settings.url)
         self._searching = InlineQueue(inline.answer, db.count, self._queues.messages.pace)
@@ -91,17 +84,17 @@ class TelegramSide:
         self._intake = Intake(db, self._queues.updates, bot_id, now, self._searching.take)
         self._poller = Poller(root, token, self._intake)
         self._downloads = Downloads(self._bots.others, root, now)
-        self.jobs = self._make_jobs(foundation, provider, chat)
+        self.jobs = self._make_jobs(foundation, receiver, chat)
 
-    def _make_jobs(self, foundation: Foundation, provider: ProviderAccess, chat: Chat) -> list[Job]:
+    def _make_jobs(self, foundation: Foundation, receiver: str, chat: Chat) -> list[Job]:
         db, queues, now = foundation.db, self._queues, foundation.now
         sender = Sender(db, self._bots.messages, queues, now)
         answers = Sender(db, self._bots.others, queues, now)
         photos = PhotoIntake(db, self._downloads, queues, now)
         settings = foundation.settings
         server = PaymentServer(
-            provider.client,
-            Addresses(f"{provider.receiver}{RECEIVER_PATH}", f"{settings.url}{IMAGES_PATH}"),
+            self._client,
+            Addresses(f"{receiver}{RECEIVER_PATH}", f"{settings.url}{IMAGES_PATH}"),
             instrument=settings.instrument_currency,
             settling=SETTLING if settings.payments_url else 0,
             url=settings.payments_url,
@@ -117,13 +110,8 @@ class TelegramSide:
 
     def routers(self) -> list[APIRouter]:
         """Return the routes of webhooks, sellers' pictures and, in webhook mode, updates."""
-        updates = [webhook_router(self._intake, self._secret)] if self._update_webhook() else []
+        updates = [webhook_router(self._intake, self._secret)] if self._update_url else []
         return [self._receiver.router(), image_router(self._db), *updates]
-
-    def _update_webhook(self) -> UpdateWebhook | None:
-        if self._settings.telegram_mode != "webhook":
-            return None
-        return UpdateWebhook(f"{self._settings.url}{WEBHOOK_PATH}", self._secret)
 
     async def problem(self) -> str | None:
         """Return why Telegram was not reached yet; None once it was: messages can wait then."""
@@ -137,7 +125,7 @@ class TelegramSide:
 
     async def introduce(self) -> None:
         """Connect to Telegram, retrying forever. Raises ConfigError if it refuses the token."""
-        await self._bots.introduce(self._update_webhook())
+        await self._bots.introduce(self._update_url, self._secret)
 
     async def listen(self) -> None:
         """Run until cancelled: take updates by polling, and do what depends on time alone."""
@@ -145,7 +133,7 @@ class TelegramSide:
             tasks.create_task(self._set_profile())
             tasks.create_task(self._reconciler.run())
             tasks.create_task(self._schedule.run())
-            if self._settings.telegram_mode == "polling":
+            if self._update_url is None:
                 await self._poller.run()
 
     async def _set_profile(self) -> None:

@@ -1,18 +1,18 @@
-"""The examination: all checks of what an operator can get wrong."""
+"""The examination: all checks of what an operator can get wrong, those of the machine here."""
 
 from __future__ import annotations
 
 import asyncio
+import resource
+import shutil
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from bot.core import clock
-from bot.wiring.doctor import (
-    database_checks,
-    machine_checks,
-    public_address,
-    server_checks,
-    telegram_checks,
-)
+from bot.core.database import private_files
+from bot.core.database.database import sqlite_path
+from bot.wiring.app.foundation import key_path
+from bot.wiring.doctor import database_checks, public_address, server_checks, telegram_checks
 from bot.wiring.doctor.finding import Finding, fix
 
 if TYPE_CHECKING:
@@ -22,6 +22,13 @@ if TYPE_CHECKING:
 
 LONGEST = 30.0
 """Seconds that one group of checks may take; each check has a shorter limit of its own."""
+
+MEGABYTE = 1_000_000
+LEAST_FREE = 100
+"""Megabytes that the database's disk should have free."""
+
+LEAST_FILES = 1024
+"""File handles that a process should have: each payer's connection is one."""
 
 
 async def examine(settings: Settings, now: Callable[[], int] = clock.now) -> list[Finding]:
@@ -34,7 +41,8 @@ async def examine(settings: Settings, now: Callable[[], int] = clock.now) -> lis
         _limited("SMTP_URL", server_checks.check_mail(settings, report.unsent_mails)),
     )
     others = [finding for group in groups for finding in group]
-    return [*report.findings, *machine_checks.check(settings), *others]
+    machine = [*_check_disk(settings), *_check_key(settings), *_check_file_limit()]
+    return [*report.findings, *machine, *others]
 
 
 async def _limited(name: str, checks: Awaitable[list[Finding]]) -> list[Finding]:
@@ -43,3 +51,33 @@ async def _limited(name: str, checks: Awaitable[list[Finding]]) -> list[Finding]
             return await checks
     except TimeoutError:
         return [fix(name, f"no answer within {LONGEST:.0f} seconds: try again later")]
+
+
+def _check_disk(settings: Settings) -> list[Finding]:
+    try:
+        folder = Path(sqlite_path(settings.database_url)).parent
+        free = shutil.disk_usage(folder).free // MEGABYTE
+    except OSError:
+        return []  # the database has a finding of its own
+    if free >= LEAST_FREE:
+        return []
+    return [fix("disk", f"only {free} MB are free for {folder}: free up space")]
+
+
+def _check_key(settings: Settings) -> list[Finding]:
+    """Check the file that decrypts all secrets if there is no SECRET_KEY."""
+    if settings.secret_key is not None:
+        return []
+    path = key_path(settings)
+    if not private_files.find_exposed([path]):
+        return []
+    text = f"other users of this machine can read or change {path}: chmod 600 {path}"
+    return [fix("SECRET_KEY", text)]
+
+
+def _check_file_limit() -> list[Finding]:
+    _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if most == resource.RLIM_INFINITY or most >= LEAST_FILES:
+        return []
+    text = f"a process may open only {most}: raise the limit (ulimit -Hn, LimitNOFILE=) to 65536"
+    return [fix("files", text)]

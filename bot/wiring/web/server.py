@@ -8,6 +8,7 @@ import ipaddress
 import logging
 import os
 import socket
+from functools import partial
 from typing import TYPE_CHECKING
 
 import uvicorn
@@ -69,27 +70,20 @@ class WebServer(uvicorn.Server):
         """Listen with our own accept loop, which survives a lack of file handles."""
         await super().startup([])
         acceptors = [
-            Acceptor(one, self._make_public_protocol, self._connections) for one in sockets or ()
+            Acceptor(one, partial(self._make_protocol, self._connections), self._connections)
+            for one in sockets or ()
         ]
         if self._own is not None:
-            acceptors.append(Acceptor(self._own, self._make_own_protocol))
+            acceptors.append(Acceptor(self._own, self._make_protocol))
         self.servers = acceptors  # type: ignore[assignment]  # they have the methods that uvicorn calls
 
-    def _make_public_protocol(self) -> BoundedProtocol:
-        made = self._make_protocol()
-        made.open_connections = self._connections
-        return made
-
-    def _make_own_protocol(self) -> BoundedProtocol:
-        made = self._make_protocol()
-        made.app = self._app
-        return made
-
-    def _make_protocol(self) -> BoundedProtocol:
+    def _make_protocol(self, connections: OpenConnections | None = None) -> BoundedProtocol:
         made = BoundedProtocol(
             config=self.config, server_state=self.server_state, app_state=self.lifespan.state
         )
-        made.refused = self._refused
+        made.refused, made.open_connections = self._refused, connections
+        if connections is None:
+            made.app = self._app
         return made
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:

@@ -17,9 +17,9 @@ from bot.core.database.vault import Vault
 from bot.core.ops import audit
 from bot.service.usecases import applications, delivery_queues
 from bot.service.usecases.delivery_queues import WEBHOOKS
+from bot.wiring.app.application import sweep
 from bot.wiring.app.foundation import Foundation
 from bot.wiring.app.service_side import DELIVERIES_KEPT, ServiceSide
-from bot.wiring.app.sweep import sweep
 from tests.support.chat_harness import COFFEE, service_answer
 from tests.support.machine_faults import locked
 from tests.support.service_harness import DROP, NOON, REQUESTS_PATH

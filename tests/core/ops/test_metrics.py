@@ -21,7 +21,7 @@ from bot.core.ops.metrics import REQUESTS, CountRequests, Family, Metrics, count
 from bot.core.outbox import lanes, outbox, queries
 from bot.core.outbox.queue_policy import Queue
 from bot.wiring.app import metric_families
-from bot.wiring.app.application import Application, Extension
+from bot.wiring.app.application import Application
 from bot.wiring.web.server import WebServer
 from tests.support.machine_faults import moved
 from tests.support.outbox_queue import QueueHarness
@@ -185,7 +185,7 @@ async def test_a_bug_is_counted(tmp_path: Folder) -> None:
         raise ValueError
 
     settings = config.load(database_url=f"sqlite:///{tmp_path}/bot.db", port=int(free_port()))
-    application = Application(settings, extension=Extension([Route("/bug", bug)]), chat=False)
+    application = Application(settings, routes=[Route("/bug", bug)], chat=False)
     serving = asyncio.create_task(application.serve())
     async with httpx.AsyncClient(trust_env=False) as http:
         assert (await http.get(f"http://127.0.0.1:{settings.port}/bug")).status_code == 500

@@ -19,7 +19,7 @@ from bot.core.database.database import open_database
 from bot.core.outbox import outbox
 from bot.service.usecases.delivery_queues import WEBHOOKS
 from bot.service.usecases.letter_limits import MAILS
-from bot.wiring.doctor import database_checks, machine_checks
+from bot.wiring.doctor import database_checks, examination
 from bot.wiring.doctor.examination import examine
 from tests.support.letters import SENDER
 from tests.support.machine_faults import locked
@@ -146,7 +146,7 @@ async def test_a_disk_that_is_nearly_full_is_reported(
 ) -> None:
     url = f"sqlite:///{tmp_path}/bot.db"
     assert "disk" not in {finding.name for finding in await examined(url)}
-    monkeypatch.setattr(machine_checks, "LEAST_FREE", 10**9)
+    monkeypatch.setattr(examination, "LEAST_FREE", 10**9)
     (found,) = [finding for finding in await examined(url) if finding.name == "disk"]
     assert not found.ok
     assert re.fullmatch(rf"only \d+ MB are free for {tmp_path}: free up space", found.text)
@@ -225,7 +225,7 @@ async def test_a_wal_file_that_is_never_emptied_is_reported(
 async def test_a_low_limit_of_file_handles_is_reported(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(machine_checks, "LEAST_FILES", 10**9)
+    monkeypatch.setattr(examination, "LEAST_FILES", 10**9)
     found = {one.name: one for one in await examined(f"sqlite:///{tmp_path}/bot.db")}
     assert "files" in found or resource.getrlimit(resource.RLIMIT_NOFILE)[1] < 0
 
