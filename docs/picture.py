@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).parents[1]
 PICTURE = ROOT / "docs" / "picture.png"
-WIDTH, HEIGHT, PAY_HEIGHT = 440, 1000, 290
+WIDTH, HEIGHT, PAY_HEIGHT = 440, 1000, 360
 GAP = 12
 BETWEEN = "#b8c4d2"
 COLOURS = 256
@@ -39,13 +39,17 @@ async def draw() -> None:
     browser = os.environ.get("CHROMIUM") or next(filter(None, map(shutil.which, BROWSERS)), None)
     async with demo() as address, async_playwright() as playwright:
         chromium = await playwright.chromium.launch(executable_path=browser, args=["--no-sandbox"])
-        context = await chromium.new_context(locale="en-US")
+        context = await chromium.new_context(
+            locale="en-US", viewport={"width": WIDTH, "height": HEIGHT}
+        )
         chat, page = await context.new_page(), await context.new_page()
         await page.goto(await sell(chat, f"{address}/chat"))
         pay = await shot(page, PAY_HEIGHT)
         await page.get_by_role("button", name="Pay").click()
         receipt = await shot(page, HEIGHT - PAY_HEIGHT - GAP)
-        await chat.get_by_role("log").get_by_text("received for").wait_for()
+        log = chat.get_by_role("log")
+        await log.get_by_text("received for").wait_for()
+        await log.get_by_text("99 of 100 left").nth(1).wait_for()  # the card, refreshed
         together(pay, receipt, await shot(chat, HEIGHT)).save(PICTURE, optimize=True)
 
 
@@ -62,6 +66,7 @@ async def sell(chat: Page, address: str) -> str:
 
 async def shot(page: Page, height: int) -> Image.Image:
     """Take a picture of a page as a phone of that height shows it."""
+    await page.bring_to_front()
     await page.set_viewport_size({"width": WIDTH, "height": height})
     await page.wait_for_timeout(300)
     return Image.open(io.BytesIO(await page.screenshot()))
