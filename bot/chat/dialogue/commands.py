@@ -9,7 +9,8 @@ from bot.chat.cards.request_card import card_of
 from bot.chat.dialogue import alert_settings, sharing
 from bot.chat.dialogue.form_effects import apply_outcome
 from bot.chat.forms.bot_texts import help_reply, settings, start_reply
-from bot.chat.forms.form import cancel, new_form, resume_offer, take_message
+from bot.chat.forms.form import new_form, resume_offer, take_message
+from bot.chat.forms.inputs import cancel
 from bot.chat.forms.one_line import one_line
 from bot.chat.messages.reply import Reply
 from bot.chat.model.wish import KINDS

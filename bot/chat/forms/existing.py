@@ -9,14 +9,13 @@ from bot.chat.fields.receiver_shares import portions_of
 from bot.chat.fields.registry import EDITS, FIELDS, INSTRUMENT, RECEIVERS
 from bot.chat.forms.flow import ask_after_zone, go_on, new_form_under_way
 from bot.chat.messages.reply import escaped
-from bot.chat.model.draft import Draft
+from bot.chat.model.draft import Draft, Seller
 from bot.chat.model.wish import options_of
 from bot.core.money.amounts import from_minor
 from bot.core.text.translations import t
 
 if TYPE_CHECKING:
     from bot.chat.forms.outcome import Outcome
-    from bot.chat.model.draft import Seller
     from bot.chat.model.wish import Wish
 
 _REFUSAL = 500  # UTF-16 units of another server's message

@@ -9,18 +9,18 @@ from bot.chat.fields.field import Typed
 from bot.chat.fields.receiver_shares import minor_of, shares_of
 from bot.chat.fields.registry import BY_NAME, RECEIVERS, field_at
 from bot.chat.forms.bot_texts import menu, settings
+from bot.chat.forms.button_rows import moment_rows
 from bot.chat.forms.outcome import Change, Outcome, Setting
-from bot.chat.forms.prompts import ask_moment, path, prompt, resume_prompt
+from bot.chat.forms.prompts import ask_which, path, prompt, resume_prompt
 from bot.chat.forms.steps import PATH, STEPS
 from bot.chat.messages.reply import Problem, Reply, escaped
-from bot.chat.model.draft import Draft
+from bot.chat.model.draft import Draft, Seller
 from bot.chat.model.wish import Wish, options_of
 from bot.chat.times.moments import Choice
 from bot.core.text.translations import t
 
 if TYPE_CHECKING:
     from bot.chat.fields.field import Field
-    from bot.chat.model.draft import Seller
 
 _TIMED_SETTINGS = ("quiet", "summary")
 
@@ -59,7 +59,8 @@ def take_typed(draft: Draft, field: Field, text: str, seller: Seller, now: int) 
     """Take a text as the answer to the field's question; `now` in epoch ms."""
     found = field.read(Typed(text, draft, seller, now))
     if isinstance(found, Choice):
-        return Outcome(draft, (ask_moment(draft, seller, found.moments),))
+        choices = moment_rows(draft, seller, found.moments)
+        return Outcome(draft, (ask_which(draft, seller, "ask-which-moment", choices),))
     if not isinstance(found, Problem):
         return take_value(draft, field, found, seller, now)
     if blocking_step(draft, seller) == draft.step:

@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from bot.chat.fields.registry import PICTURE
 from bot.chat.forms.bot_texts import menu
 from bot.chat.forms.flow import ask_after_zone, new_form_under_way, start_new, take_value
-from bot.chat.forms.inputs import cancel_form, take_text
+from bot.chat.forms.inputs import take_text
 from bot.chat.forms.outcome import Outcome
 from bot.chat.forms.prompts import prompt, resume_prompt
 from bot.chat.messages.reply import Reply
-from bot.chat.model.draft import Draft
+from bot.chat.model.draft import Draft, Seller
 from bot.core.text.translations import t
-
-if TYPE_CHECKING:
-    from bot.chat.model.draft import Seller
 
 LATE_AFTER = 24 * 3600 * 1000
 """Milliseconds after which a text is no longer taken as the answer to a question."""
@@ -98,11 +94,3 @@ def _with_picture(draft: Draft, draft_id: str, image: str | None) -> Draft:
     if paused is None or paused.id != draft_id or image is None:
         return draft
     return replace(draft, paused=replace(paused, image=image))
-
-
-def cancel(draft: Draft | None, seller: Seller) -> Outcome:
-    """Answer `/cancel`: end the form under way, and ask again the one that it interrupted."""
-    if draft is None:
-        nothing = Reply(t(seller.language, "nothing-to-cancel"), menu(seller.language))
-        return Outcome(None, (nothing,))
-    return cancel_form(draft, seller)

@@ -100,12 +100,13 @@ def _owner(draft: Draft | None, action: Action) -> Draft | None:
     return draft if action[1:2] == (draft.id,) else _owner(draft.paused, action)
 
 
-def cancel_form(draft: Draft, seller: Seller) -> Outcome:
-    """End the form, and ask again the one that it interrupted."""
-    key = "cancelled-edit" if draft.form in ("edit", "settings") else "cancelled"
-    return reply_and_resume(
-        draft.paused, seller, Reply(t(seller.language, key), menu(seller.language))
-    )
+def cancel(draft: Draft | None, seller: Seller) -> Outcome:
+    """End the form under way if there is one, and ask again the one that it interrupted."""
+    key = "nothing-to-cancel"
+    if draft is not None:
+        key = "cancelled-edit" if draft.form in ("edit", "settings") else "cancelled"
+    reply = Reply(t(seller.language, key), menu(seller.language))
+    return reply_and_resume(draft and draft.paused, seller, reply)
 
 
 def _press_please(draft: Draft, _text: str, seller: Seller) -> Outcome:
@@ -252,7 +253,7 @@ _VERBS: dict[str, Press] = {
     "currency": _currency_pressed,
     "continue": lambda draft, _words, seller, _now: Outcome(draft, (prompt(draft, seller),)),
     "restart": lambda draft, _words, seller, _now: start_new(draft.id, seller, draft.paused),
-    "cancel": lambda draft, _words, seller, _now: cancel_form(draft, seller),
+    "cancel": lambda draft, _words, seller, _now: cancel(draft, seller),
     "create": _create_pressed,
     "options": _options_pressed,
     "open": _open_pressed,

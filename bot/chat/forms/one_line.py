@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from bot.chat.fields.typed_text import (
     AmbiguousAmount,
     Price,
@@ -16,12 +14,9 @@ from bot.chat.forms.flow import new_form_under_way
 from bot.chat.forms.inputs import take_price
 from bot.chat.forms.outcome import Outcome
 from bot.chat.messages.reply import Problem, Reply
-from bot.chat.model.draft import Draft
+from bot.chat.model.draft import Draft, Seller
 from bot.core.money.amounts import currencies
 from bot.core.text.translations import t
-
-if TYPE_CHECKING:
-    from bot.chat.model.draft import Seller
 
 
 def one_line(

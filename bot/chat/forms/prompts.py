@@ -7,14 +7,12 @@ from typing import TYPE_CHECKING
 from bot.chat.fields.offers import button
 from bot.chat.fields.registry import FIELDS, UNITS, field_at
 from bot.chat.fields.wording import shown_amount
-from bot.chat.forms.button_rows import moment_rows, rows, ways_out, zone_rows
+from bot.chat.forms.button_rows import rows, ways_out
 from bot.chat.forms.steps import PATH
 from bot.chat.messages.reply import Reply, Rows, escaped
 from bot.core.text.translations import t
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from bot.chat.fields.typed_text import AmbiguousAmount
     from bot.chat.model.draft import Draft, Seller
 
@@ -27,26 +25,16 @@ def prompt(draft: Draft, seller: Seller, note: str | None = None) -> Reply:
 
 def ask_which_amount(draft: Draft, seller: Seller, unclear: AmbiguousAmount) -> Reply:
     """Ask which reading of an ambiguous amount is meant, with a button for each."""
+    code = (unclear.currency,) if unclear.currency else ()
+    labels = {each: shown_amount(each, unclear.currency, seller) for each in unclear.choices}
     choices = tuple(
-        (button(draft, label, "amount", *words),)
-        for choice in unclear.choices
-        for label in [shown_amount(choice, unclear.currency, seller)]
-        for words in [(f"{choice:f}", *filter(None, [unclear.currency]))]
+        (button(draft, label, "amount", f"{each:f}", *code),) for each, label in labels.items()
     )
-    return _which(draft, seller, "ask-which-amount", choices)
+    return ask_which(draft, seller, "ask-which-amount", choices)
 
 
-def ask_moment(draft: Draft, seller: Seller, times: Iterable[int]) -> Reply:
-    """Ask which of several times (epoch ms) is meant."""
-    return _which(draft, seller, "ask-which-moment", moment_rows(draft, seller, times))
-
-
-def ask_zone(draft: Draft, seller: Seller, names: Iterable[str]) -> Reply:
-    """Ask which of several time zones is meant."""
-    return _which(draft, seller, "ask-which-zone", zone_rows(draft, seller, names))
-
-
-def _which(draft: Draft, seller: Seller, key: str, choices: Rows) -> Reply:
+def ask_which(draft: Draft, seller: Seller, key: str, choices: Rows) -> Reply:
+    """Ask with the text `key` which of the `choices` is meant."""
     parts = [_progress(draft, seller), t(seller.language, key)]
     return Reply("\n\n".join(filter(None, parts)), (*choices, *ways_out(draft, seller)))
 

@@ -14,9 +14,8 @@ from bot.chat.model.draft import REST, Draft, Portion
 from bot.chat.model.stored_json import (
     fits,
     is_amount,
-    is_currency_or_none,
+    is_currency,
     list_of,
-    one_of,
     parsed,
     shape_of,
     some_of,
@@ -91,11 +90,11 @@ def _or_none(check: Callable[[Any], bool]) -> Callable[[object], bool]:
 _SHAPE = shape_of(
     Draft,
     id=_matches(r"[a-z0-9]{6}"),
-    form=one_of((*STEPS,)),
-    kind=_or_none(one_of(KINDS)),
+    form=lambda value: value in (*STEPS,),
+    kind=lambda value: value in (None, *KINDS),
     amount=lambda _found: True,  # checked with the currency
-    currency=is_currency_or_none,
-    instrument=is_currency_or_none,
+    currency=_or_none(is_currency),
+    instrument=_or_none(is_currency),
     paused=lambda _found: True,
     receivers=list_of(
         shape_of(Portion, measure=_matches(rf"|{REST}|[0-9]{{1,16}}(\.[0-9]{{1,16}})?%?"))

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from bot.chat.fields.registry import field_at
-from bot.chat.forms.button_rows import clock, hours
+from bot.chat.forms.button_rows import clock, hours, zone_rows
 from bot.chat.forms.flow import (
     ask_after_zone,
     ask_again,
@@ -17,7 +17,7 @@ from bot.chat.forms.flow import (
     take_value,
 )
 from bot.chat.forms.outcome import Outcome, Press, Setting
-from bot.chat.forms.prompts import ask_zone, prompt
+from bot.chat.forms.prompts import ask_which, prompt
 from bot.chat.messages.reply import Problem, escaped
 from bot.chat.times import local_time, moments, zones
 from bot.core.text.translations import t
@@ -39,7 +39,8 @@ def take_text(draft: Draft, text: str, seller: Seller, now: int) -> Outcome:
     if isinstance(zone, Problem):
         return ask_again(draft, zone, seller)
     if isinstance(zone, tuple):
-        return Outcome(draft, (ask_zone(draft, seller, zone),))
+        choices = zone_rows(draft, seller, zone)
+        return Outcome(draft, (ask_which(draft, seller, "ask-which-zone", choices),))
     return _take_zone(draft, zone, seller, now)
 
 

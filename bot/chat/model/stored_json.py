@@ -27,19 +27,13 @@ def parsed(text: str) -> object:
         return None
 
 
-def is_whole(value: object) -> bool:
-    """Return whether a value is an integer from 1 to the largest that a column holds."""
+def _is_whole(value: object) -> bool:
     return isinstance(value, int) and not isinstance(value, bool) and 0 < value <= MAX_MINOR
 
 
 def is_currency(value: object) -> bool:
     """Return whether a value is the code of a currency."""
     return isinstance(value, str) and value in currencies()
-
-
-def is_currency_or_none(value: object) -> bool:
-    """Return whether a value is None or the code of a currency."""
-    return value is None or is_currency(value)
 
 
 def is_amount(value: object, currency: str) -> bool:
@@ -49,11 +43,6 @@ def is_amount(value: object, currency: str) -> bool:
         return bool(sound and to_minor(Decimal(str(value)), currency))
     except MoneyError:
         return False
-
-
-def one_of(known: tuple[str, ...]) -> Callable[[object], bool]:
-    """Return a check whether a value is one of `known`."""
-    return lambda value: value in known
 
 
 def some_of(known: tuple[str, ...]) -> Callable[[object], bool]:
@@ -74,10 +63,10 @@ _BY_TYPE: dict[str, Callable[[Any], bool]] = {
     "str": lambda value: isinstance(value, str),
     "str | None": lambda value: value is None or isinstance(value, str),
     "bool": lambda value: isinstance(value, bool),
-    "int": is_whole,
-    "int | None": lambda value: value is None or is_whole(value),
+    "int": _is_whole,
+    "int | None": lambda value: value is None or _is_whole(value),
 }
-"""Checks by the declared type of an attribute."""
+"""Checks by the declared type of an attribute; numbers are at least 1 and fit into a column."""
 
 
 def shape_of(cls: type, **checks: Callable[[Any], bool]) -> dict[str, Callable[[Any], bool]]:

@@ -10,7 +10,6 @@ from bot.chat.model.stored_json import (
     fits,
     is_currency,
     list_of,
-    one_of,
     parsed,
     shape_of,
     some_of,
@@ -98,7 +97,7 @@ class Wish(RequestOptions):
 
 _SHAPE = shape_of(
     Wish,
-    kind=one_of(KINDS),
+    kind=lambda value: value in KINDS,
     currency=is_currency,
     receivers=list_of(shape_of(Share)),
     payer_fields=some_of(PAYER_FIELDS),

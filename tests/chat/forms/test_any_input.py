@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 
 from bot.chat.fields.registry import OPTIONS
 from bot.chat.forms.existing import ExistingRequest, duplicate, edit_form, reopen
-from bot.chat.forms.form import cancel, new_form, settings_form, take_picture
+from bot.chat.forms.form import new_form, settings_form, take_picture
+from bot.chat.forms.inputs import cancel
 from bot.chat.forms.one_line import one_line
 from bot.chat.forms.steps import STEPS
 from bot.chat.forms.stored_draft import read_draft

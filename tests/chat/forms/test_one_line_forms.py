@@ -14,7 +14,8 @@ from bot.chat.forms.bot_texts import (
     start_reply,
 )
 from bot.chat.forms.existing import reopen
-from bot.chat.forms.form import cancel, new_form, settings_form
+from bot.chat.forms.form import new_form, settings_form
+from bot.chat.forms.inputs import cancel
 from bot.chat.forms.one_line import one_line
 from bot.chat.messages.reply import Reply, units
 from bot.chat.model.wish import Wish
