@@ -6,8 +6,9 @@ The times are in the database, so a restart misses nothing: overdue work is done
 from __future__ import annotations
 
 import asyncio
+from contextlib import suppress
 from functools import partial
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING
 
 import structlog
 
@@ -28,9 +29,6 @@ if TYPE_CHECKING:
 
 log = structlog.get_logger()
 
-Due: TypeAlias = "Callable[[Transaction, Queues, int], int]"
-"""Performs a batch of the work due at a time (epoch ms); returns its size, 0 once none is left."""
-
 LONGEST_WAIT = 30.0
 """Seconds between two checks: other processes store times too."""
 
@@ -45,7 +43,6 @@ class Schedule:
         self._db = db
         self._queues = queues
         self._now = now
-        self._works: tuple[Due, ...] = (refresh_due_cards, daily_summary.enqueue_due)
 
     async def run(self) -> None:
         """Perform due work until cancelled; an error is a line in the log, and the work waits."""
@@ -59,11 +56,8 @@ class Schedule:
                 log.debug("due work waits", reason=str(error))
             except Exception:
                 log.exception("due work waits")
-            try:
-                async with asyncio.timeout(wait):
-                    await woken.wait()
-            except TimeoutError:
-                continue
+            with suppress(TimeoutError):
+                await asyncio.wait_for(woken.wait(), wait)
 
     async def tick(self) -> float:
         """Perform all work that is due; return the seconds until the next check.
@@ -71,16 +65,12 @@ class Schedule:
         Raises StorageError.
         """
         now = self._now()
-        for work in self._works:
-            while await self._db.transaction(partial(_do, work, self._queues, now)):
+        for enqueue in (refresh_due_cards, daily_summary.enqueue_due):
+            while await self._db.transaction(partial(enqueue, queues=self._queues, now=now)):
                 pass
         due_at = await self._db.read(posts.next_due)
         wait = LONGEST_WAIT if due_at is None else (due_at - self._now()) / 1000
         return min(max(wait, 0.0), LONGEST_WAIT)
-
-
-def _do(work: Due, queues: Queues, now: int, tx: Transaction) -> int:
-    return work(tx, queues, now)
 
 
 def refresh_due_cards(tx: Transaction, queues: Queues, now: int) -> int:

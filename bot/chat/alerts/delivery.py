@@ -16,8 +16,8 @@ from bot.chat.messages.payloads import Alert, TextMessage
 from bot.chat.messages.reply import Button, Reply, escaped
 from bot.chat.store import sellers
 from bot.chat.store.received_payments import (
-    add_delivered,
     alert_counts,
+    count_alerts,
     count_oversold,
     mark_summed_up,
 )
@@ -66,7 +66,7 @@ def record_delivered(tx: Transaction, queues: Queues, body: MessagePayload, now:
     payments = payments_of(body)
     fresh = Counter(payment.listing_id for payment in payments if not payment.repeated)
     for listing_id, number in fresh.items():
-        add_delivered(tx, listing_id, number)
+        count_alerts(tx, listing_id, delivered=number)
     _announce_ended_drops(tx, queues, payments, now)
 
 

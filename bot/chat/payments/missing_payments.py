@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, TypeAlias
 import structlog
 
 from bot.chat.model.answers import amount_of_payment
-from bot.chat.store import listings, reconciler_memory
-from bot.chat.store.listings import LIVE
+from bot.chat.store import server_memory
+from bot.chat.store.listings import LIVE, get_listing
 from bot.chat.store.received_payments import Payment, known_transactions
-from bot.chat.store.reconciler_memory import Gap, Sighting
+from bot.chat.store.server_memory import Sighting
 from bot.core.errors import MethodNotAllowed, NotFound
 
 if TYPE_CHECKING:
@@ -63,12 +63,12 @@ class MissingPayments:
 
     async def begin(self) -> None:
         """Begin a comparison of all requests."""
-        self._outdated = await self._db.read(reconciler_memory.sighted_listings)
+        self._outdated = await self._db.read(server_memory.sighted_listings)
 
     async def end(self) -> None:
         """End a comparison that reached all requests: sightings that it did not repeat are over."""
         if outdated := self._outdated:
-            await self._db.transaction(lambda tx: reconciler_memory.delete_sightings(tx, outdated))
+            await self._db.transaction(lambda tx: server_memory.delete_sightings(tx, outdated))
 
     async def record(self, answer: Answer, listing: Listing) -> int:
         """Record the missing payments of a request; return their number.
@@ -87,8 +87,8 @@ class MissingPayments:
 
     async def _record_listed(self, answer: Answer, listing: Listing, counted: int) -> int:
         """Record the payments that the service lists and we don't know, oldest first."""
-        gap = await self._db.read(lambda tx: reconciler_memory.find_gap(tx, listing.id))
-        if gap == Gap(counted, listing.paid_count):
+        gap = await self._db.read(lambda tx: server_memory.find_gap(tx, listing.id))
+        if gap == (counted, listing.paid_count):
             return 0
         unknown = await self._unknown(answer.id, counted - listing.paid_count)
         before = self._now() - GRACE
@@ -98,21 +98,18 @@ class MissingPayments:
             # No units left are passed: more may have been sold since the server was asked.
             payment = _payment(paid, answer, listing)
             found += await self._recorder.record(listing, payment, None)
-        recorded = await self._recorded(listing)
+        # Webhooks arrive meanwhile.
+        recorded = (await self._db.read(lambda tx: get_listing(tx, listing.id))).paid_count
         missing = counted - recorded - (len(unknown) - len(due))
         if missing > 0:
-            gap = Gap(counted, recorded)
-            await self._db.transaction(lambda tx: reconciler_memory.save_gap(tx, listing.id, gap))
+            await self._db.transaction(
+                lambda tx: server_memory.save_gap(tx, listing.id, counted, recorded)
+            )
             log.warning(
                 "payments that the service counts and does not list",
                 listing=listing.id, number=missing,
             )  # fmt: skip
         return found
-
-    async def _recorded(self, listing: Listing) -> int:
-        """Count the payments recorded by now: webhooks arrive meanwhile."""
-        now = await self._db.read(lambda tx: listings.find_listing(tx, listing.id))
-        return now.paid_count if now else 0
 
     async def _unknown(self, request_id: str, missing: int) -> list[ServerPayment]:
         """Fetch the unknown payments, newest first, until `missing` of them are found.
@@ -140,7 +137,7 @@ class MissingPayments:
         """
         self._outdated.discard(listing.id)
         now = self._now()
-        seen = await self._db.read(lambda tx: reconciler_memory.find_sighting(tx, listing.id))
+        seen = await self._db.read(lambda tx: server_memory.find_sighting(tx, listing.id))
         if seen is not None and seen.seen_at <= now < seen.seen_at + CONFIRMED:
             return 0
         found = 0
@@ -149,9 +146,7 @@ class MissingPayments:
             if missing > 0:
                 found = await self._recorder.record_missing(listing.id, listing.paid_count, missing)
         sighting = Sighting(sold, now)  # after the recording: a crash between them repeats nothing
-        await self._db.transaction(
-            lambda tx: reconciler_memory.save_sighting(tx, listing.id, sighting)
-        )
+        await self._db.transaction(lambda tx: server_memory.save_sighting(tx, listing.id, sighting))
         return found
 
 

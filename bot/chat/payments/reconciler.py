@@ -15,7 +15,7 @@ import structlog
 
 from bot.chat.model.answers import was_paid
 from bot.chat.payments.missing_payments import MissingPayments
-from bot.chat.store import listings, reconciler_memory
+from bot.chat.store import listings, server_memory
 from bot.chat.store.listings import FAILED
 from bot.chat.store.received_payments import paid_request_ids
 from bot.core.errors import PeerError, Refused, StorageError, requested_wait
@@ -151,7 +151,7 @@ class Reconciler:
             await self._client.delete(answer.id)
             log.warning("double request deleted", listing=listing.id, request=answer.id)
         elif await self._db.transaction(
-            lambda tx: reconciler_memory.mark_double_reported(tx, listing.id, answer.id)
+            lambda tx: server_memory.mark_double_reported(tx, listing.id, answer.id)
         ):
             log.error("double request was paid", listing=listing.id, request=answer.id)
 

@@ -14,9 +14,8 @@ from bot.chat.messages.payloads import Alert, AlertPayment
 from bot.chat.store import listings, pending, posts, sellers
 from bot.chat.store.received_payments import (
     Payment,
-    add_delivered,
-    add_muted,
     add_payment,
+    count_alerts,
     placeholder_id,
     replace_placeholder,
     settle_uncertain,
@@ -73,7 +72,8 @@ class Ledger:
             listings.set_answer(self._tx, listing_id, answer)
         self._refresh(listing_id)
         if listing.alerts == "off" and not payment.oversold:
-            self._count_muted(listing, 0 if repeated else 1)
+            count_alerts(self._tx, listing.id, muted=0 if repeated else 1)
+            delivery.announce_ended_drop(self._tx, self._queues, listing.id, self._now)
             return
         together = takings(self._tx, listing_id)
         alert = _alert(listing, payment, left)
@@ -105,16 +105,12 @@ class Ledger:
             return
         for at in announced_at:
             add_payment(self._tx, listing.id, _placeholder(listing), at)
-        count = add_muted if listing.alerts == "off" else add_delivered
-        count(self._tx, listing.id, len(announced_at))
+        kind = "muted" if listing.alerts == "off" else "delivered"
+        count_alerts(self._tx, listing.id, **{kind: len(announced_at)})
         self._refresh(listing.id)
 
     def _refresh(self, listing_id: str) -> None:
         posts.refresh(self._tx, self._queues, listing_id, self._now)
-
-    def _count_muted(self, listing: Listing, payments: int) -> None:
-        add_muted(self._tx, listing.id, payments)
-        delivery.announce_ended_drop(self._tx, self._queues, listing.id, self._now)
 
     def _put_alert(self, listing: Listing, payment: AlertPayment) -> None:
         queue, lane = self._queues.messages, str(listing.chat_id)
@@ -134,30 +130,23 @@ class PaymentRecorder:
         self._now = now
 
     async def record(self, listing: Listing, payment: Payment, left: int | None) -> bool:
-        """Record a payment and queue its alert; return False if it is known already.
+        """Record a payment as `Ledger.record` does."""
 
-        `left` is the drop's units left by the webhook, None if it has no number.
-        """
-        return await self._db.transaction(lambda tx: self._record(tx, listing.id, payment, left))
+        def work(tx: Transaction) -> bool:
+            is_new = Ledger(tx, self._queues, self._now()).record(listing.id, payment, left)
+            if is_new:
+                tx.count("payments_told", "found" if payment.found else "webhook")
+            return is_new
+
+        return await self._db.transaction(work)
 
     async def record_missing(self, listing_id: str, known: int, missing: int) -> int:
-        """Record payments of which only the units are known; return the number of alerts.
-
-        It does nothing if more than `known` payments are recorded by now. If the webhook of one
-        comes later, its alert is marked "possibly repeated" and the payment counts once.
-        """
+        """Record payments as `Ledger.record_missing` does."""
         return await self._db.transaction(
-            lambda tx: self._ledger(tx).record_missing(listing_id, known, missing)
+            lambda tx: Ledger(tx, self._queues, self._now()).record_missing(
+                listing_id, known, missing
+            )
         )
-
-    def _record(self, tx: Transaction, listing_id: str, payment: Payment, left: int | None) -> bool:
-        is_new = self._ledger(tx).record(listing_id, payment, left)
-        if is_new:
-            tx.count("payments_told", "found" if payment.found else "webhook")
-        return is_new
-
-    def _ledger(self, tx: Transaction) -> Ledger:
-        return Ledger(tx, self._queues, self._now())
 
 
 def _placeholder(listing: Listing) -> Payment:

@@ -20,7 +20,7 @@ from bot.chat.requests.create_attempt import (
 )
 from bot.chat.requests.job_failures import RETRIES, delay_text, in_time, log_failure
 from bot.chat.requests.request_bodies import request_body
-from bot.chat.store import listings, sellers, server_dialects
+from bot.chat.store import listings, sellers, server_memory
 from bot.chat.store.listings import FAILED, LIVE
 from bot.chat.store.received_payments import paid_request_ids
 from bot.core.errors import (
@@ -132,7 +132,7 @@ class CreateHandler:
         if self._server.url is None:
             dialects: tuple[Dialect, ...] = DIALECTS[:1]
         else:
-            known = server_dialects.known_dialect(tx, self._server.url)
+            known = server_memory.known_dialect(tx, self._server.url)
             dialects = dialects_to_try(known, listing.wish, instrument)
         return Order(listing, instrument, dialects, paid_request_ids(tx, listing.id))
 
@@ -146,7 +146,7 @@ class CreateHandler:
             self._tidy_later(tx, job)
         self._outcomes.show(tx, job)
         if attempt.is_unchecked(made):
-            if server_dialects.mark_price_warning(tx, self._server.url or "", listing.seller_id):
+            if server_memory.mark_price_warning(tx, self._server.url or "", listing.seller_id):
                 self._outcomes.send_text(tx, job, "service-price-untold")
         else:
             self._remember_dialect(tx, listing, attempt.dialect_used)
@@ -158,8 +158,8 @@ class CreateHandler:
         if server.url is None or used is None or not is_denominated:
             return
         name = None if used is DIALECTS[0] else used.name
-        if server_dialects.known_dialect(tx, server.url) != name:
-            server_dialects.remember_dialect(tx, server.url, name)
+        if server_memory.known_dialect(tx, server.url) != name:
+            server_memory.remember_dialect(tx, server.url, name)
 
     def _fail_dialects(
         self, tx: Transaction, job: CreateRequest, progress: CreateProgress, attempt: Attempt

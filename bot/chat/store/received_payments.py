@@ -184,21 +184,14 @@ def alert_counts(tx: Transaction, listing_id: str) -> AlertCounts | None:
     )
 
 
-def add_delivered(tx: Transaction, listing_id: str, payments: int) -> None:
-    """Add to the number of payments whose alerts were delivered."""
+def count_alerts(tx: Transaction, listing_id: str, *, delivered: int = 0, muted: int = 0) -> None:
+    """Add payments whose alerts were delivered, or that came while alerts were off."""
     tx.execute(
-        "UPDATE listings SET delivered_count = delivered_count + :payments WHERE id = :id",
+        "UPDATE listings SET delivered_count = delivered_count + :delivered,"
+        " muted_count = muted_count + :muted WHERE id = :id",
         id=listing_id,
-        payments=payments,
-    )
-
-
-def add_muted(tx: Transaction, listing_id: str, payments: int) -> None:
-    """Add to the number of payments that came while alerts were off."""
-    tx.execute(
-        "UPDATE listings SET muted_count = muted_count + :payments WHERE id = :id",
-        id=listing_id,
-        payments=payments,
+        delivered=delivered,
+        muted=muted,
     )
 
 
@@ -242,13 +235,16 @@ def takings_between(
     for row in rows:
         taken_by.setdefault(row["listing_id"], []).append(row)
     found = [(alert_counts(tx, listing_id), parts) for listing_id, parts in taken_by.items()]
-    read = [_listing_takings(known.listing, parts) for known, parts in found if known]
+    read = [
+        ListingTakings(
+            known.listing,
+            tuple((big_sums.join_amount(row), str(row["currency"])) for row in parts),
+            sum(int(row["payments"]) for row in parts),
+        )
+        for known, parts in found
+        if known
+    ]
     return sorted(read, key=lambda one: -one.count)
-
-
-def _listing_takings(listing: Listing, parts: Sequence[Row]) -> ListingTakings:
-    amounts = tuple((big_sums.join_amount(row), str(row["currency"])) for row in parts)
-    return ListingTakings(listing, amounts, sum(int(row["payments"]) for row in parts))
 
 
 def settle_uncertain(tx: Transaction, listing_id: str, most: int) -> list[int]:

@@ -9,7 +9,7 @@ import pytest
 
 from bot.chat.requests.create_job import TIDYING
 from bot.chat.requests.request_bodies import SETTLING
-from bot.chat.store import received_payments, server_dialects
+from bot.chat.store import received_payments, server_memory
 from bot.chat.store.listings import FAILED, LIVE
 from bot.chat.store.received_payments import Payment
 from bot.core.text.translations import t
@@ -44,7 +44,7 @@ def listing(chat: ChatHarness, sam: Person) -> Listing:
 
 
 def known(chat: ChatHarness, cloud: HandCashJobs) -> str | None:
-    return chat.db.run(lambda tx: server_dialects.known_dialect(tx, cloud.server.url))
+    return chat.db.run(lambda tx: server_memory.known_dialect(tx, cloud.server.url))
 
 
 def is_sold_as_wished(cloud: HandCashJobs, listing: Listing) -> bool:
@@ -100,9 +100,7 @@ async def test_a_server_that_changes_its_dialect_is_followed(
 
 
 async def test_each_server_has_its_own_dialect(cloud: HandCashJobs, chat: ChatHarness) -> None:
-    chat.db.run(
-        lambda tx: server_dialects.remember_dialect(tx, "https://other.example", "corrected")
-    )
+    chat.db.run(lambda tx: server_memory.remember_dialect(tx, "https://other.example", "corrected"))
     assert known(chat, cloud) is None
 
 

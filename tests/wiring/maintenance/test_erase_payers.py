@@ -11,6 +11,7 @@ import pytest
 
 from bot.chat.alerts import alert_text
 from bot.chat.messages.jobs import EditRequest, ReplyTo
+from bot.chat.payments.recording import Ledger
 from bot.chat.store.received_payments import Payment
 from bot.core.outbox import outbox
 from bot.core.privacy import erasure
@@ -147,7 +148,7 @@ def record_payment(
 ) -> None:
     """Record a payment as its webhook does, with its alert."""
     payment = Payment(listing.request_id or "", transaction, 500, "USD", payer)
-    chat.db.run(lambda tx: chat.recorder._ledger(tx).record(listing.id, payment, None))
+    chat.db.run(lambda tx: Ledger(tx, chat.queues, chat.clock()).record(listing.id, payment, None))
 
 
 async def test_records_and_waiting_alerts_of_the_chat_lose_their_payer(

@@ -1,4 +1,4 @@
-"""SQL of the reconciler's memory: it is in the database, so restarts and replicas share it."""
+"""SQL of what is known of payment servers: dialects, warnings, and the reconciler's memory."""
 
 from __future__ import annotations
 
@@ -20,14 +20,6 @@ class Sighting:
 
     sold: int
     seen_at: int
-
-
-@dataclass(frozen=True, slots=True)
-class Gap:
-    """A search that left a gap: the server counts more payments than it lists and we recorded."""
-
-    counted: int
-    recorded: int
 
 
 def find_sighting(tx: Transaction, listing_id: str) -> Sighting | None:
@@ -58,21 +50,21 @@ def delete_sightings(tx: Transaction, listing_ids: Iterable[str]) -> None:
         tx.execute("DELETE FROM sightings WHERE listing_id = :id", id=listing_id)
 
 
-def find_gap(tx: Transaction, listing_id: str) -> Gap | None:
-    """Return the gap that the last search of a listing's payments left, None if there is none."""
+def find_gap(tx: Transaction, listing_id: str) -> tuple[int, int] | None:
+    """Return the counts of `save_gap` of a listing's last search that left a gap, or None."""
     row = tx.one("SELECT counted, recorded FROM payment_gaps WHERE listing_id = :id", id=listing_id)
-    return Gap(row["counted"], row["recorded"]) if row else None
+    return (row["counted"], row["recorded"]) if row else None
 
 
-def save_gap(tx: Transaction, listing_id: str, gap: Gap) -> None:
-    """Store the gap that a search left; it replaces an earlier one."""
+def save_gap(tx: Transaction, listing_id: str, counted: int, recorded: int) -> None:
+    """Store how many payments the server counts and we recorded: it lists fewer than it counts."""
     tx.execute(
         "INSERT INTO payment_gaps (listing_id, counted, recorded)"
         " VALUES (:id, :counted, :recorded) ON CONFLICT (listing_id)"
         " DO UPDATE SET counted = excluded.counted, recorded = excluded.recorded",
         id=listing_id,
-        counted=gap.counted,
-        recorded=gap.recorded,
+        counted=counted,
+        recorded=recorded,
     )
 
 
@@ -84,5 +76,36 @@ def mark_double_reported(tx: Transaction, listing_id: str, request_id: str) -> b
             " ON CONFLICT (request_id) DO NOTHING",
             request=request_id,
             listing=listing_id,
+        )
+    )
+
+
+def known_dialect(tx: Transaction, server: str) -> str | None:
+    """Return the name of the dialect that worked last, None for the first dialect."""
+    row = tx.one("SELECT name FROM dialects WHERE server = :server", server=server)
+    return str(row["name"]) if row else None
+
+
+def remember_dialect(tx: Transaction, server: str, name: str | None) -> None:
+    """Store the dialect that worked, None for the first dialect."""
+    if name is None:
+        tx.execute("DELETE FROM dialects WHERE server = :server", server=server)
+        return
+    tx.execute(
+        "INSERT INTO dialects (server, name) VALUES (:server, :name)"
+        " ON CONFLICT (server) DO UPDATE SET name = excluded.name",
+        server=server,
+        name=name,
+    )
+
+
+def mark_price_warning(tx: Transaction, server: str, seller_id: int) -> bool:
+    """Store that a seller is warned that the server sends no prices; False if warned before."""
+    return bool(
+        tx.execute(
+            "INSERT INTO unchecked_prices (server, seller_id) VALUES (:server, :seller)"
+            " ON CONFLICT (server, seller_id) DO NOTHING",
+            server=server,
+            seller=seller_id,
         )
     )
