@@ -11,10 +11,11 @@ import uvloop
 
 from bot import config
 from bot.core.errors import MailRefused
+from bot.core.mail.smtp import parse_server
 from bot.sandbox.web.mailbox import MOST_BYTES, Mailbox
 from bot.sandbox.world.mail import KEPT, Mails
 from bot.sandbox.world.world import World
-from bot.service.notify.smtp_sender import Mailer, parse_server
+from bot.service.notify.smtp_sender import Mailer
 from bot.wiring.app.demo import DEMO_SENDER, prepare
 from tests.support.letters import SENDER, composed_letter
 from tests.support.sandbox_server import START, Clock

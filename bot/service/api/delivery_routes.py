@@ -56,7 +56,7 @@ async def get(id: str, service: Serving, caller: Calling) -> Response:  # noqa: 
     found = await store.read(service.db, caller.app_id, id)
     if found is None:
         raise NotFound(f"There is no delivery {id}.")
-    attempts = await store.read_attempts(service.db, caller.app_id, id)
+    attempts = await store.read_attempts(service.db, id)
     return responses.json(writing.delivery(found, attempts))
 
 

@@ -40,7 +40,7 @@ async def stats(id: str, request: Request) -> Response:  # noqa: A002 - its name
     found = await requests.read(service.db, id, service.now())
     if found is None:
         raise NotFound
-    return _open(json_answers.stats(await payments.read_stats(service.db, found)))
+    return _open(json_answers.stats(found, await payments.count_payers(service.db, found.id)))
 
 
 def _open(answer: Json) -> Response:

@@ -66,8 +66,3 @@ class RecipientStatus:
     id: str
     state: RecipientState
     confirmed_at: int | None = None
-
-    @property
-    def shown(self) -> RecipientState | None:
-        """Return its state, None for a trusted address."""
-        return None if self.state is RecipientState.TRUSTED else self.state

@@ -216,13 +216,3 @@ class Payment:
     def oversold(self) -> bool:
         """Return whether no unit was left, so that the seller has to pay it back."""
         return self.state is PaymentState.OVERSOLD
-
-
-@dataclass(frozen=True, slots=True)
-class Stats:
-    """Totals of a request: `volume` in minor units, `payers` who entered who they are."""
-
-    payments: int
-    volume: int
-    currency: str
-    payers: int

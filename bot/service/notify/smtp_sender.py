@@ -17,7 +17,6 @@ from aiosmtplib import SMTP, SMTPException, SMTPResponseException
 
 from bot.core.errors import MailRefused
 from bot.core.mail import smtp
-from bot.core.mail.smtp import SmtpServer, parse_server
 from bot.core.text import sanitize
 from bot.service.notify.letter_texts import refuse_unwritable
 
@@ -25,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator
     from email.message import EmailMessage
 
-__all__ = ["Mailer", "SmtpServer", "parse_server"]
+    from bot.core.mail.smtp import SmtpServer
 
 TIMEOUT = 15.0  # seconds for DNS, connection, TLS, login and message together
 QUIT_TIMEOUT = 2.0  # seconds for the answer to QUIT, which decides nothing

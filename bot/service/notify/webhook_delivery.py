@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from contextlib import aclosing, suppress
 from datetime import UTC, datetime
+from functools import partial
 from http.cookiejar import CookieJar, DefaultCookiePolicy
 from typing import TYPE_CHECKING, Self
 
@@ -25,13 +26,13 @@ from bot.service.wire import json_answers
 if TYPE_CHECKING:
     import ssl
     from collections.abc import Callable
-    from types import TracebackType
 
     from bot.core.database.database import Database
     from bot.core.database.vault import Vault
     from bot.core.net.guarded_transport import InternalHosts
     from bot.core.net.webhook_addresses import AllowList
     from bot.core.outbox.outbox import Message
+    from bot.core.outbox.queue_policy import Queue
 
 TIMEOUT = 15  # seconds for DNS, connection, request and the head of the answer together
 BODY_TIMEOUT = 2  # seconds for the body of the answer, which decides nothing
@@ -65,27 +66,17 @@ class WebhookDelivery:
         self._db = db
         self._vault = vault
         self._now = now
-        self._recorder = DeliveryRecorder(db, Channel.WEBHOOK, WEBHOOKS, now)
-        self._own_recorder = DeliveryRecorder(db, Channel.WEBHOOK, OWN_WEBHOOKS, now)
         self._embedded_app_id = embedded_app_id
         verify = http_client.ssl_context()
         self._outside = _client(allow, {}, verify)
         self._inside = _client(allow, internal or {}, verify)
-        self.job = Job(WEBHOOKS, self.handle, CONCURRENCY, self._recorder.count_buried)
-        self.own_job = Job(
-            OWN_WEBHOOKS, self.handle_own, CONCURRENCY, self._own_recorder.count_buried
-        )
+        self.job, self.own_job = self._job(WEBHOOKS), self._job(OWN_WEBHOOKS)
         self.jobs = [self.job, self.own_job] if internal else [self.job]
 
     async def __aenter__(self) -> Self:
         return self
 
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    async def __aexit__(self, *_: object) -> None:
         await self.close()
 
     async def close(self) -> None:
@@ -93,15 +84,13 @@ class WebhookDelivery:
         await self._outside.aclose()
         await self._inside.aclose()
 
-    async def handle(self, message: Message) -> None:
-        """Make one attempt at a foreign endpoint and settle it."""
-        await self._deliver(message, self._recorder)
-
-    async def handle_own(self, message: Message) -> None:
-        """Make one attempt at the bot's own receiver and settle it."""
-        await self._deliver(message, self._own_recorder)
+    def _job(self, queue: Queue) -> Job:
+        recorder = DeliveryRecorder(self._db, Channel.WEBHOOK, queue, self._now)
+        handle = partial(self._deliver, recorder=recorder)
+        return Job(queue, handle, CONCURRENCY, recorder.count_buried)
 
     async def _deliver(self, message: Message, recorder: DeliveryRecorder) -> None:
+        """Make one attempt and settle it."""
         began = self._now()
         outcome = await self._attempt(message)
         host = webhook_addresses.endpoint(message.body.url).host

@@ -5,7 +5,6 @@ Later it reports a settlement, any number of times.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, Protocol
 
@@ -18,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from bot.core.database.database import Transaction
+    from bot.service.model.checkout import Checkout
 
 SETTLEMENTS = Queue(
     "settlements",
@@ -42,16 +42,6 @@ class Manner(StrEnum):
     NEVER = "never"
 
 
-@dataclass(frozen=True, slots=True)
-class Charge:
-    """What a rail needs to know of a checkout; times in epoch ms, `manner` for test money."""
-
-    checkout_id: str
-    opened_at: int
-    lapses_at: int
-    manner: Manner = Manner.AT_ONCE
-
-
 class Rail(Protocol):
     """A way to pay."""
 
@@ -67,10 +57,11 @@ class Rail(Protocol):
     def manners(self) -> Sequence[Manner]:
         """Return how the payer may have the money arrive; nothing where it is real."""
 
-    def begin(self, tx: Transaction, charge: Charge) -> Settlement | None:
-        """Ask for the money; return its settlement if it is here at once.
+    def begin(self, tx: Transaction, checkout: Checkout, manner: Manner) -> Settlement | None:
+        """Ask for the money of a checkout; return its settlement if it is here at once.
 
-        Called within the transaction that opens the checkout, so it does no I/O.
+        `manner` is for test money. Called within the transaction that opens the checkout, so it
+        does no I/O.
         """
 
 
@@ -81,17 +72,17 @@ class SandboxRail:
     test_money = True
     manners = tuple(Manner)
 
-    def begin(self, tx: Transaction, charge: Charge) -> Settlement | None:
+    def begin(self, tx: Transaction, checkout: Checkout, manner: Manner) -> Settlement | None:
         """Return a settlement with an id made of the checkout's, or queue it for later."""
-        settlement = Settlement(self.name, charge.checkout_id, f"sandbox-{charge.checkout_id}")
-        due_at = _later(charge)
+        settlement = Settlement(self.name, checkout.id, f"sandbox-{checkout.id}")
+        due_at = _later(checkout, manner)
         if due_at is not None:
-            outbox.put(tx, SETTLEMENTS, self.name, settlement, charge.opened_at, due_at=due_at)
-        return settlement if charge.manner in {Manner.AT_ONCE, Manner.TWICE} else None
+            outbox.put(tx, SETTLEMENTS, self.name, settlement, checkout.created_at, due_at=due_at)
+        return settlement if manner in {Manner.AT_ONCE, Manner.TWICE} else None
 
 
-def _later(charge: Charge) -> int | None:
+def _later(checkout: Checkout, manner: Manner) -> int | None:
     """Return when a settlement is reported afterwards, in epoch ms."""
-    if charge.manner in {Manner.LATER, Manner.TWICE}:
-        return charge.opened_at + DELAY
-    return charge.lapses_at + DELAY if charge.manner is Manner.LATE else None
+    if manner in {Manner.LATER, Manner.TWICE}:
+        return checkout.created_at + DELAY
+    return checkout.lapses_at + DELAY if manner is Manner.LATE else None

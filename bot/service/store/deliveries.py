@@ -70,9 +70,8 @@ ADD_ATTEMPT = """
 """
 ATTEMPTS = (
     "SELECT a.at, a.took, a.status, a.answer, a.trouble FROM delivery_attempts a"
-    " JOIN deliveries d ON d.id = a.delivery_id WHERE d.id = :id"
+    " WHERE a.delivery_id = :id ORDER BY a.number"
 )
-IN_ORDER = " ORDER BY a.number"
 SETTLED = (
     f"SELECT id FROM {QUEUED} WHERE queue = :queue AND settled_at < :before"  # noqa: S608 - our own words
     " ORDER BY settled_at, id LIMIT :most"
@@ -155,10 +154,9 @@ async def read(db: Database, app_id: str, delivery_id: str) -> Delivery | None:
     return _delivery(row) if row else None
 
 
-async def read_attempts(db: Database, app_id: str, delivery_id: str) -> list[Attempt]:
-    """Return the attempts of an application's delivery, in their order."""
-    sql = f"{ATTEMPTS} AND d.app_id = :app_id{IN_ORDER}"
-    return [Attempt(**row) for row in await db.query(sql, id=delivery_id, app_id=app_id)]
+async def read_attempts(db: Database, delivery_id: str) -> list[Attempt]:
+    """Return the attempts of a delivery, in their order."""
+    return [Attempt(**row) for row in await db.query(ATTEMPTS, id=delivery_id)]
 
 
 def find_of_app(tx: Transaction, app_id: str, delivery_id: str) -> Delivery | None:
@@ -184,8 +182,8 @@ def find(tx: Transaction, delivery_id: str) -> Delivery | None:
 
 
 def attempts(tx: Transaction, delivery_id: str) -> list[Attempt]:
-    """Return the attempts of any application's delivery, in their order."""
-    return [Attempt(**row) for row in tx.query(f"{ATTEMPTS}{IN_ORDER}", id=delivery_id)]
+    """Return what `read_attempts` does, in a transaction."""
+    return [Attempt(**row) for row in tx.query(ATTEMPTS, id=delivery_id)]
 
 
 def add_attempt(tx: Transaction, delivery_id: str, attempt: Attempt) -> None:

@@ -8,13 +8,12 @@ from typing import TYPE_CHECKING
 
 from bot.core import exact_json
 from bot.service.model import payer_data
-from bot.service.model.request import ExchangeRate, Payment, PaymentState, Quote, Stats
+from bot.service.model.request import ExchangeRate, Payment, PaymentState, Quote
 from bot.service.store.requests import Place, read_receivers, write_receivers
 
 if TYPE_CHECKING:
     from bot.core.database.database import Database, Row, Transaction
     from bot.service.model.checkout import Settlement
-    from bot.service.model.request import PaymentRequest
 
 # The payment that took a unit comes first, also if another has the same millisecond.
 OF_CHECKOUT = (
@@ -135,15 +134,10 @@ def page_sql(after: Place | None) -> str:
     return f"{OF_APP}{narrowed} ORDER BY p.completed_at DESC, p.id DESC LIMIT :limit"
 
 
-async def read_stats(db: Database, request: PaymentRequest) -> Stats:
-    """Return the totals of a request; no edit changes the amount of its payments."""
-    row = await db.one(PAYERS, request_id=request.id)
-    return Stats(
-        payments=request.payments_count,
-        volume=request.payments_count * request.terms.amount,
-        currency=request.terms.currency,
-        payers=row["payers"] if row else 0,
-    )
+async def count_payers(db: Database, request_id: str) -> int:
+    """Return how many payers who entered who they are have paid a request."""
+    row = await db.one(PAYERS, request_id=request_id)
+    return row["payers"] if row else 0
 
 
 def _payment(row: Row) -> Payment:

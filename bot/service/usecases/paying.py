@@ -16,7 +16,7 @@ from bot.core.outbox.worker import Job
 from bot.service.model import quote
 from bot.service.model.checkout import UNKNOWN_HOLDER, Checkout, Holder, Settlement, may_reserve
 from bot.service.model.request import UNPRICED, Payment, PaymentState
-from bot.service.rails.rail import SETTLEMENTS, Charge, Manner
+from bot.service.rails.rail import SETTLEMENTS, Manner
 from bot.service.store import checkouts, payments, requests
 from bot.service.usecases import delivery_queues
 from bot.service.usecases.request_commands import new_id
@@ -100,7 +100,7 @@ def pay(tx: Transaction, context: PaymentContext, form: PaymentForm, now: int) -
         lapses_at=now + context.reservation,
     )
     checkouts.insert(tx, checkout, form.holder)
-    settlement = context.rail.begin(tx, Charge(checkout.id, now, checkout.lapses_at, form.manner))
+    settlement = context.rail.begin(tx, checkout, form.manner)
     if settlement is None:
         return PaymentProgress(checkout.id, None)
     payment = _payment(request, checkout, checkouts.take_unit(tx, checkout, now), now)

@@ -10,9 +10,9 @@ from pydantic import BaseModel, ValidationError
 from bot.core import exact_json
 from bot.core.errors import FieldProblem, InvalidBody
 from bot.core.exact_json import JsonError
-from bot.service.model.changes import KEEP, Creation, Edit, Keep, invalid_field, minor
+from bot.service.model.changes import Creation, Edit, invalid_field, minor
 from bot.service.model.request import Kind, Product, Receiver, Terms, Webhook
-from bot.service.wire.body_schemas import CreateBody, EditBody, NotificationsBody, NotificationsEdit
+from bot.service.wire.body_schemas import CreateBody, EditBody, NotificationsBody
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -58,18 +58,14 @@ def read_create(text: str, now: int) -> Creation:
 def read_edit(text: str, now: int) -> Edit:
     """Read a body of edit; `expirationInSeconds` counts from `now`. Raises InvalidBody."""
     body = _validated(EditBody, text)
-    product, notifications = body.product, body.notifications
-    return Edit(
-        name=_field(product, "name"),
-        description=_field(product, "description"),
-        long_description=_field(product, "long_description"),
-        image_url=_field(product, "image_url"),
-        price_before_discount=_field(body, "price_before_discount"),
-        redirect_url=_field(body, "redirect_url"),
-        expires_at=_new_end(body, now),
-        decrease=_units(body),
-        **_new_notifications(body, notifications),
-    )
+    named = _named(body)
+    fields = _named(body.product) | _notifications(body)
+    fields |= {
+        name: named[name] for name in ("price_before_discount", "redirect_url") if name in named
+    }
+    if "expiration_in_seconds" in named or "expires_at" in named:
+        fields["expires_at"] = _end(body.expiration_in_seconds, body.expires_at, now)
+    return Edit(**fields, decrease=named.get("decrease_remaining_units", 0))
 
 
 def read_json(text: str) -> Any:
@@ -154,11 +150,10 @@ def _webhook(notifications: NotificationsBody) -> Webhook | None:
     webhook = notifications.webhook
     if webhook is None:
         return None
-    return Webhook(webhook.webhook_url, _json(webhook.custom_parameters))
-
-
-def _json(value: dict[str, Any] | None) -> str | None:
-    return None if value is None else exact_json.dumps(value)
+    parameters = webhook.custom_parameters
+    return Webhook(
+        webhook.webhook_url, None if parameters is None else exact_json.dumps(parameters)
+    )
 
 
 def _end(seconds: int | None, at: int | None, now: int) -> int | None:
@@ -167,36 +162,21 @@ def _end(seconds: int | None, at: int | None, now: int) -> int | None:
     return at if seconds is None else now + seconds * 1000
 
 
-def _field(body: BaseModel, name: str) -> Any:
-    return getattr(body, name) if name in body.model_fields_set else KEEP
+def _named(body: BaseModel) -> dict[str, Any]:
+    """Return the fields that a body names, with null as None."""
+    return {name: getattr(body, name) for name in body.model_fields_set}
 
 
-def _new_end(body: EditBody, now: int) -> int | Keep | None:
-    named = body.model_fields_set & {"expiration_in_seconds", "expires_at"}
-    return _end(body.expiration_in_seconds, body.expires_at, now) if named else KEEP
-
-
-def _units(body: EditBody) -> int:
-    named = "decrease_remaining_units" in body.model_fields_set
-    return body.decrease_remaining_units if named else 0
-
-
-def _new_notifications(body: EditBody, notifications: NotificationsEdit | None) -> dict[str, Any]:
+def _notifications(body: EditBody) -> dict[str, Any]:
     """Return the edit's fields about webhook and e-mail; null clears at each level."""
     if "notifications" not in body.model_fields_set:
         return {}
-    if notifications is None:
+    if body.notifications is None:
         return {"webhook_url": None, "email": None}
-    fields = {"email": _field(notifications, "email")}
-    if "webhook" not in notifications.model_fields_set:
-        return fields
-    webhook = notifications.webhook
-    if webhook is None:
-        return fields | {"webhook_url": None}
-    parameters = _field(webhook, "custom_parameters")
-    if parameters is not KEEP:
-        parameters = _json(parameters)
-    return fields | {
-        "webhook_url": _field(webhook, "webhook_url"),
-        "custom_parameters": parameters,
-    }
+    fields = _named(body.notifications)
+    if "webhook" in fields:
+        webhook = fields.pop("webhook")
+        fields |= {"webhook_url": None} if webhook is None else _named(webhook)
+    if fields.get("custom_parameters") is not None:
+        fields["custom_parameters"] = exact_json.dumps(fields["custom_parameters"])
+    return fields

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from bot.core import exact_json
 from bot.core.money import amounts
+from bot.service.model.recipient import RecipientState
 from bot.service.model.request import Kind, PaymentState
 from bot.service.wire.field_types import iso, iso_or_none
 
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
         Product,
         Quote,
         Receiver,
-        Stats,
         Terms,
         Webhook,
     )
@@ -87,13 +87,14 @@ def _paid(it: Quote) -> Json | None:
     }
 
 
-def stats(it: Stats) -> Json:
-    """Write a StatsAnswer, the public totals."""
+def stats(it: PaymentRequest, payers: int) -> Json:
+    """Write a StatsAnswer, the public totals; no edit changes the amount of the payments."""
+    currency = it.terms.currency
     return {
-        "totalPayments": it.payments,
-        "totalVolume": amounts.from_minor(it.volume, it.currency),
-        "currencyCode": it.currency,
-        "uniqueUsers": it.payers,
+        "totalPayments": it.payments_count,
+        "totalVolume": amounts.from_minor(it.payments_count * it.terms.amount, currency),
+        "currencyCode": currency,
+        "uniqueUsers": payers,
     }
 
 
@@ -168,12 +169,14 @@ def _product(product: Product) -> Json:
 
 
 def _notifications(it: PaymentRequest) -> Json:
-    notice = it.recipient if it.terms.email else None
+    asked = it.recipient if it.terms.email else None
+    if asked and asked.state is RecipientState.TRUSTED:
+        asked = None
     return given(
         webhook=_webhook(it.terms.webhook),
         email=it.terms.email,
-        emailState=notice and notice.shown,
-        emailConfirmedAt=iso_or_none(notice.confirmed_at) if notice else None,
+        emailState=asked and asked.state,
+        emailConfirmedAt=asked and iso_or_none(asked.confirmed_at),
     )
 
 

@@ -6,6 +6,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from bot.core.database import vault
+from bot.core.mail import smtp
 from bot.core.net.webhook_addresses import AllowList
 from bot.core.ops import audit
 from bot.core.outbox import lanes
@@ -112,9 +113,9 @@ class ServiceSide:
         if settings.smtp_url is None or settings.smtp_from is None:
             return []
         from bot.service.notify.letter_delivery import LetterDelivery  # noqa: PLC0415
-        from bot.service.notify.smtp_sender import Mailer, parse_server  # noqa: PLC0415
+        from bot.service.notify.smtp_sender import Mailer  # noqa: PLC0415
 
-        mailer = Mailer(parse_server(settings.smtp_url.get_secret_value()))
+        mailer = Mailer(smtp.parse_server(settings.smtp_url.get_secret_value()))
         self.closers.append(mailer.close)
         self.checks["mail"] = mailer.check
         mails = LetterDelivery(

@@ -198,9 +198,9 @@ async def test_an_attempt_that_outlived_its_lease_is_stored_and_decides_nothing(
     (slow,) = service.db.run(claim)
     service.clock.advance(WEBHOOKS.lease / 1000)
     (quick,) = service.db.run(claim)
-    await notifier.handle(quick)
+    await notifier.job.handle(quick)
     receiver.answers = [empty_answer(410)]
-    await notifier.handle(slow)
+    await notifier.job.handle(slow)
     (row,) = await service.rows("outbox")
     assert (row["state"], row["attempts"], row["note"]) == ("done", 2, None)
     assert [one.status for one in log(service, row["id"])] == [200, 410]
@@ -213,7 +213,7 @@ async def test_an_attempt_of_a_delivery_deleted_meanwhile_is_ignored(
     claimed = service.db.run(lambda tx: outbox.claim(tx, WEBHOOKS, service.clock(), 1))
     for table in ("deliveries", "outbox"):
         service.db.run(lambda tx, table=table: tx.execute(f"DELETE FROM {table}"))  # type: ignore[misc]
-    await notifier.handle(claimed[0])
+    await notifier.job.handle(claimed[0])
     assert len(receiver.received) == 1
     assert await service.rows("delivery_attempts") == []
 

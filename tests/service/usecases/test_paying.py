@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from bot.core.errors import NotFound
-from bot.service.model.checkout import Settlement
+from bot.service.model.checkout import Checkout, Settlement
 from bot.service.rails.exchange_rates import SandboxExchange
 from bot.service.rails.rail import Manner, SandboxRail
 from bot.service.usecases import paying
@@ -20,7 +20,7 @@ from tests.support.service_harness import DROP, NOON, ServiceHarness
 
 if TYPE_CHECKING:
     from bot.core.database.database import Transaction
-    from bot.service.rails.rail import Charge, Rail
+    from bot.service.rails.rail import Rail
     from bot.service.usecases.paying import PaymentProgress
 
 HOOK = {"notifications": {"webhook": {"webhookUrl": "https://h.example/w"}}}
@@ -122,9 +122,9 @@ async def test_a_payment_that_fails_half_way_leaves_nothing(service: ServiceHarn
     """Unit, checkout, payment and webhook commit together or not at all."""
 
     class Broken(SandboxRail):
-        def begin(self, tx: Transaction, charge: Charge) -> Settlement | None:
-            del tx
-            raise OSError(charge.checkout_id)
+        def begin(self, tx: Transaction, checkout: Checkout, manner: Manner) -> Settlement | None:
+            del tx, manner
+            raise OSError(checkout.id)
 
     made = await service.create(**DROP, **HOOK)
     form = PaymentForm(made["id"], "t" * 32, {})
@@ -139,9 +139,9 @@ async def test_a_settlement_is_stored_once(service: ServiceHarness) -> None:
     """`(rail, external_id)` is unique: the transaction of a second payment is undone."""
 
     class Repeating(SandboxRail):
-        def begin(self, tx: Transaction, charge: Charge) -> Settlement | None:
-            del tx
-            return Settlement("sandbox", charge.checkout_id, "the-same")
+        def begin(self, tx: Transaction, checkout: Checkout, manner: Manner) -> Settlement | None:
+            del tx, manner
+            return Settlement("sandbox", checkout.id, "the-same")
 
     made, same = await service.create(**DROP), context(Repeating())
     await service.db.transaction(
