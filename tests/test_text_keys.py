@@ -11,9 +11,8 @@ import pytest
 
 from bot.chat.cards.card_text import EMAIL_STATES, STAMPED_STATUSES
 from bot.chat.dialogue.posters import FILES
-from bot.chat.fields.registry import EDITS, FIELDS, MENU
+from bot.chat.fields.registry import EDITS, FIELDS, MENU, STEPS
 from bot.chat.forms.bot_texts import COMMANDS
-from bot.chat.forms.steps import STEPS
 from bot.chat.model.wish import KINDS
 from bot.core import errors
 from bot.core.text.translations import DEFAULT

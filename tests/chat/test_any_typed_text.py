@@ -20,7 +20,7 @@ from bot.chat.dialogue.alert_settings import show_undelivered
 from bot.chat.dialogue.event_context import EventContext
 from bot.chat.dialogue.events import Person
 from bot.chat.fields.receiver_shares import read_portions
-from bot.chat.fields.registry import BY_NAME
+from bot.chat.fields.registry import BY_NAME, STEPS
 from bot.chat.fields.typed_text import (
     read_code,
     read_description,
@@ -33,11 +33,9 @@ from bot.chat.fields.typed_text import (
 )
 from bot.chat.forms.bot_texts import settings as settings_page
 from bot.chat.forms.bot_texts import start_reply
-from bot.chat.forms.existing import reopen
-from bot.chat.forms.form import resume_offer, take_picture
+from bot.chat.forms.form import reopen, resume_offer, take_picture
 from bot.chat.forms.outcome import Change
 from bot.chat.forms.prompts import prompt
-from bot.chat.forms.steps import STEPS
 from bot.chat.messages.buttons import markup
 from bot.chat.messages.payloads import Alert, AlertPayment, TextMessage
 from bot.chat.messages.reply import Problem, Reply, escaped, plain

@@ -13,8 +13,7 @@ from bot.chat.dialogue.event_context import own_card, own_listing
 from bot.chat.dialogue.form_effects import apply_outcome, removal_obstacle, start_edit_form
 from bot.chat.dialogue.posters import send_poster, show_payments, show_poster
 from bot.chat.fields.registry import EDITS, UNITS
-from bot.chat.forms.existing import duplicate
-from bot.chat.forms.form import settings_form
+from bot.chat.forms.form import duplicate, settings_form
 from bot.chat.forms.inputs import take_press
 from bot.chat.messages.jobs import (
     DeleteRequest,

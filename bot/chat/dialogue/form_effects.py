@@ -8,8 +8,7 @@ from bot.chat.cards import menus
 from bot.chat.dialogue.event_context import EventContext, own_card, own_listing
 from bot.chat.dialogue.events import Person
 from bot.chat.fields.registry import EDITS, POSTER_TEXT, UNITS
-from bot.chat.forms.existing import edit_form
-from bot.chat.forms.form import take_picture
+from bot.chat.forms.form import edit_form, take_picture
 from bot.chat.messages.jobs import CreateRequest
 from bot.chat.messages.payloads import PhotoDownload
 from bot.chat.messages.reply import Reply, escaped

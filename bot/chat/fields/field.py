@@ -54,8 +54,7 @@ class Wire:
 
     `path` is its place in the body of create (`product.name`), empty where its value goes out with
     another field; `send` converts the wish's value, given the address of sellers' pictures and the
-    time (epoch ms). A refusal names `path` or what the pattern
-    `refused_as` matches.
+    time (epoch ms). A refusal names `path` or what the pattern `refused_as` matches.
     """
 
     path: str = ""

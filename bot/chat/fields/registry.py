@@ -1,4 +1,4 @@
-"""The fields of a request: forms, review, edit menu and the bodies for the service follow them.
+"""The fields of a request: steps, review, edit menu and the bodies for the service follow them.
 
 A new field is an attribute of `model.wish.RequestOptions`, an entry here and its texts.
 """
@@ -296,6 +296,17 @@ EDITS = {
 }
 """The fields that can be edited (interface, section 4.3), by the name of the edit, as its menu
 orders them; the poster's text among them, which the service does not know."""
+
+PATH = ("kind", "name", "amount", "currency", "units", "destination", "review")
+"""The steps of a new request without options."""
+
+STEPS = {
+    "new": (*PATH, "options", *OPTIONS, "zone"),
+    "line": ("amount", "currency", "destination"),
+    "settings": ("destination", "zone", "quiet", "summary"),
+    "edit": (*EDITS, "zone"),
+}
+"""The steps of each form, by its name."""
 
 
 def field_at(form: str, step: str) -> Field | None:

@@ -6,8 +6,7 @@ import zlib
 from typing import TYPE_CHECKING
 
 from bot.chat.fields.offers import TICK, button, in_rows
-from bot.chat.fields.registry import FIELDS, MENU, UNITS, field_at
-from bot.chat.forms.steps import PATH
+from bot.chat.fields.registry import FIELDS, MENU, PATH, UNITS, field_at
 from bot.chat.times import display, zones
 from bot.core.text.translations import t
 

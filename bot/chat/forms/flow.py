@@ -7,12 +7,11 @@ from typing import TYPE_CHECKING
 
 from bot.chat.fields.field import Typed
 from bot.chat.fields.receiver_shares import minor_of, shares_of
-from bot.chat.fields.registry import BY_NAME, RECEIVERS, field_at
+from bot.chat.fields.registry import BY_NAME, PATH, RECEIVERS, STEPS, field_at
 from bot.chat.forms.bot_texts import menu, settings
 from bot.chat.forms.button_rows import moment_rows
 from bot.chat.forms.outcome import Change, Outcome, Setting
 from bot.chat.forms.prompts import ask_which, path, prompt, resume_prompt
-from bot.chat.forms.steps import PATH, STEPS
 from bot.chat.messages.reply import Problem, Reply, escaped
 from bot.chat.model.draft import Draft, Seller
 from bot.chat.model.wish import Wish, options_of

@@ -13,6 +13,7 @@ from bot.chat.fields.registry import (
     ENDS,
     INSTRUMENT,
     MENU,
+    STEPS,
     UNITS,
     field_at,
 )
@@ -45,7 +46,6 @@ from bot.chat.forms.flow import (
 )
 from bot.chat.forms.outcome import Outcome, Press
 from bot.chat.forms.prompts import ask_which_amount, prompt
-from bot.chat.forms.steps import STEPS
 from bot.chat.messages.buttons import is_known
 from bot.chat.messages.reply import Action, Problem, Reply
 from bot.chat.model.wish import PAYER_FIELDS

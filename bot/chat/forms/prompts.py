@@ -5,10 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from bot.chat.fields.offers import button
-from bot.chat.fields.registry import FIELDS, UNITS, field_at
+from bot.chat.fields.registry import FIELDS, PATH, UNITS, field_at
 from bot.chat.fields.wording import shown_amount
 from bot.chat.forms.button_rows import rows, ways_out
-from bot.chat.forms.steps import PATH
 from bot.chat.messages.reply import Reply, Rows, escaped
 from bot.core.text.translations import t
 

@@ -8,8 +8,8 @@ from dataclasses import asdict, replace
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
+from bot.chat.fields.registry import PATH, STEPS
 from bot.chat.fields.typed_text import FINEST
-from bot.chat.forms.steps import PATH, STEPS
 from bot.chat.model.draft import REST, Draft, Portion
 from bot.chat.model.stored_json import (
     fits,

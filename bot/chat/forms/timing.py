@@ -32,9 +32,9 @@ _DAY = 24 * 60  # minutes
 def take_text(draft: Draft, text: str, seller: Seller, now: int) -> Outcome:
     """Take a text as quiet hours, as the time of the summary, or else as a zone."""
     if draft.step == "quiet":
-        return _take_quiet(draft, local_time.read_hours(text), seller)
+        return _take_time(draft, local_time.read_hours(text), seller)
     if draft.step == "summary":
-        return _take_summary(draft, local_time.read_clock(text), seller)
+        return _take_time(draft, local_time.read_clock(text), seller)
     zone = zones.read_zone(text)
     if isinstance(zone, Problem):
         return ask_again(draft, zone, seller)
@@ -86,18 +86,15 @@ def refuse_past(draft: Draft, at: int, seller: Seller, now: int) -> Outcome:
     return ask_again(draft, moments.Past("problem-moment-past", {}, at, now, zone), seller)
 
 
-def _take_quiet(draft: Draft, quiet: tuple[int, int] | Problem, seller: Seller) -> Outcome:
-    if isinstance(quiet, Problem):
-        return ask_again(draft, quiet, seller)
-    saved = t(seller.language, "quiet-saved", hours=hours(quiet))
-    return save_setting(draft, Setting("quiet", quiet), seller, saved)
-
-
-def _take_summary(draft: Draft, minute: int | Problem, seller: Seller) -> Outcome:
-    if isinstance(minute, Problem):
-        return ask_again(draft, minute, seller)
-    saved = t(seller.language, "summary-saved", time=clock(minute))
-    return save_setting(draft, Setting("summary", minute), seller, saved)
+def _take_time(draft: Draft, time: tuple[int, int] | int | Problem, seller: Seller) -> Outcome:
+    """Save the minute of the day of the summary, or the two of the quiet hours."""
+    if isinstance(time, Problem):
+        return ask_again(draft, time, seller)
+    if isinstance(time, int):
+        saved = t(seller.language, "summary-saved", time=clock(time))
+        return save_setting(draft, Setting("summary", time), seller, saved)
+    saved = t(seller.language, "quiet-saved", hours=hours(time))
+    return save_setting(draft, Setting("quiet", time), seller, saved)
 
 
 def _hours_pressed(draft: Draft, words: Action, seller: Seller, _now: int) -> Outcome | None:
@@ -105,14 +102,14 @@ def _hours_pressed(draft: Draft, words: Action, seller: Seller, _now: int) -> Ou
         return ask_after_zone(draft, "quiet", seller)
     start, end = map(int, words[0].split("-"))
     is_sound = max(start, end) < _DAY and start != end
-    return _take_quiet(draft, (start, end), seller) if is_sound else None
+    return _take_time(draft, (start, end), seller) if is_sound else None
 
 
 def _minute_pressed(draft: Draft, words: Action, seller: Seller, _now: int) -> Outcome | None:
     if seller.zone is None:
         return ask_after_zone(draft, "summary", seller)
     minute = int(words[0])
-    return _take_summary(draft, minute, seller) if minute < _DAY else None
+    return _take_time(draft, minute, seller) if minute < _DAY else None
 
 
 def _off_pressed(draft: Draft, words: Action, seller: Seller, _now: int) -> Outcome | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from bot.chat.forms.existing import reopen
+from bot.chat.forms.form import reopen
 from bot.chat.messages.jobs import CreateRequest, DeleteDoubles
 from bot.chat.messages.reply import escaped
 from bot.chat.provider.dialects import DIALECTS, Dialect, dialects_to_try, instrument_of

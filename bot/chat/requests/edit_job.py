@@ -11,7 +11,7 @@ from bot.chat.alerts import delivery
 from bot.chat.cards.menus import saved_reply
 from bot.chat.cards.request_card import card_of
 from bot.chat.fields.registry import EDITS, ENDS, PICTURE, UNITS
-from bot.chat.forms.existing import edit_form
+from bot.chat.forms.form import edit_form
 from bot.chat.requests import audit_trail, edit_rules
 from bot.chat.requests.change import end_after, fetch
 from bot.chat.requests.job_failures import in_time, log_failure

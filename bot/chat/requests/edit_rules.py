@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from bot.chat.fields.registry import EDITS, ENDS, UNITS
-from bot.chat.forms.existing import ExistingRequest
+from bot.chat.forms.form import ExistingRequest
 from bot.chat.forms.outcome import Change
 from bot.chat.messages.jobs import EditRequest, RemoveUnits, UnitCounts
 from bot.chat.requests.change import CLOCK_TOLERANCE, end_after

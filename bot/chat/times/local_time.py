@@ -24,22 +24,15 @@ _HOUR_ALONE = r"(\d{1,2})h?"
 
 def read_clock(text: str) -> int | Problem:
     """Parse a time of the day, in minutes 0 to 1439: `20:00`, `8 pm`, `20 Uhr`, noon."""
+    hour = vocabulary.folded(text) or ""
+    alone = readings(f"at {hour}") if hour.isdigit() else []
     found = {
         parts.clock % DAY
-        for parts in (*readings(text), *_alone(text))
-        if parts.clock is not None and parts == _only_clock(parts)
+        for parts in (*readings(text), *alone)
+        if parts.clock is not None
+        if parts == TimeParts(clock=parts.clock, bare=parts.bare, at=parts.at, part=parts.part)
     }
     return found.pop() if len(found) == 1 else Problem("problem-clock")
-
-
-def _only_clock(parts: TimeParts) -> TimeParts:
-    return TimeParts(clock=parts.clock, bare=parts.bare, at=parts.at, part=parts.part)
-
-
-def _alone(text: str) -> list[TimeParts]:
-    """Parse a number alone as an hour."""
-    hour = vocabulary.folded(text) or ""
-    return readings(f"at {hour}") if hour.isdigit() else []
 
 
 def read_hours(text: str) -> tuple[int, int] | Problem:
@@ -78,11 +71,8 @@ def local_datetime(at: int, zone: str) -> datetime:
 def epochs_showing(shown: datetime, zone: str) -> tuple[int, ...]:
     """Return the moments (epoch ms) at which a clock of the zone shows this: none, one or two."""
     both = {_epoch(shown, zone, fold) for fold in (0, 1)}
-    return (
-        *sorted(
-            at for at in both if local_datetime(at, zone).replace(tzinfo=None, fold=0) == shown
-        ),
-    )
+    shows = (at for at in both if local_datetime(at, zone).replace(tzinfo=None, fold=0) == shown)
+    return tuple(sorted(shows))
 
 
 def _epoch(shown: datetime, zone: str, fold: int) -> int:

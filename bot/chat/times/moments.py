@@ -87,11 +87,10 @@ def read_moment(text: str, now: int, zone: str, *, end: bool) -> int | Choice | 
     coming = tuple(at for at in moments if now < at <= now + MAX_AHEAD)
     if coming:
         return coming[0] if len(coming) == 1 else Choice(coming[:MAX_CHOICES])
+    if past := [at for at in moments if at <= now]:
+        return Past("problem-moment-past", {}, past[-1], now, zone)
     if moments:
-        past = [at for at in moments if at <= now]
-        return (
-            Past("problem-moment-past", {}, past[-1], now, zone) if past else Problem(_Refusal.FAR)
-        )
+        return Problem(_Refusal.FAR)
     why = next((each for each in _Refusal if each in found), None)
     return Problem(why) if why else Problem("problem-moment")
 

@@ -13,11 +13,9 @@ import pytest
 import bot.chat
 from bot.chat.cards import menus
 from bot.chat.cards.request_card import Card
-from bot.chat.fields.registry import BY_NAME, EDITS, FIELDS, MENU, OPTIONS
-from bot.chat.forms.existing import ExistingRequest, duplicate, edit_form, reopen
-from bot.chat.forms.form import take_picture
+from bot.chat.fields.registry import BY_NAME, EDITS, FIELDS, MENU, OPTIONS, PATH
+from bot.chat.forms.form import ExistingRequest, duplicate, edit_form, reopen, take_picture
 from bot.chat.forms.outcome import Change
-from bot.chat.forms.steps import PATH
 from bot.chat.model.draft import Seller
 from bot.chat.model.wish import KINDS
 from bot.chat.requests.edit_rules import apply_edit
@@ -209,7 +207,7 @@ SPELLED = {
     "store/listings.py": {"poster_text"},
     # Words of the interface, and payers' e-mail addresses.
     "alerts/alert_text.py": {"email"},
-    "forms/existing.py": {"receivers"},
+    "forms/form.py": {"receivers"},
     "model/answers.py": {"receivers"},
     # Whether a message has a picture; an error of Telegram's.
     "store/posts.py": {"picture"},

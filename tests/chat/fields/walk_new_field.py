@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from bot.chat.cards import menus
 from bot.chat.cards.request_card import Card
-from bot.chat.forms.existing import ExistingRequest, edit_form, reopen
+from bot.chat.forms.form import ExistingRequest, edit_form, reopen
 from bot.chat.forms.outcome import Change
 from bot.chat.requests.edit_rules import apply_edit
 from bot.chat.requests.request_bodies import Addresses, edit_body, request_body

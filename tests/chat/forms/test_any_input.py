@@ -9,12 +9,18 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bot.chat.fields.registry import OPTIONS
-from bot.chat.forms.existing import ExistingRequest, duplicate, edit_form, reopen
-from bot.chat.forms.form import new_form, settings_form, take_picture
+from bot.chat.fields.registry import OPTIONS, STEPS
+from bot.chat.forms.form import (
+    ExistingRequest,
+    duplicate,
+    edit_form,
+    new_form,
+    reopen,
+    settings_form,
+    take_picture,
+)
 from bot.chat.forms.inputs import cancel
 from bot.chat.forms.one_line import one_line
-from bot.chat.forms.steps import STEPS
 from bot.chat.forms.stored_draft import read_draft
 from bot.chat.model.draft import Seller
 from bot.chat.model.wish import PAYER_FIELDS, Share, Wish

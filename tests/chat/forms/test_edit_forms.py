@@ -7,12 +7,21 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from bot.chat.fields.registry import STEPS
 from bot.chat.fields.typed_text import read_poster_text
 from bot.chat.forms.bot_texts import start_reply
-from bot.chat.forms.existing import ExistingRequest, duplicate, edit_form, reopen
-from bot.chat.forms.form import LATE_AFTER, new_form, resume_offer, settings_form, take_picture
+from bot.chat.forms.form import (
+    LATE_AFTER,
+    ExistingRequest,
+    duplicate,
+    edit_form,
+    new_form,
+    reopen,
+    resume_offer,
+    settings_form,
+    take_picture,
+)
 from bot.chat.forms.outcome import Change
-from bot.chat.forms.steps import STEPS
 from bot.chat.forms.stored_draft import read_draft, write_draft
 from bot.chat.messages.reply import Problem
 from bot.chat.model.wish import Share, Wish

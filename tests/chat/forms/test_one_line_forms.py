@@ -13,8 +13,7 @@ from bot.chat.forms.bot_texts import (
     settings,
     start_reply,
 )
-from bot.chat.forms.existing import reopen
-from bot.chat.forms.form import new_form, settings_form
+from bot.chat.forms.form import new_form, reopen, settings_form
 from bot.chat.forms.inputs import cancel
 from bot.chat.forms.one_line import one_line
 from bot.chat.messages.reply import Reply, units
