@@ -37,7 +37,6 @@ class Health:
         self.failures = 0
 
     def worked(self) -> None:
-        """Record a successful use."""
         with self._lock:
             if self._reason is not None:
                 if self._announced:

@@ -49,11 +49,7 @@ def sign(secrets: Sequence[str], message_id: str, now: datetime, body: bytes) ->
         raise ValueError("signing needs a secret")
     at, text = _utc(now), body.decode()
     signatures = [_signer(secret).sign(message_id, at, text) for secret in secrets]
-    return {
-        _ID: message_id,
-        _TIMESTAMP: str(int(at.timestamp())),
-        _SIGNATURE: " ".join(signatures),
-    }
+    return {_ID: message_id, _TIMESTAMP: str(int(at.timestamp())), _SIGNATURE: " ".join(signatures)}
 
 
 def verify(secrets: Sequence[str], headers: Mapping[str, str], body: bytes, now: datetime) -> None:

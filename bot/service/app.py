@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from http import HTTPStatus
 from typing import TYPE_CHECKING, Any
 
 from fastapi import FastAPI
@@ -27,14 +28,6 @@ if TYPE_CHECKING:
 
 PAGES = ("/pay/", "/email/")
 """Addresses for people, whose errors are pages too."""
-
-HTTP_REFUSALS: dict[int, type[Refused]] = {
-    404: errors.NotFound,
-    405: errors.MethodNotAllowed,
-    413: errors.BodyTooLarge,
-    415: errors.UnsupportedMediaType,
-}
-
 
 ROUTERS = (
     request_routes.quick,
@@ -82,14 +75,11 @@ async def _refused(request: Request, error: Any) -> Response:
 
 async def _http_error(request: Request, error: Any) -> Response:
     """Answer the framework's own refusals in the form of ours."""
-    refusal = HTTP_REFUSALS.get(error.status_code)
-    if refusal is errors.NotFound:
+    if error.status_code == HTTPStatus.NOT_FOUND:
         return _answer(request, errors.NotFound("There is nothing at this address."))
-    if refusal is errors.MethodNotAllowed:
+    if error.status_code == HTTPStatus.METHOD_NOT_ALLOWED:
         allow = _allowed(request.url.path) or (error.headers or {}).get("Allow")
-        return _answer(request, refusal(), allow)
-    if refusal:
-        return _answer(request, refusal())
+        return _answer(request, errors.MethodNotAllowed(), allow)
     answer = _answer(request, errors.InvalidBody(str(error.detail)))
     answer.status_code = error.status_code
     return answer

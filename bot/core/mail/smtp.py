@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import SplitResult, unquote, urlsplit
 
 from bot.core.errors import ConfigProblem
-from bot.core.text.domains import ascii_host
+from bot.core.text.links import ascii_host
 
 if TYPE_CHECKING:
     from email.headerregistry import Address

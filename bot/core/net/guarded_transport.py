@@ -206,7 +206,6 @@ class GuardedBackend(httpcore.AsyncNetworkBackend):
         return [parse_address(answer) for answer in answers]
 
     async def sleep(self, seconds: float) -> None:
-        """Wait before httpcore's own retries."""
         await self._network.sleep(seconds)
 
 

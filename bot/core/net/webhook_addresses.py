@@ -148,7 +148,6 @@ class AllowList:
         return _plain_host(host) in self.hosts
 
     def permits_address(self, address: Address) -> bool:
-        """Return whether a listed network contains the address."""
         return any(address in network for network in self.networks)
 
 

@@ -19,7 +19,7 @@ from bot.core.text import sanitize
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from bot.core.database.database import Row, Transaction
+    from bot.core.database.database import Transaction
 
 KEPT = 400 * 24 * 3600 * 1000
 """Milliseconds for which a line is kept: a year, and some time to look back."""
@@ -61,12 +61,10 @@ class Line:
 
 
 def app(app_id: str) -> str:
-    """Return the actor that is an application."""
     return f"app {app_id}"
 
 
 def seller(seller_id: int) -> str:
-    """Return the actor that is a person on Telegram."""
     return f"seller {seller_id}"
 
 
@@ -104,7 +102,7 @@ def read(tx: Transaction, limit: int, subject: str | None = None) -> list[Line]:
         limit=limit,
         **({} if subject is None else {"subject": subject}),
     )
-    return [_line(row) for row in rows]
+    return [Line(**{**row, "details": exact_json.loads(row["details"])}) for row in rows]
 
 
 def forget(tx: Transaction, before: int) -> int:
@@ -120,12 +118,7 @@ def forget(tx: Transaction, before: int) -> int:
     )
 
 
-def _line(row: Row) -> Line:
-    return Line(**{**row, "details": exact_json.loads(row["details"])})
-
-
 def _limit(details: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the first details, each cut."""
     kept = [*details.items()][:MOST_VALUES]
     return {_cut(name, LONGEST_NAME): _plain(value) for name, value in kept}
 

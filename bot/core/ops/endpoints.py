@@ -61,7 +61,6 @@ class Ops:
         self.metrics = Metrics(self.db, self.now, (REQUESTS, *self.families))
 
     def router(self) -> APIRouter:
-        """Return the routes /livez, /readyz and /metrics."""
         router = APIRouter(include_in_schema=False)
         router.add_api_route("/livez", self._livez)
         router.add_api_route("/readyz", self._readyz)

@@ -68,15 +68,13 @@ class HideSecrets:
     """The last processor of a log line: removes every secret from the finished text."""
 
     def __init__(self, secrets: Iterable[str]) -> None:
-        forms = {form for secret in secrets if secret for form in _forms(secret)}
-        self._secrets = sorted(forms, key=len, reverse=True)
+        plain = set(filter(None, secrets))
+        in_json = {json.dumps(secret)[1:-1] for secret in plain}
+        quoted = {repr(secret)[1:-1] for secret in plain}
+        in_url = {quote(secret, safe="") for secret in plain}
+        self._secrets = sorted(plain | in_json | quoted | in_url, key=len, reverse=True)
 
     def __call__(self, _logger: Any, _method: str, line: Any) -> Any:
         for secret in self._secrets:
             line = line.replace(secret, HIDDEN)
         return TOKEN_SHAPE.sub(HIDDEN, line)
-
-
-def _forms(secret: str) -> tuple[str, ...]:
-    """Return the forms of a secret in a log line: plain, in JSON, quoted, in a URL."""
-    return secret, json.dumps(secret)[1:-1], repr(secret)[1:-1], quote(secret, safe="")

@@ -168,7 +168,6 @@ class CountRequests:
         self._count = count
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass the request on and count the start of its answer."""
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return

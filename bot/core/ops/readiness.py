@@ -52,7 +52,6 @@ class CachedCheck:
         return self._result
 
     async def close(self) -> None:
-        """Cancel the check that is running."""
         if self._task is not None:
             self._task.cancel()
             await asyncio.gather(self._task, return_exceptions=True)
@@ -95,7 +94,6 @@ class Readiness:
         return DEGRADED if any(servers.values()) else OK, results
 
     async def close(self) -> None:
-        """Cancel the checks that are running."""
         await asyncio.gather(*(check.close() for check in self.servers.values()))
 
 

@@ -25,7 +25,6 @@ def spec(public_url: str) -> dict[str, Any]:
 
 @router.get("/openapi.json")
 async def openapi(service: Serving) -> Response:
-    """Return the contract for machines."""
     return Response(_encoded(service.public_url), 200, responses.HEADERS, JSONResponse.media_type)
 
 

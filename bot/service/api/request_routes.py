@@ -1,9 +1,9 @@
 """`/v3/paymentRequests`: the calls of applications (interface section 4)."""
 
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import replace
 from functools import partial
-from typing import Annotated, Protocol
+from typing import Annotated
 
 from fastapi import APIRouter, Query, Request
 from starlette.responses import Response, StreamingResponse
@@ -17,7 +17,7 @@ from bot.service.http.callers import Calling, Serving
 from bot.service.http.openapi import AUTHENTICATED, KEYED, OF_WRITING, body, failures, operation
 from bot.service.http.plain_route import PlainRoute
 from bot.service.http.service import Service
-from bot.service.model.request import Payment, PaymentRequest
+from bot.service.model.request import PaymentRequest
 from bot.service.store import payments as payment_store
 from bot.service.store import requests as request_store
 from bot.service.store import status_index
@@ -30,12 +30,6 @@ from bot.service.wire.json_answers import Json
 
 router = APIRouter(prefix="/v3/paymentRequests", tags=["payment requests"])
 quick = APIRouter(prefix="/v3/paymentRequests", tags=["payment requests"], route_class=PlainRoute)
-
-
-class ReadPage(Protocol):
-    """A function that reads a page of one application's list."""
-
-    async def __call__(self, *, limit: int, after: Place | None) -> list[PaymentRequest]: ...
 
 
 @quick.post(
@@ -53,10 +47,8 @@ async def create(request: Request) -> Response:
     """Create a request with its pay page and QR code."""
     caller, service = await callers.caller(request), await callers.service(request)
     text = await bodies.read_text(request, bodies.JSON)
-    creation, key = (
-        body_parsing.read_create(text, caller.now),
-        bodies.idempotency_key(request, text),
-    )
+    creation = body_parsing.read_create(text, caller.now)
+    key = bodies.idempotency_key(request, text)
     caller = replace(caller, owner=callers.owner(request))
     made = await service.db.transaction(
         lambda tx: request_commands.create(tx, caller, creation, key)
@@ -85,9 +77,8 @@ async def list_(
     read = partial(request_store.page, service.db, caller.app_id, now, status=status)
     write = partial(json_answers.item, service.public_url, now=now)
     if limit is None:
-        first = await read(
-            limit=MAX_PAGE, after=after
-        )  # before the answer begins, because it may fail
+        # Before the answer begins, because it may fail.
+        first = await read(limit=MAX_PAGE, after=after)
         chunks = _everything(first, read, write)
         return StreamingResponse(chunks, 200, responses.HEADERS, "application/json")
     rows, end = paging.cut(await read(limit=limit + 1, after=after), limit, _place)
@@ -95,7 +86,9 @@ async def list_(
 
 
 async def _everything(
-    rows: list[PaymentRequest], read: ReadPage, write: Callable[[PaymentRequest], Json]
+    rows: list[PaymentRequest],
+    read: Callable[..., Awaitable[list[PaymentRequest]]],
+    write: Callable[[PaymentRequest], Json],
 ) -> AsyncIterator[str]:
     """Yield the whole list page by page, so that it never fills the memory."""
     opening = '{"items":['
@@ -172,12 +165,8 @@ async def payments(
     after = paging.read_cursor(cursor)
     await _own(service, caller, id)
     found = await payment_store.page(service.db, caller.app_id, id, limit=limit + 1, after=after)
-    rows, end = paging.cut(found, limit, _place_of_payment)
+    rows, end = paging.cut(found, limit, lambda row: Place(row.completed_at, row.id))
     return paging.answer([json_answers.payment(row) for row in rows], end)
-
-
-def _place_of_payment(row: Payment) -> Place:
-    return Place(row.completed_at, row.id)
 
 
 @router.get(

@@ -194,7 +194,6 @@ class _Bodies(GenerateJsonSchema):
 
 
 def document(routers: Sequence[APIRouter], public_url: str) -> dict[str, Any]:
-    """Build the OpenAPI document of the service."""
     spec = get_openapi(
         title="Payment requests",
         version="3",

@@ -52,7 +52,6 @@ OURS: dict[type[Refused], int] = {Internal: 500, Unavailable: 503}
 
 
 def status(refusal: Refused) -> int:
-    """Return the status code of a refusal."""
     return (STATUS | OURS).get(type(refusal), 400)
 
 

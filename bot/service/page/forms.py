@@ -32,7 +32,6 @@ class Reader:
     tag: str
 
     def t(self, key: str, **values: object) -> str:
-        """Return a text in the reader's language."""
         return _translate(self.language, key, tuple(values.items()))
 
     @property
@@ -58,7 +57,6 @@ def reader_of(accept_language: str) -> Reader:
 
 
 def reader(request: Request) -> Reader:
-    """Return the reader of the answer."""
     return reader_of(request.headers.get("accept-language", ""))
 
 

@@ -66,11 +66,7 @@ async def pay(request: Request) -> Response:
     if found and (wrong or not _TOKEN.fullmatch(token)):
         status = 409 if found.hindrance(now) else 400
         return _page(
-            request,
-            found,
-            now,
-            status=status,
-            form=PayerForm(form, wrong, stale=not wrong),
+            request, found, now, status=status, form=PayerForm(form, wrong, stale=not wrong)
         )
     holder = callers.holder(request, request_id)
     order = PaymentForm(request_id, token, data, _manner(service, form), holder)
@@ -223,14 +219,12 @@ async def receipt(request: Request) -> Response:
 
 @router.api_route("/qr/{id}.png", methods=["GET", "HEAD"])
 async def png(request: Request) -> Response:
-    """Return the QR code of the pay page as a PNG."""
     _, url = await _found(request)
     return Response(_png(url), headers=PICTURE, media_type="image/png")
 
 
 @router.api_route("/qr/{id}.svg", methods=["GET", "HEAD"])
 async def svg(request: Request) -> Response:
-    """Return the QR code of the pay page as an SVG."""
     _, url = await _found(request)
     headers = PICTURE | {"Content-Security-Policy": "default-src 'none'"}
     return Response(_svg(url), headers=headers, media_type="image/svg+xml")

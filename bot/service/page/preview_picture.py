@@ -22,12 +22,8 @@ if TYPE_CHECKING:
     from bot.service.model.request import PaymentRequest
     from bot.service.page.forms import Reader
 
-GROUND, PAPER, INK, QUIET = (
-    0xF0,
-    0xFF,
-    0x18,
-    0x60,
-)  # greys: one byte a pixel, quick to draw and pack
+# Greys: one byte a pixel, quick to draw and pack.
+GROUND, PAPER, INK, QUIET = 0xF0, 0xFF, 0x18, 0x60
 ACCENT = 1
 """Index of the only colour in the palette, which no grey uses."""
 BLUE = (0x15, 0x58, 0xD6)

@@ -120,7 +120,6 @@ def part(reader: Reader, values: dict[str, Any]) -> str:
 
 
 def alone(reader: Reader, written: str) -> HTMLResponse:
-    """Answer with that part alone."""
     return _answer(written, reader, policy())
 
 
@@ -130,7 +129,6 @@ def document_text(template: str, values: dict[str, Any]) -> str:
 
 
 def document(written: bytes) -> HTMLResponse:
-    """Answer with a page of documentation."""
     return HTMLResponse(written, 200, HEADERS | {"Content-Security-Policy": policy()})
 
 

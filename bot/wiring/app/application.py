@@ -106,15 +106,6 @@ class Application:
 
     async def serve(self) -> None:
         """Serve until `stop`, without handling signals; raises the errors of `run`."""
-        await self._run()
-        if self._failed:
-            raise BotError("a part of the application failed: see the log")
-
-    def stop(self) -> None:
-        """Finish what is under way, then end."""
-        self._stopping.set()
-
-    async def _run(self) -> None:
         refused = partial(count_request, self._db.count, UNREAD)
         proxies = self._settings.forwarded_allow_ips
         # Outermost: Starlette answers a bug outside of the middleware of the application.
@@ -128,6 +119,12 @@ class Application:
             await self._until_stopped(self._begin())
         finally:
             await self._close(server, serving)
+        if self._failed:
+            raise BotError("a part of the application failed: see the log")
+
+    def stop(self) -> None:
+        """Finish what is under way, then end."""
+        self._stopping.set()
 
     async def _begin(self) -> None:
         if self._chat is not None:
@@ -233,7 +230,6 @@ class Application:
         return host, port
 
     async def _sweep(self) -> None:
-        """Run the sweep once an hour."""
         while True:
             try:
                 await sweep(self._db, (self._service, self._chat), self._now())

@@ -81,11 +81,7 @@ class ServiceSide:
         internal = {INTERNAL_HOST: receiver} if receiver else None
         webhooks = WebhookDelivery(db, keys, now, allow, internal, embedded_app_id=self.own.app_id)
         self.closers.append(webhooks.close)
-        self.jobs = [
-            *webhooks.jobs,
-            SettlementHandler(db, now).job,
-            *self._mail(settings),
-        ]
+        self.jobs = [*webhooks.jobs, SettlementHandler(db, now).job, *self._mail(settings)]
         self.app: FastAPI = create_app(service)
 
     async def sweep(self, moment: int) -> None:

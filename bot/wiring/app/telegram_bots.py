@@ -99,7 +99,6 @@ class TelegramBots:
         return self.problem
 
     async def close(self) -> None:
-        """Close the connections."""
         for bot in (self.messages, self.others, self.searches):
             await bot.request.shutdown()
 

@@ -157,7 +157,6 @@ class TelegramSide:
         await self._db.transaction(partial(shown_texts.sweep_texts, before=moment - SEEN_FOR))
 
     async def close(self) -> None:
-        """Close the connections."""
         await self._searching.close()
         await self._poller.close()
         await self._downloads.close()

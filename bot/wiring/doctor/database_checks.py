@@ -91,7 +91,6 @@ def _unusable(reason: str) -> Finding:
 
 
 def _check_file(database: Database) -> list[Finding]:
-    """Check the file of a database that opens."""
     path = database.path
     found = [
         _check_version(database),

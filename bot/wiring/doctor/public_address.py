@@ -52,10 +52,7 @@ class Answer:
 async def check(settings: Settings, deployment: str | None) -> list[Finding]:
     """Check PUBLIC_URL, and that it leads to the installation named `deployment`."""
     problem = _check_form(settings) or await _check_name(settings)
-    return [
-        problem or ok("PUBLIC_URL", settings.url),
-        *await _check_server(settings, deployment),
-    ]
+    return [problem or ok("PUBLIC_URL", settings.url), *await _check_server(settings, deployment)]
 
 
 def _check_form(settings: Settings) -> Finding | None:

@@ -94,14 +94,12 @@ class Acceptor:
             task = self._loop.create_task(self._begin(connection))
             self._beginning.add(task)
             task.add_done_callback(self._beginning.discard)
-            if self._is_full() or _is_short(connection.fileno()):
+            is_full = self._connections is not None and len(self._connections) >= MOST
+            if is_full or _is_short(connection.fileno()):
                 if not self._make_room():
                     self._pause("few file handles left")
                 return  # connections close only after this round of the event loop
             self._health.worked()
-
-    def _is_full(self) -> bool:
-        return self._connections is not None and len(self._connections) >= MOST
 
     def _make_room(self) -> bool:
         return self._connections is not None and self._connections.make_room()
@@ -109,12 +107,11 @@ class Acceptor:
     async def _begin(self, connection: socket.socket) -> None:
         connection.settimeout(0)
         try:
-            await self._loop.connect_accepted_socket(self._make_inlet, connection)
+            await self._loop.connect_accepted_socket(
+                lambda: BoundedReader(self._protocol()), connection
+            )
         except OSError:
             connection.close()
-
-    def _make_inlet(self) -> BoundedReader:
-        return BoundedReader(self._protocol())
 
 
 def _is_short(handle: int) -> bool:

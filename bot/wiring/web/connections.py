@@ -66,7 +66,6 @@ class OpenConnections:
         self._all[connection] = self._all.pop(connection, 0)
 
     def remove(self, connection: Connection) -> None:
-        """Remove a connection that has ended."""
         self._bytes -= self._all.pop(connection, 0)
 
     def make_room(self) -> bool:

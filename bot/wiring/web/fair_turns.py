@@ -39,7 +39,6 @@ class FairTurns:
         self._timer: asyncio.TimerHandle | None = None
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass the request on when its turn comes."""
         client = scope.get("client")
         key = subscriber_key(client[0]) if client else ""
         is_free = not self._waiting and self._has_room(key)

@@ -225,23 +225,19 @@ class BoundedProtocol(HttpToolsProtocol):
 
     @property
     def owner(self) -> str:
-        """Return the address of the payer, or of a proxy without a request."""
         client = self.cycle.scope["client"] if self._is_answering() else self.client
         return subscriber_key(client[0]) if client else ""
 
     @property
     def is_idle(self) -> bool:
-        """Return whether the connection waits for the client and not for the application."""
         return not self._is_answering() or self.cycle.more_body or self.flow.write_paused
 
     @property
     def size(self) -> int:
-        """Return the bytes in memory for this client: requests, a body, unread answers."""
         body = self._body if self._is_answering() else 0
         return len(self._unparsed) + body + self._socket.get_write_buffer_size()
 
     def abort(self, reason: str) -> None:
-        """Close the connection at once, unread answers included."""
         log.debug("connection closed", reason=reason)
         self._socket.abort()
 
@@ -363,5 +359,4 @@ class BoundedReader(asyncio.BufferedProtocol):
         return self._READ
 
     def buffer_updated(self, nbytes: int) -> None:
-        """Pass the input on to the protocol."""
         self._protocol.data_received(bytes(self._READ[:nbytes]))

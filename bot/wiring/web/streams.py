@@ -19,7 +19,6 @@ class BoundedFlowControl(FlowControl):
         self._is_full = is_full
 
     def resume_reading(self) -> None:
-        """Resume reading if there is room."""
         if not self._is_full():
             super().resume_reading()
 
@@ -34,7 +33,6 @@ class OutgoingTransport(asyncio.Transport):
         self._closing = False
 
     def write(self, data: bytes | bytearray | memoryview) -> None:
-        """Write unless the connection is closing."""
         if not self.is_closing():
             self._socket.write(data)
 
@@ -57,7 +55,6 @@ class Timer:
 
     @property
     def is_set(self) -> bool:
-        """Return whether a call is due."""
         return self._handle is not None
 
     def set(self, seconds: float, call: Callable[..., None], *args: Any) -> None:
@@ -66,7 +63,6 @@ class Timer:
         self._handle = self._loop.call_later(seconds, self._run, call, *args)
 
     def stop(self) -> None:
-        """Cancel the call."""
         if self._handle is not None:
             self._handle.cancel()
             self._handle = None

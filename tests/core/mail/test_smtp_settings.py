@@ -6,7 +6,7 @@ import pytest
 
 from bot.core.errors import ConfigProblem, MailRefused
 from bot.core.mail.smtp import SmtpServer, ascii_address, parse_sender, parse_server, passwords
-from bot.core.text.domains import ascii_host
+from bot.core.text.links import ascii_host
 from tests.support.letters import composed_letter, letter
 
 
