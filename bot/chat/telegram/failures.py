@@ -26,6 +26,8 @@ from telegram.request import HTTPXRequest
 from bot.core import exact_json
 from bot.core.outbox.queue_policy import RetryTable
 
+_answer: ContextVar[bytes] = ContextVar("answer", default=b"")
+
 RETRIES = RetryTable((1_000, 2_000, 5_000, 15_000, 30_000, 60_000), repeats=True)
 """Delays while Telegram can't be reached."""
 
@@ -35,57 +37,41 @@ LONGEST = RETRIES.delays[-1]
 UNSENT = (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout)
 """Errors of httpx after which nothing can have reached the other side."""
 
-POINTLESS = (
-    "message is not modified",
-    "query is too old",
-    "message to delete not found",
-    "message can't be deleted",
-)
-"""Telegram's answers after which nothing is left to do."""
-
-MESSAGE_GONE = ("message to edit not found", "message can't be edited", "message_id_invalid")
-"""Telegram's answers about a message that can't be edited now or later."""
-
-UNKNOWN_FILE = ("wrong file identifier", "wrong remote file")
-"""Telegram's answers about a file_id that it doesn't know: each bot has its own."""
-
-CHAT_CLOSED = (
-    "chat not found",
-    "user is deactivated",
-    "chat_write_forbidden",
-    "need administrator",
-)
-"""Telegram's answers about a chat in which the bot may not write."""
-
 TOO_MANY = "too many requests"
 """A 429 that does not name a wait is a refusal all the same."""
-
-
-_answer: ContextVar[bytes] = ContextVar("answer", default=b"")
 
 
 class FailureKind(Enum):
     """The consequences that a failed call may have for its message."""
 
-    POINTLESS = auto()
-    MESSAGE_GONE = auto()
+    POINTLESS = auto()  # nothing is left to do
+    MESSAGE_GONE = auto()  # it can't be edited now or later
     NOT_SENT = auto()
-    UNKNOWN_FILE = auto()
+    UNKNOWN_FILE = auto()  # a file_id of another bot
     UNCERTAIN = auto()
     RATE_LIMITED = auto()
-    CHAT_CLOSED = auto()
+    CHAT_CLOSED = auto()  # the bot may not write there
     CHAT_MOVED = auto()
     UNKNOWN_METHOD = auto()
     REFUSED = auto()
 
 
-BAD_REQUESTS = (
-    (POINTLESS, FailureKind.POINTLESS),
-    (MESSAGE_GONE, FailureKind.MESSAGE_GONE),
-    (UNKNOWN_FILE, FailureKind.UNKNOWN_FILE),
-    (CHAT_CLOSED, FailureKind.CHAT_CLOSED),
-)
-"""The kinds of refusals by their words; any other refusal is REFUSED."""
+BAD_REQUESTS = {
+    "message is not modified": FailureKind.POINTLESS,
+    "query is too old": FailureKind.POINTLESS,
+    "message to delete not found": FailureKind.POINTLESS,
+    "message can't be deleted": FailureKind.POINTLESS,
+    "message to edit not found": FailureKind.MESSAGE_GONE,
+    "message can't be edited": FailureKind.MESSAGE_GONE,
+    "message_id_invalid": FailureKind.MESSAGE_GONE,
+    "wrong file identifier": FailureKind.UNKNOWN_FILE,
+    "wrong remote file": FailureKind.UNKNOWN_FILE,
+    "chat not found": FailureKind.CHAT_CLOSED,
+    "user is deactivated": FailureKind.CHAT_CLOSED,
+    "chat_write_forbidden": FailureKind.CHAT_CLOSED,
+    "need administrator": FailureKind.CHAT_CLOSED,
+}
+"""The kinds of refusals by Telegram's words; any other refusal is REFUSED."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,11 +110,10 @@ def classify(error: TelegramError, attempts: int) -> Failure:
 
 def _bad_request(error: BadRequest) -> Failure:
     words = error.message.lower()
-    for parts, kind in BAD_REQUESTS:
-        if any(part in words for part in parts):
-            delay = LONGEST if kind is FailureKind.UNKNOWN_FILE else 0
-            return Failure(kind, error.message, delay)
-    return Failure(FailureKind.REFUSED, error.message, LONGEST)
+    found = (kind for part, kind in BAD_REQUESTS.items() if part in words)
+    kind = next(found, FailureKind.REFUSED)
+    is_retried = kind in {FailureKind.UNKNOWN_FILE, FailureKind.REFUSED}
+    return Failure(kind, error.message, LONGEST if is_retried else 0)
 
 
 def _is_uncertain(error: TelegramError) -> bool:

@@ -133,9 +133,8 @@ class Downloads:
         if status == TOO_MANY_REQUESTS or response.is_server_error:
             wait = read_retry_after(response.headers.get("retry-after"), self._now())
             raise Overloaded(f"the download was answered {status}", wait)
-        if response.is_client_error:
-            raise Refused(f"the download was answered {status}")
-        raise BadAnswer(f"the download was answered {status}")
+        kind = Refused if response.is_client_error else BadAnswer
+        raise kind(f"the download was answered {status}")
 
 
 def _too_large() -> PictureError:
