@@ -28,8 +28,6 @@ from bot.core.outbox.queue_policy import ALERT
 from bot.core.text.translations import choose, t
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from bot.chat.messages.payloads import AlertPayment, MessagePayload
     from bot.chat.messages.queues import Queues
     from bot.chat.model.draft import Seller
@@ -63,16 +61,10 @@ class DropEnd:
 
 def record_delivered(tx: Transaction, queues: Queues, body: MessagePayload, now: int) -> None:
     """Count the payments of a delivered message, in the transaction that settles it."""
-    payments = payments_of(body)
-    fresh = Counter(payment.listing_id for payment in payments if not payment.repeated)
+    fresh = Counter(payment.listing_id for payment in payments_of(body) if not payment.repeated)
     for listing_id, number in fresh.items():
         count_alerts(tx, listing_id, delivered=number)
-    _announce_ended_drops(tx, queues, payments, now)
-
-
-def record_buried(tx: Transaction, queues: Queues, body: MessagePayload, now: int) -> None:
-    """Queue the end of drops whose last alert was given up, in the transaction that buried it."""
-    _announce_ended_drops(tx, queues, payments_of(body), now)
+    announce_ended_drops(tx, queues, body, now)
 
 
 def payments_of(body: MessagePayload) -> tuple[AlertPayment, ...]:
@@ -80,11 +72,13 @@ def payments_of(body: MessagePayload) -> tuple[AlertPayment, ...]:
     return body.payments if isinstance(body, Alert) else ()
 
 
-def _announce_ended_drops(
-    tx: Transaction, queues: Queues, payments: Sequence[AlertPayment], now: int
-) -> None:
-    drops = dict.fromkeys(payment.listing_id for payment in payments if payment.kind == "drop")
-    for listing_id in drops:
+def announce_ended_drops(tx: Transaction, queues: Queues, body: MessagePayload, now: int) -> None:
+    """Queue the end of drops of which a message was the last alert, delivered or given up.
+
+    In the transaction that settles the message.
+    """
+    drops = [payment.listing_id for payment in payments_of(body) if payment.kind == "drop"]
+    for listing_id in dict.fromkeys(drops):
         announce_ended_drop(tx, queues, listing_id, now)
 
 

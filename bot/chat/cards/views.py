@@ -40,12 +40,13 @@ class View:
     @property
     def seen(self) -> Shown:
         """Return the keys of text and picture; no picture where there is no link to draw."""
-        return Shown(self._picture_key() if self.reply.picture else None, words_key(self.reply))
-
-    def _picture_key(self) -> str:
+        words = words_key(self.reply)
+        if not self.reply.picture:
+            return Shown(None, words)
         card, language = self.card, self.language
         shown = (card.name, card_text.price_text(card, language), card.url, card.image)
-        return content_key(DESIGN, language, *shown, card_text.stamp_text(card, language))
+        stamp = card_text.stamp_text(card, language)
+        return Shown(content_key(DESIGN, language, *shown, stamp), words)
 
     def draw_card(self, photo: bytes | None) -> bytes:
         """Draw the card's picture as a JPEG; takes some 10 ms of a thread."""

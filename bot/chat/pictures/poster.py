@@ -6,8 +6,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING
 
-from bot.chat.pictures import png
-from bot.chat.pictures.canvas import BACKGROUNDS, WHITE, PixelCanvas
+from bot.chat.pictures.canvas import BACKGROUNDS, WHITE, PixelCanvas, encode_png
 from bot.chat.pictures.header import TextBlocks, draw_header, stack_above
 from bot.core.images import text_fitting
 from bot.core.images.text_fitting import FittedText
@@ -103,7 +102,7 @@ def poster_pdf(content: PictureContent) -> bytes:
 def _draw_png(content: PictureContent, layout: Layout) -> bytes:
     canvas = PixelCanvas(layout.size)
     _draw(content, layout, canvas)
-    return png.encode(canvas.image, DPI)
+    return encode_png(canvas.image, DPI)
 
 
 def _draw(content: PictureContent, layout: Layout, canvas: Canvas) -> None:

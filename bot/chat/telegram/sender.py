@@ -121,7 +121,7 @@ class Sender:
 
     def buried(self, tx: Transaction, message: Message) -> None:
         """Record a message that the worker set aside: its payments are listed as undelivered."""
-        delivery.record_buried(tx, self._queues, message.body, self._now())
+        delivery.announce_ended_drops(tx, self._queues, message.body, self._now())
 
     async def _perform(self, attempt: _Attempt) -> None:
         sent = SentMessage()

@@ -16,8 +16,7 @@ from PIL import Image, ImageFont, ImageOps
 from reportlab.pdfbase.ttfonts import TTFont
 
 from bot.chat.fields.typed_text import MAX_POSTER_TEXT
-from bot.chat.pictures import png
-from bot.chat.pictures.canvas import PictureContent
+from bot.chat.pictures.canvas import PictureContent, encode_png
 from bot.chat.pictures.poster import (
     MAX_TEXT,
     SQUARE,
@@ -265,6 +264,6 @@ def test_a_link_that_no_code_holds_is_a_value_error(
 def test_an_encoded_png_has_the_same_pixels(size: tuple[int, int]) -> None:
     picture = sample_photo((max(size[0], 4), max(size[1], 40))).crop((0, 0, *size))
     picture.paste((1, 2, 3), (0, size[1] // 2, *size))
-    made = opened(png.encode(picture, 72))
+    made = opened(encode_png(picture, 72))
     assert made.tobytes() == picture.tobytes()
     assert saved(made, "PNG")
