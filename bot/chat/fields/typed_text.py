@@ -83,9 +83,8 @@ def read_redirect(text: str) -> str | Problem:
     url = text.strip()
     if len(url) > links.LONGEST_URL:
         return Problem("problem-redirect-long", {"length": len(url), "most": links.LONGEST_URL})
-    if any(unicodedata.category(char) in ("Cf", "Cs") for char in url):
-        return Problem("problem-redirect")
-    if _HOST_AND_PORT.fullmatch(url):
+    has_invisible = any(unicodedata.category(char) in ("Cf", "Cs") for char in url)
+    if has_invisible or _HOST_AND_PORT.fullmatch(url):
         return Problem("problem-redirect")
     try:
         return links.check_redirect(url)

@@ -6,6 +6,7 @@ from dataclasses import replace
 from decimal import Decimal
 from typing import TYPE_CHECKING
 
+from bot.chat.fields import typed_text
 from bot.chat.fields.registry import (
     AMOUNT,
     ASKS,
@@ -17,33 +18,10 @@ from bot.chat.fields.registry import (
     UNITS,
     field_at,
 )
-from bot.chat.fields.typed_text import (
-    AmbiguousAmount,
-    Price,
-    check_price,
-    read_code,
-    read_destination,
-    read_price,
-)
-from bot.chat.forms import timing
+from bot.chat.fields.typed_text import AmbiguousAmount, Price
+from bot.chat.forms import flow, timing
 from bot.chat.forms.bot_texts import menu
 from bot.chat.forms.button_rows import fingerprint
-from bot.chat.forms.flow import (
-    accept,
-    ask_after_zone,
-    ask_again,
-    ask_step,
-    blocking_step,
-    finish,
-    go_back,
-    go_on,
-    reply_and_resume,
-    save_destination,
-    start_new,
-    take_typed,
-    take_value,
-    unanswered_step,
-)
 from bot.chat.forms.outcome import Outcome, Press
 from bot.chat.forms.prompts import ask_which_amount, prompt
 from bot.chat.messages.buttons import is_known
@@ -78,7 +56,7 @@ def take_text(draft: Draft, text: str, seller: Seller, now: int) -> Outcome:
     field = field_at(draft.form, draft.step)
     if field is None or (field.is_moment and seller.zone is None):
         return timing.take_text(draft, text, seller, now)
-    return take_typed(draft, field, text, seller, now)
+    return flow.take_typed(draft, field, text, seller, now)
 
 
 def take_press(draft: Draft | None, action: Action, seller: Seller, now: int) -> Outcome:
@@ -106,15 +84,15 @@ def cancel(draft: Draft | None, seller: Seller) -> Outcome:
     if draft is not None:
         key = "cancelled-edit" if draft.form in ("edit", "settings") else "cancelled"
     reply = Reply(t(seller.language, key), menu(seller.language))
-    return reply_and_resume(draft and draft.paused, seller, reply)
+    return flow.reply_and_resume(draft and draft.paused, seller, reply)
 
 
 def _press_please(draft: Draft, _text: str, seller: Seller) -> Outcome:
-    return ask_again(draft, Problem("problem-press"), seller)
+    return flow.ask_again(draft, Problem("problem-press"), seller)
 
 
 def _amount_typed(draft: Draft, text: str, seller: Seller) -> Outcome:
-    return take_price(draft, read_price(text, draft.currency or seller.currency), seller)
+    return take_price(draft, typed_text.read_price(text, draft.currency or seller.currency), seller)
 
 
 def take_price(draft: Draft, price: Price | AmbiguousAmount | Problem, seller: Seller) -> Outcome:
@@ -122,10 +100,10 @@ def take_price(draft: Draft, price: Price | AmbiguousAmount | Problem, seller: S
     if isinstance(price, Price):
         instrument = None if draft.instrument == price.currency else draft.instrument
         priced = replace(draft, amount=price.amount, currency=price.currency, instrument=instrument)
-        return accept(priced, AMOUNT, seller)
+        return flow.accept(priced, AMOUNT, seller)
     draft = replace(draft, step="amount")
     if isinstance(price, Problem):
-        return ask_again(draft, price, seller)
+        return flow.ask_again(draft, price, seller)
     return Outcome(draft, (ask_which_amount(draft, seller, price),))
 
 
@@ -133,9 +111,9 @@ def _currency_typed(draft: Draft, text: str, seller: Seller) -> Outcome:
     """Take a code, or an amount with its currency, since some sellers type both again."""
     if any(char.isdecimal() for char in text):
         return _amount_typed(draft, text, seller)
-    code = read_code(text)
+    code = typed_text.read_code(text)
     if isinstance(code, Problem):
-        return ask_again(draft, code, seller)
+        return flow.ask_again(draft, code, seller)
     return _take_currency(draft, code, seller)
 
 
@@ -143,18 +121,18 @@ def _take_currency(draft: Draft, code: str, seller: Seller) -> Outcome:
     """Set the currency; ask again for an amount that the currency does not allow."""
     draft = replace(draft, currency=code)
     if draft.amount is None:
-        return go_on(draft, seller)
-    price = check_price(draft.amount, code)
+        return flow.go_on(draft, seller)
+    price = typed_text.check_price(draft.amount, code)
     if isinstance(price, Problem):
         draft = replace(draft, amount=None)
     return take_price(draft, price, seller)
 
 
 def _destination_typed(draft: Draft, text: str, seller: Seller) -> Outcome:
-    destination = read_destination(text)
+    destination = typed_text.read_destination(text)
     if isinstance(destination, Problem):
-        return ask_again(draft, destination, seller)
-    return save_destination(draft, destination, seller)
+        return flow.ask_again(draft, destination, seller)
+    return flow.save_destination(draft, destination, seller)
 
 
 _ANSWERS: dict[str, Callable[[Draft, str, Seller], Outcome]] = {
@@ -171,30 +149,30 @@ def _create_pressed(draft: Draft, words: Action, seller: Seller, now: int) -> Ou
 
     A start in the past is dropped; an end in the past is asked for again.
     """
-    if blocking_step(draft, seller) is not None:
-        return go_on(draft, seller)
+    if flow.blocking_step(draft, seller) is not None:
+        return flow.go_on(draft, seller)
     if draft.step != "review" or words != (fingerprint(draft, seller),):
-        review = ask_step(replace(draft, in_menu=False), "review", seller)
+        review = flow.ask_step(replace(draft, in_menu=False), "review", seller)
         return replace(review, toast=t(seller.language, "toast-changed"))
     if draft.ends_at is not None and draft.ends_at <= now:
         return timing.refuse_past(replace(draft, step=ENDS.name), draft.ends_at, seller, now)
     starts_at = draft.starts_at if (draft.starts_at or 0) > now else None
-    return finish(replace(draft, starts_at=starts_at), seller)
+    return flow.finish(replace(draft, starts_at=starts_at), seller)
 
 
 def _options_pressed(draft: Draft, _words: Action, seller: Seller, _now: int) -> Outcome | None:
-    if unanswered_step(draft, seller) is not None:
-        return go_on(draft, seller)
-    return ask_step(replace(draft, in_menu=True), "options", seller)
+    if flow.unanswered_step(draft, seller) is not None:
+        return flow.go_on(draft, seller)
+    return flow.ask_step(replace(draft, in_menu=True), "options", seller)
 
 
 def _open_pressed(draft: Draft, words: Action, seller: Seller, _now: int) -> Outcome | None:
     field = BY_NAME.get(words[0])
     if field not in MENU or field is None or draft.kind not in (None, *field.kinds):
         return None
-    if unanswered_step(draft, seller) is not None:
-        return go_on(draft, seller)
-    return ask_after_zone(replace(draft, in_menu=True), field.name, seller)
+    if flow.unanswered_step(draft, seller) is not None:
+        return flow.go_on(draft, seller)
+    return flow.ask_after_zone(replace(draft, in_menu=True), field.name, seller)
 
 
 def _clear_pressed(draft: Draft, words: Action, seller: Seller, _now: int) -> Outcome | None:
@@ -202,34 +180,34 @@ def _clear_pressed(draft: Draft, words: Action, seller: Seller, _now: int) -> Ou
     if field is None or not field.is_optional:
         return None
     if draft.form == "edit":
-        return take_value(draft, field, None, seller) if words == (draft.step,) else None
-    return go_on(field.clear(draft), seller) if field in MENU else None
+        return flow.take_value(draft, field, None, seller) if words == (draft.step,) else None
+    return flow.go_on(field.clear(draft), seller) if field in MENU else None
 
 
 def _instrument_pressed(draft: Draft, words: Action, seller: Seller, _now: int) -> Outcome | None:
     if words[0] not in currencies() or draft.currency is None:
         return None
     code = None if words[0] == draft.currency else words[0]
-    return take_value(draft, INSTRUMENT, code, seller)
+    return flow.take_value(draft, INSTRUMENT, code, seller)
 
 
 def _ask_pressed(draft: Draft, words: Action, seller: Seller, _now: int) -> Outcome | None:
     """Ask payers for one thing more, or no longer."""
-    if unanswered_step(draft, seller) is not None:
-        return go_on(draft, seller)
+    if flow.unanswered_step(draft, seller) is not None:
+        return flow.go_on(draft, seller)
     asked, wanted = words
     kept = {*draft.payer_fields, asked} if wanted == "on" else {*draft.payer_fields} - {asked}
     fields = tuple(each for each in PAYER_FIELDS if each in kept)
-    return ask_step(ASKS.set(draft, fields), ASKS.name, seller)
+    return flow.ask_step(ASKS.set(draft, fields), ASKS.name, seller)
 
 
 def _kind_pressed(draft: Draft, words: Action, seller: Seller, _now: int) -> Outcome | None:
     draft = replace(draft, kind=words[0])
-    return go_on(draft if draft.kind in UNITS.kinds else UNITS.clear(draft), seller)
+    return flow.go_on(draft if draft.kind in UNITS.kinds else UNITS.clear(draft), seller)
 
 
 def _back_pressed(draft: Draft, words: Action, seller: Seller, _now: int) -> Outcome | None:
-    return go_back(draft, words[0], seller) if words[0] in STEPS[draft.form] else None
+    return flow.go_back(draft, words[0], seller) if words[0] in STEPS[draft.form] else None
 
 
 def _amount_pressed(draft: Draft, words: Action, seller: Seller, _now: int) -> Outcome | None:
@@ -238,7 +216,7 @@ def _amount_pressed(draft: Draft, words: Action, seller: Seller, _now: int) -> O
     if not currencies().issuperset(named):
         return None
     currency = named[0] if named else draft.currency or seller.currency
-    return take_price(draft, check_price(Decimal(number), currency), seller)
+    return take_price(draft, typed_text.check_price(Decimal(number), currency), seller)
 
 
 def _currency_pressed(draft: Draft, words: Action, seller: Seller, _now: int) -> Outcome | None:
@@ -247,17 +225,17 @@ def _currency_pressed(draft: Draft, words: Action, seller: Seller, _now: int) ->
 
 _VERBS: dict[str, Press] = {
     "kind": _kind_pressed,
-    "keep": lambda draft, _words, seller, _now: go_on(draft, seller),
+    "keep": lambda draft, _words, seller, _now: flow.go_on(draft, seller),
     "back": _back_pressed,
     "amount": _amount_pressed,
     "currency": _currency_pressed,
     "continue": lambda draft, _words, seller, _now: Outcome(draft, (prompt(draft, seller),)),
-    "restart": lambda draft, _words, seller, _now: start_new(draft.id, seller, draft.paused),
+    "restart": lambda draft, _words, seller, _now: flow.start_new(draft.id, seller, draft.paused),
     "cancel": lambda draft, _words, seller, _now: cancel(draft, seller),
     "create": _create_pressed,
     "options": _options_pressed,
     "open": _open_pressed,
-    "done": lambda draft, _words, seller, _now: go_on(replace(draft, in_menu=False), seller),
+    "done": lambda draft, _words, seller, _now: flow.go_on(replace(draft, in_menu=False), seller),
     "clear": _clear_pressed,
     "instrument": _instrument_pressed,
     "ask": _ask_pressed,

@@ -2,14 +2,9 @@
 
 from __future__ import annotations
 
-from bot.chat.fields.typed_text import (
-    AmbiguousAmount,
-    Price,
-    read_code,
-    read_name,
-    read_price,
-    read_units,
-)
+from typing import TYPE_CHECKING
+
+from bot.chat.fields import typed_text
 from bot.chat.forms.flow import new_form_under_way
 from bot.chat.forms.inputs import take_price
 from bot.chat.forms.outcome import Outcome
@@ -17,6 +12,9 @@ from bot.chat.messages.reply import Problem, Reply
 from bot.chat.model.draft import Draft, Seller
 from bot.core.money.amounts import currencies
 from bot.core.text.translations import t
+
+if TYPE_CHECKING:
+    from bot.chat.fields.typed_text import AmbiguousAmount, Price
 
 
 def one_line(
@@ -28,7 +26,7 @@ def one_line(
     """
     words, units = arguments.split(), None
     if kind == "drop":
-        read = read_units(words[0]) if words else Problem("line-no-units")
+        read = typed_text.read_units(words[0]) if words else Problem("line-no-units")
         if isinstance(read, Problem):
             return _wrong(kind, read, seller, current)
         units, words = read, words[1:]
@@ -56,23 +54,25 @@ def _wrong(kind: str, problem: Problem, seller: Seller, current: Draft | None) -
     return Outcome(current, (Reply(text),))
 
 
-def _read_line(words: list[str]) -> tuple[Price | AmbiguousAmount, str] | Problem:
+def _read_line(
+    words: list[str],
+) -> tuple[Price | AmbiguousAmount, str] | Problem:
     """Parse `5 USD Coffee` or `$5 Coffee`."""
     if not words:
         return Problem("line-no-amount")
-    price, rest = read_price(words[0], None), words[1:]
+    price, rest = typed_text.read_price(words[0], None), words[1:]
     if isinstance(price, Problem):
         return price
     if price.currency is None:
         price = _with_currency(words)
         rest = words[2:]
-    elif rest and read_code(rest[0]) == price.currency:
+    elif rest and typed_text.read_code(rest[0]) == price.currency:
         rest = rest[1:]
     elif rest and rest[0] in currencies():
         return Problem("line-two-currencies", {"one": price.currency, "other": rest[0]})
     if isinstance(price, Problem):
         return price
-    name = read_name(" ".join(rest))
+    name = typed_text.read_name(" ".join(rest))
     return name if isinstance(name, Problem) else (price, name)
 
 
@@ -83,5 +83,5 @@ def _with_currency(words: list[str]) -> Price | AmbiguousAmount | Problem:
     """
     if len(words) == 1 or words[1].istitle():
         return Problem("line-no-currency")
-    code = read_code(words[1])
-    return code if isinstance(code, Problem) else read_price(words[0], code)
+    code = typed_text.read_code(words[1])
+    return code if isinstance(code, Problem) else typed_text.read_price(words[0], code)

@@ -6,16 +6,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from bot.chat.fields.registry import field_at
+from bot.chat.forms import flow
 from bot.chat.forms.button_rows import clock, hours, zone_rows
-from bot.chat.forms.flow import (
-    ask_after_zone,
-    ask_again,
-    ask_step,
-    end_short_form,
-    go_on,
-    save_setting,
-    take_value,
-)
 from bot.chat.forms.outcome import Outcome, Press, Setting
 from bot.chat.forms.prompts import ask_which, prompt
 from bot.chat.messages.reply import Problem, escaped
@@ -37,7 +29,7 @@ def take_text(draft: Draft, text: str, seller: Seller, now: int) -> Outcome:
         return _take_time(draft, local_time.read_clock(text), seller)
     zone = zones.read_zone(text)
     if isinstance(zone, Problem):
-        return ask_again(draft, zone, seller)
+        return flow.ask_again(draft, zone, seller)
     if isinstance(zone, tuple):
         choices = zone_rows(draft, seller, zone)
         return Outcome(draft, (ask_which(draft, seller, "ask-which-zone", choices),))
@@ -54,11 +46,11 @@ def _take_zone(draft: Draft, name: str, seller: Seller, now: int) -> Outcome:
     shown = escaped(zones.shown_zone(name, now, seller.language))
     saved = t(seller.language, "zone-saved", zone=shown)
     if draft.step_after_zone is not None:
-        outcome = ask_step(
+        outcome = flow.ask_step(
             replace(draft, step_after_zone=None), draft.step_after_zone, seller, saved
         )
     elif draft.form == "settings":
-        outcome = end_short_form(draft, seller, saved)
+        outcome = flow.end_short_form(draft, seller, saved)
     else:  # an old button: the present question stands
         outcome = Outcome(draft, (prompt(draft, seller, saved),))
     return replace(outcome, setting=setting)
@@ -73,33 +65,33 @@ def _moment_pressed(draft: Draft, words: Action, seller: Seller, now: int) -> Ou
     if draft.form == "edit" and draft.step != step:
         return None
     if draft.form == "new" and (draft.amount is None or draft.currency is None):
-        return go_on(draft, seller)
+        return flow.go_on(draft, seller)
     draft = replace(draft, step=step)
     if at <= now:
         return refuse_past(draft, at, seller, now)
-    return take_value(draft, field, at, seller, now) if at <= now + moments.MAX_AHEAD else None
+    return flow.take_value(draft, field, at, seller, now) if at <= now + moments.MAX_AHEAD else None
 
 
 def refuse_past(draft: Draft, at: int, seller: Seller, now: int) -> Outcome:
     """Ask again for the time of the draft's step, since `at` (epoch ms) has passed."""
     zone = seller.zone or zones.UTC_ZONE
-    return ask_again(draft, moments.Past("problem-moment-past", {}, at, now, zone), seller)
+    return flow.ask_again(draft, moments.Past("problem-moment-past", {}, at, now, zone), seller)
 
 
 def _take_time(draft: Draft, time: tuple[int, int] | int | Problem, seller: Seller) -> Outcome:
     """Save the minute of the day of the summary, or the two of the quiet hours."""
     if isinstance(time, Problem):
-        return ask_again(draft, time, seller)
+        return flow.ask_again(draft, time, seller)
     if isinstance(time, int):
         saved = t(seller.language, "summary-saved", time=clock(time))
-        return save_setting(draft, Setting("summary", time), seller, saved)
+        return flow.save_setting(draft, Setting("summary", time), seller, saved)
     saved = t(seller.language, "quiet-saved", hours=hours(time))
-    return save_setting(draft, Setting("quiet", time), seller, saved)
+    return flow.save_setting(draft, Setting("quiet", time), seller, saved)
 
 
 def _hours_pressed(draft: Draft, words: Action, seller: Seller, _now: int) -> Outcome | None:
     if seller.zone is None:
-        return ask_after_zone(draft, "quiet", seller)
+        return flow.ask_after_zone(draft, "quiet", seller)
     start, end = map(int, words[0].split("-"))
     is_sound = max(start, end) < _DAY and start != end
     return _take_time(draft, (start, end), seller) if is_sound else None
@@ -107,7 +99,7 @@ def _hours_pressed(draft: Draft, words: Action, seller: Seller, _now: int) -> Ou
 
 def _minute_pressed(draft: Draft, words: Action, seller: Seller, _now: int) -> Outcome | None:
     if seller.zone is None:
-        return ask_after_zone(draft, "summary", seller)
+        return flow.ask_after_zone(draft, "summary", seller)
     minute = int(words[0])
     return _take_time(draft, minute, seller) if minute < _DAY else None
 
@@ -117,7 +109,7 @@ def _off_pressed(draft: Draft, words: Action, seller: Seller, _now: int) -> Outc
     if name not in ("quiet", "summary"):
         return None
     text = t(seller.language, "quiet-off" if name == "quiet" else "summary-off")
-    return save_setting(draft, Setting(name, None), seller, text)
+    return flow.save_setting(draft, Setting(name, None), seller, text)
 
 
 VERBS: dict[str, Press] = {
