@@ -14,8 +14,8 @@ from bot.service.http.openapi import operation
 from bot.service.model.delivery import Channel, DeliveryState
 from bot.service.store import deliveries as store
 from bot.service.usecases import delivery_queues
-from bot.service.wire import delivery_answers as writing
-from bot.service.wire.delivery_answers import DeliveryAnswer, DeliveryItem, DeliveryList
+from bot.service.wire import json_answers
+from bot.service.wire.answer_schemas import DeliveryAnswer, DeliveryItem, DeliveryList
 
 ID_LENGTHS = {len(channel) + 1 + paging.ID_DIGITS for channel in Channel}
 router = APIRouter(prefix="/v3/deliveries", tags=["deliveries"])
@@ -44,7 +44,7 @@ async def list_(
     after = paging.read_cursor(cursor, ID_LENGTHS)
     wanted = store.DeliveryFilter(caller.app_id, request_id, state, after)
     rows, end = await store.page(service.db, wanted, limit)
-    return paging.answer([writing.item(row) for row in rows], end)
+    return paging.answer([json_answers.delivery_item(row) for row in rows], end)
 
 
 @router.get(
@@ -57,7 +57,7 @@ async def get(id: str, service: Serving, caller: Calling) -> Response:  # noqa: 
     if found is None:
         raise NotFound(f"There is no delivery {id}.")
     attempts = await store.read_attempts(service.db, id)
-    return responses.json(writing.delivery(found, attempts))
+    return responses.json(json_answers.delivery(found, attempts))
 
 
 @router.post(
@@ -69,4 +69,4 @@ async def retry(id: str, service: Serving, caller: Calling) -> Response:  # noqa
     again = await service.db.transaction(
         lambda tx: delivery_queues.retry_own(tx, caller.app_id, id, caller.now)
     )
-    return responses.json(writing.item(again))
+    return responses.json(json_answers.delivery_item(again))

@@ -9,9 +9,8 @@ from fastapi.openapi.utils import get_openapi
 from pydantic import TypeAdapter
 from pydantic.json_schema import GenerateJsonSchema, models_json_schema
 
-from bot.service.wire.answer_schemas import ErrorAnswer, Id
+from bot.service.wire.answer_schemas import DeliveryId, ErrorAnswer, Id
 from bot.service.wire.body_schemas import CreateBody, EditBody
-from bot.service.wire.delivery_answers import DeliveryId
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

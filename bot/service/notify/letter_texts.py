@@ -129,7 +129,6 @@ def _letter(
 
 
 def _words(report: LetterReport, public_url: str) -> dict[str, Any]:
-    """Return every text of a letter about one payment."""
     amount = amounts.format_money(report.amount, report.currency, DEFAULT)
     given = {"amount": amount.replace("\u00a0", " "), "name": _line(report.product)}
     oversold = report.oversold
@@ -149,7 +148,6 @@ def _words(report: LetterReport, public_url: str) -> dict[str, Any]:
 
 
 def _summary(reports: Sequence[LetterReport]) -> dict[str, Any]:
-    """Return every text of a letter about several payments."""
     sums: Counter[str] = Counter()
     for report in reports:
         sums[report.currency] += report.amount
@@ -177,7 +175,6 @@ def _brief(report: LetterReport) -> str:
 
 
 def _rows(report: LetterReport, name: str) -> list[tuple[str, str]]:
-    """Return the rows of a payment, labels and values."""
     rows = [
         ("mail-product", name),
         ("mail-paid-in", _paid(report)),

@@ -90,7 +90,6 @@ class WebhookDelivery:
         return Job(queue, handle, CONCURRENCY, recorder.count_buried)
 
     async def _deliver(self, message: Message, recorder: DeliveryRecorder) -> None:
-        """Make one attempt and settle it."""
         began = self._now()
         outcome = await self._attempt(message)
         host = webhook_addresses.endpoint(message.body.url).host

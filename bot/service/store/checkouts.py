@@ -145,24 +145,21 @@ def take_unit(tx: Transaction, checkout: Checkout, now: int) -> PaymentState:
 
 def find(tx: Transaction, checkout_id: str) -> Checkout | None:
     """Return a checkout, None if it is unknown."""
-    row = tx.one(BY_ID, id=checkout_id)
-    return _checkout(row) if row else None
+    return _found(tx.one(BY_ID, id=checkout_id))
 
 
 def find_by_form(tx: Transaction, request_id: str, token: str) -> Checkout | None:
     """Return the checkout that a form with this token opened."""
-    row = tx.one(BY_FORM, request_id=request_id, token=token)
-    return _checkout(row) if row else None
+    return _found(tx.one(BY_FORM, request_id=request_id, token=token))
 
 
 def find_by_holder(tx: Transaction, request_id: str, holder: Holder, now: int) -> Checkout | None:
     """Return the open checkout of a payer with a cookie, None without one."""
     if holder.payer is None:
         return None
-    row = tx.one(
-        BY_PAYER, request_id=request_id, network=holder.network, payer=holder.payer, now=now
+    return _found(
+        tx.one(BY_PAYER, request_id=request_id, network=holder.network, payer=holder.payer, now=now)
     )
-    return _checkout(row) if row else None
 
 
 def count_held(tx: Transaction, request_id: str, network: str, now: int) -> tuple[Held, int]:
@@ -186,13 +183,14 @@ def sweep(tx: Transaction, before: int, most: int) -> int:
 
 async def read(db: Database, request_id: str, checkout_id: str) -> Checkout | None:
     """Return a checkout of this request."""
-    row = await db.one(
-        f"{BY_ID} AND request_id = :request_id", id=checkout_id, request_id=request_id
+    return _found(
+        await db.one(f"{BY_ID} AND request_id = :request_id", id=checkout_id, request_id=request_id)
     )
-    return _checkout(row) if row else None
 
 
-def _checkout(row: Row) -> Checkout:
+def _found(row: Row | None) -> Checkout | None:
+    if row is None:
+        return None
     return Checkout(
         id=row["id"],
         request_id=row["request_id"],

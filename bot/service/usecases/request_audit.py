@@ -46,8 +46,7 @@ def record_edited(tx: Transaction, before: PaymentRequest, after: PaymentRequest
 
 def record_deleted(tx: Transaction, request: PaymentRequest, now: int) -> None:
     """Record a deletion with the number of payments."""
-    terms = request.terms
-    details = {"name": terms.product.name, "payments": request.payments_count}
+    details = {"name": request.terms.product.name, "payments": request.payments_count}
     _record(tx, request, "deleted", now, details)
 
 

@@ -10,11 +10,13 @@ from typing import Annotated, Any, Literal, TypeAlias
 from pydantic import BaseModel, ConfigDict, Field, WithJsonSchema
 from pydantic.alias_generators import to_camel
 
+from bot.service.model.delivery import Channel, DeliveryState
 from bot.service.model.request import Kind, PayerField, Status
 
 Number: TypeAlias = Annotated[Decimal, WithJsonSchema({"type": "number"})]
 Time: TypeAlias = Annotated[str, Field(json_schema_extra={"format": "date-time"})]
 Id: TypeAlias = Annotated[str, Field(pattern="^[0-9a-f]{24}$")]
+DeliveryId: TypeAlias = Annotated[str, Field(pattern="^(webhook|email)-[0-9a-f]{24}$")]
 
 
 def _never_null(schema: dict[str, Any]) -> None:
@@ -196,6 +198,48 @@ class WebhookEvent(Answer):
     reserved_units: int | None = None
     oversold: Literal[True] | None = None
     completed_at: Time
+
+
+class DeliveryItem(Answer):
+    """A report of a payment; `attempts` counts from the first, or from the last retry.
+
+    `nextAt` is set while it waits, `settledAt` afterwards.
+    """
+
+    id: DeliveryId
+    payment_request_id: Id
+    transaction_id: Id
+    channel: Channel
+    address: str
+    state: DeliveryState
+    attempts: int
+    created_at: Time
+    next_at: Time | None = None
+    settled_at: Time | None = None
+    note: str | None = None
+
+
+class AttemptAnswer(Answer):
+    """One attempt: `status` and the first KiB of `answer`, or the `trouble` without an answer."""
+
+    at: Time
+    took_ms: int
+    status: int | None = None
+    answer: str | None = None
+    trouble: str | None = None
+
+
+class DeliveryAnswer(DeliveryItem):
+    """A delivery with every attempt, also those before a retry."""
+
+    log: list[AttemptAnswer]
+
+
+class DeliveryList(Answer):
+    """Deliveries of the application, newest first."""
+
+    items: list[DeliveryItem]
+    next_cursor: str | None = None
 
 
 class FieldProblemAnswer(Answer):

@@ -7,24 +7,7 @@ from pydantic.alias_generators import to_camel
 from pydantic.config import JsonDict
 
 from bot.service.model.request import PayerField
-from bot.service.wire import field_types
-from bot.service.wire.field_types import (
-    Amount,
-    Currency,
-    Destination,
-    Email,
-    Moment,
-    Name,
-    Parameters,
-    PictureUrl,
-    RedirectUrl,
-    Seconds,
-    Tag,
-    Text,
-    Units,
-    WebhookUrl,
-    Whole,
-)
+from bot.service.wire import field_types as types
 
 ON_CHAIN = "onChain"
 """HandCash Cloud's name of a payment in the instrument currency, its default."""
@@ -38,7 +21,7 @@ def _distinct(values: list[PayerField]) -> list[PayerField]:
 
 def _method(value: Any) -> Any:
     if value != ON_CHAIN:
-        named = str(value)[: field_types.NAME]
+        named = str(value)[: types.NAME]
         raise ValueError(f"must be {ON_CHAIN}: {named!r} is no payment method of this service")
     return value
 
@@ -54,32 +37,32 @@ class Body(BaseModel):
 class ProductBody(Body):
     """The product that is paid for."""
 
-    name: Name
-    description: Text | None = None
-    long_description: Text | None = None
-    image_url: PictureUrl | None = None
+    name: types.Name
+    description: types.Text | None = None
+    long_description: types.Text | None = None
+    image_url: types.PictureUrl | None = None
 
 
 class ReceiverBody(Body):
     """A receiver and its share, in the denomination currency if one is given."""
 
-    send_amount: Amount
-    destination: Destination
-    tags: Annotated[list[Tag], Field(max_length=field_types.TAGS)] | None = None
+    send_amount: types.Amount
+    destination: types.Destination
+    tags: Annotated[list[types.Tag], Field(max_length=types.TAGS)] | None = None
 
 
 class WebhookBody(Body):
     """Where payments are reported."""
 
-    webhook_url: WebhookUrl
-    custom_parameters: Parameters | None = None
+    webhook_url: types.WebhookUrl
+    custom_parameters: types.Parameters | None = None
 
 
 class NotificationsBody(Body):
     """Who gets reports of payments."""
 
     webhook: WebhookBody | None = None
-    email: Email | None = None
+    email: types.Email | None = None
 
 
 def _given(field: str) -> JsonDict:
@@ -126,20 +109,20 @@ class CreateBody(Body):
     )
 
     product: ProductBody
-    instrument_currency_code: Currency | None = None
-    denomination_currency_code: Currency | None = None
-    currency_code: Currency | None = None
-    denominated_in: Currency | None = None
-    currency: Currency | None = None
+    instrument_currency_code: types.Currency | None = None
+    denomination_currency_code: types.Currency | None = None
+    currency_code: types.Currency | None = None
+    denominated_in: types.Currency | None = None
+    currency: types.Currency | None = None
     receivers: Annotated[
         list[ReceiverBody],
         Field(
             min_length=1,
-            max_length=field_types.RECEIVERS,
+            max_length=types.RECEIVERS,
             examples=[[{"sendAmount": 2.5, "destination": "alice"}]],
         ),
     ]
-    price_before_discount: Annotated[Amount | None, Field(examples=[7.5])] = None
+    price_before_discount: Annotated[types.Amount | None, Field(examples=[7.5])] = None
     requested_user_data: (
         Annotated[
             list[PayerField],
@@ -155,36 +138,36 @@ class CreateBody(Body):
         ]
         | None
     ) = None
-    redirect_url: RedirectUrl | None = None
+    redirect_url: types.RedirectUrl | None = None
     notifications: NotificationsBody | None = None
     expiration_type: Literal["limit", "never", "onPaymentCompleted"]
-    total_units: Units | None = None
-    expiration_in_seconds: Seconds | None = None
-    expires_at: Moment | None = None
-    enabled_at: Moment | None = None
+    total_units: types.Units | None = None
+    expiration_in_seconds: types.Seconds | None = None
+    expires_at: types.Moment | None = None
+    enabled_at: types.Moment | None = None
 
 
 class ProductEdit(Body):
     """The fields of the product to change."""
 
-    name: Name = ""
-    description: Text | None = None
-    long_description: Text | None = None
-    image_url: PictureUrl | None = None
+    name: types.Name = ""
+    description: types.Text | None = None
+    long_description: types.Text | None = None
+    image_url: types.PictureUrl | None = None
 
 
 class WebhookEdit(Body):
     """The fields of the webhook to change."""
 
-    webhook_url: WebhookUrl = ""
-    custom_parameters: Parameters | None = None
+    webhook_url: types.WebhookUrl = ""
+    custom_parameters: types.Parameters | None = None
 
 
 class NotificationsEdit(Body):
     """The fields of the notifications to change."""
 
     webhook: WebhookEdit | None = None
-    email: Email | None = None
+    email: types.Email | None = None
 
 
 class EditBody(Body):
@@ -198,9 +181,9 @@ class EditBody(Body):
     )
 
     product: ProductEdit = ProductEdit()
-    price_before_discount: Annotated[Amount | None, Field(examples=[7.5])] = None
-    redirect_url: RedirectUrl | None = None
+    price_before_discount: Annotated[types.Amount | None, Field(examples=[7.5])] = None
+    redirect_url: types.RedirectUrl | None = None
     notifications: NotificationsEdit | None = None
-    expiration_in_seconds: Seconds | None = None
-    expires_at: Moment | None = None
-    decrease_remaining_units: Annotated[Whole, Field(examples=[5])] = 1
+    expiration_in_seconds: types.Seconds | None = None
+    expires_at: types.Moment | None = None
+    decrease_remaining_units: Annotated[types.Whole, Field(examples=[5])] = 1

@@ -15,10 +15,10 @@ from bot.service.model.request import Kind, PaymentState
 from bot.service.wire.field_types import iso, iso_or_none
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-    from decimal import Decimal
+    from collections.abc import Iterable, Sequence
 
     from bot.core.errors import Refused
+    from bot.service.model.delivery import Attempt, Delivery
     from bot.service.model.payment_reports import WebhookReport
     from bot.service.model.request import (
         Payment,
@@ -115,6 +115,38 @@ def event(it: WebhookReport) -> bytes:
     return exact_json.dumps(fields).encode()
 
 
+def delivery_item(it: Delivery) -> Json:
+    """Write a DeliveryItem: an item of the list, and the answer of a retry."""
+    return given(
+        id=it.id,
+        paymentRequestId=it.request_id,
+        transactionId=it.transaction_id,
+        channel=it.channel,
+        address=it.address,
+        state=it.state,
+        attempts=it.attempts,
+        createdAt=iso(it.created_at),
+        nextAt=iso_or_none(it.next_at),
+        settledAt=iso_or_none(it.settled_at),
+        note=it.note,
+    )
+
+
+def delivery(it: Delivery, attempts: Sequence[Attempt]) -> Json:
+    """Write a DeliveryAnswer, the answer of get."""
+    return delivery_item(it) | {"log": [_attempt(one) for one in attempts]}
+
+
+def _attempt(it: Attempt) -> Json:
+    return given(
+        at=iso(it.at),
+        tookMs=it.took,
+        status=it.status,
+        answer=it.answer or None,
+        trouble=it.trouble,
+    )
+
+
 def error(refusal: Refused) -> Json:
     """Write an ErrorAnswer."""
     info = [{"field": one.field, "message": one.message} for one in refusal.info]
@@ -140,7 +172,7 @@ def _request(public_url: str, it: PaymentRequest, now: int, end: str | int | Non
 
 
 def _public_fields(public_url: str, it: PaymentRequest, now: int) -> Json:
-    terms = it.terms
+    terms, price = it.terms, it.terms.price_before_discount
     return given(
         id=it.id,
         paymentRequestUrl=pay_url(public_url, it.id),
@@ -149,7 +181,7 @@ def _public_fields(public_url: str, it: PaymentRequest, now: int) -> Json:
         status=it.status(now),
         product=_product(terms.product),
         paymentAmount=_payment_amount(terms),
-        priceBeforeDiscount=_price(terms),
+        priceBeforeDiscount=None if price is None else amounts.from_minor(price, terms.currency),
         requestedUserData=terms.requested_user_data,
         redirectUrl=terms.redirect_url,
         expirationType=terms.kind,
@@ -186,11 +218,6 @@ def _payment_amount(terms: Terms) -> Json:
         "amount": amounts.from_minor(terms.amount, terms.currency),
         "denominatedIn": terms.currency,
     }
-
-
-def _price(terms: Terms) -> Decimal | None:
-    price = terms.price_before_discount
-    return None if price is None else amounts.from_minor(price, terms.currency)
 
 
 def _receivers(receivers: Iterable[Receiver], currency: str) -> list[Json]:

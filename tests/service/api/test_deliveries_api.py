@@ -10,7 +10,7 @@ from bot.core.outbox import outbox
 from bot.service.store import deliveries as store
 from bot.service.usecases import applications
 from bot.service.usecases.delivery_queues import WEBHOOKS
-from bot.service.wire.delivery_answers import DeliveryAnswer, DeliveryItem, DeliveryList
+from bot.service.wire.answer_schemas import DeliveryAnswer, DeliveryItem, DeliveryList
 from tests.support.service_harness import (
     LOOPBACK,
     NOON_ISO,
