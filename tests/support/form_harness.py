@@ -71,8 +71,6 @@ class Talk:
             self.draft = read_draft(write_draft(outcome.draft))
             assert outcome.draft == self.draft
             self.draft = replace(self.form, touched_at=self.now)
-        if outcome.destination is not None:
-            self.seller = replace(self.seller, destination=outcome.destination)
         if outcome.wish is not None:
             assert Wish.from_json(outcome.wish.to_json()) == outcome.wish
             self.wishes.append(outcome.wish)
@@ -92,7 +90,7 @@ class Talk:
     def set(self, setting: Setting) -> None:
         """Keep a setting, as the use case does."""
         name, value = setting.name, setting.value
-        assert name in ("zone", "quiet", "summary")
+        assert name in ("destination", "zone", "quiet", "summary")
         self.seller = replace(self.seller, **{name: value})  # type: ignore[arg-type]  # by its name
 
     def give(self, *inputs: MessageInput | ButtonInput) -> Talk:

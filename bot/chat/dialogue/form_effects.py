@@ -36,10 +36,6 @@ def apply_outcome(context: EventContext, outcome: Outcome) -> None:
         context.reply(Reply(context.text("not-allowed")))
         return
     sellers.save_draft(context.tx, person.chat_id, person.id, outcome.draft, context.now)
-    if outcome.destination is not None:
-        sellers.save_destination(context.tx, person.id, outcome.destination)
-        was = context.seller.destination
-        audit_trail.record_destination(context.tx, person.id, was, outcome.destination, context.now)
     if outcome.setting is not None:
         _save(context, outcome.setting)
     if outcome.photo is not None and outcome.draft is not None:
@@ -60,6 +56,11 @@ def _save(context: EventContext, setting: Setting) -> None:
     """Store a setting; with the time zone, the time of the next summary changes."""
     tx, seller_id, value = context.tx, context.person.id, setting.value
     zone, minute = context.seller.zone, context.seller.summary
+    if setting.name == "destination":
+        was, destination = context.seller.destination, str(value)
+        sellers.save_destination(tx, seller_id, destination)
+        audit_trail.record_destination(tx, seller_id, was, destination, context.now)
+        return
     if setting.name == "quiet":
         sellers.save_quiet(tx, seller_id, value if isinstance(value, tuple) else None)
         return

@@ -22,8 +22,6 @@ QUIET = ((22 * 60, 7 * 60), (20 * 60, 9 * 60))
 SUMMARY = (8 * 60, 20 * 60)
 """Times of the summary offered, in minutes of the day."""
 
-_HOUR = 60
-
 
 def rows(draft: Draft, seller: Seller) -> Rows:
     """Return the buttons of the draft's step: answers, Keep or Remove, and the ways out."""
@@ -58,7 +56,7 @@ def moment_rows(draft: Draft, seller: Seller, times: Iterable[int]) -> Rows:
 
 def clock(minute: int) -> str:
     """Format a minute of the day: `22:00`."""
-    return f"{minute // _HOUR:02}:{minute % _HOUR:02}"
+    return f"{minute // 60:02}:{minute % 60:02}"
 
 
 def hours(quiet: tuple[int, int]) -> str:

@@ -148,13 +148,11 @@ def _wish(draft: Draft, seller: Seller) -> Wish:
 
 def save_destination(draft: Draft, destination: str, seller: Seller) -> Outcome:
     """Save the destination of the seller's money, and go on."""
-    seller = replace(seller, destination=destination)
+    seller, setting = replace(seller, destination=destination), Setting("destination", destination)
     if draft.form == "settings":
         saved = t(seller.language, "destination-saved", destination=escaped(destination))
-        outcome = end_short_form(draft, seller, saved)
-    else:
-        outcome = go_on(draft, seller)
-    return replace(outcome, destination=destination)
+        return save_setting(draft, setting, seller, saved)
+    return replace(go_on(draft, seller), setting=setting)
 
 
 def save_setting(draft: Draft, setting: Setting, seller: Seller, saved: str) -> Outcome:

@@ -54,9 +54,7 @@ def _wrong(kind: str, problem: Problem, seller: Seller, current: Draft | None) -
     return Outcome(current, (Reply(text),))
 
 
-def _read_line(
-    words: list[str],
-) -> tuple[Price | AmbiguousAmount, str] | Problem:
+def _read_line(words: list[str]) -> tuple[Price | AmbiguousAmount, str] | Problem:
     """Parse `5 USD Coffee` or `$5 Coffee`."""
     if not words:
         return Problem("line-no-amount")
@@ -64,8 +62,7 @@ def _read_line(
     if isinstance(price, Problem):
         return price
     if price.currency is None:
-        price = _with_currency(words)
-        rest = words[2:]
+        price, rest = _with_currency(words), words[2:]
     elif rest and typed_text.read_code(rest[0]) == price.currency:
         rest = rest[1:]
     elif rest and rest[0] in currencies():

@@ -28,7 +28,8 @@ class Change:
 class Setting:
     """A setting to save with the seller; None switches it off.
 
-    A `zone` is an IANA name; `quiet` hours and the `summary` are minutes of the zone's day.
+    A `destination` is where the seller's money goes, a `zone` an IANA name; `quiet` hours and the
+    `summary` are minutes of the zone's day.
     """
 
     name: str
@@ -40,15 +41,14 @@ class Outcome:
     """What follows from an input.
 
     The caller stores `draft` (None: no draft), sends `replies`, creates `wish`, makes `change`,
-    saves the seller's `destination` and `setting` and fetches the file `photo` for the draft, all
-    in one transaction. Then it acts on `then` as if that button had been pressed.
+    saves the `setting` of the seller and fetches the file `photo` for the draft, all in one
+    transaction. Then it acts on `then` as if that button had been pressed.
     """
 
     draft: Draft | None
     replies: tuple[Reply, ...] = ()
     toast: str | None = None
     wish: Wish | None = None
-    destination: str | None = None
     change: Change | None = None
     setting: Setting | None = None
     photo: str | None = None
