@@ -21,7 +21,6 @@ from bot.core.text.translations import t
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from bot.chat.cards.request_card import Card
     from bot.chat.messages.queues import Queues
     from bot.chat.model.draft import Seller
     from bot.chat.store.received_payments import ListingTakings
@@ -120,15 +119,11 @@ def summary_reply(days: Sequence[ListingTakings], language: str, now: int) -> Re
 def _line(day: ListingTakings, language: str, now: int) -> str:
     name, total = escaped(day.listing.wish.name, _NAME), total_text(day.amounts, language)
     line = t(language, "summary-line", name=name, total=total, count=day.count)
-    return " · ".join(filter(None, [line, _units_left(card_of(day.listing, now), language)]))
-
-
-def _units_left(card: Card, language: str) -> str | None:
+    card = card_of(day.listing, now)
     if card.remaining_units is None or card.total_units is None:
-        return None
-    if card.status == "soldOut":
-        return t(language, "status-soldOut")
-    return t(language, "left-of", left=card.remaining_units, total=card.total_units)
+        return line
+    left = t(language, "left-of", left=card.remaining_units, total=card.total_units)
+    return f"{line} · {t(language, 'status-soldOut') if card.status == 'soldOut' else left}"
 
 
 def _sum_by_currency(days: Iterable[ListingTakings]) -> list[tuple[int, str]]:

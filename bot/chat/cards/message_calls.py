@@ -65,9 +65,10 @@ class ShownRequest:
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """A call of the Bot API; `picture` is a file to upload or the file_id of an earlier upload.
+    """A call of the Bot API; `picture` is a file to upload, or the file_id of an earlier upload.
 
-    `place` is the message that it edits, None for a new message.
+    It is drawn once `MessageCalls.build` returns. `place` is the message that the call edits, None
+    for a new message.
     """
 
     method: str

@@ -50,6 +50,8 @@ MIN_WAIT = 0.05
 """Seconds between polls of a server that does not hold the call open."""
 
 RETRIES = RetryTable((1_000, 2_000, 5_000, 15_000, 30_000), repeats=True)
+"""Delays between attempts to reach Telegram, at the start and for updates."""
+
 WEBHOOK_PATH = "/telegram/updates"
 SECRET_HEADER = "X-Telegram-Bot-Api-Secret-Token"  # noqa: S105 - a header's name
 MAX_UPDATE_BYTES = 1024 * 1024
@@ -140,9 +142,7 @@ class Poller:
 
     async def _poll_once(self) -> None:
         started = time.monotonic()
-        updates = await self._get_updates(
-            {"timeout": POLL_SECONDS, "allowed_updates": json.dumps(KINDS)}
-        )
+        updates = await self._get_updates()
         if not updates and time.monotonic() - started < MIN_WAIT:
             await self._sleep(MIN_WAIT)
         await self._intake.take(updates)
@@ -154,7 +154,8 @@ class Poller:
         elif updates:
             raise BadAnswer("Telegram's updates have no update_id")
 
-    async def _get_updates(self, params: dict[str, Any]) -> list[Any]:
+    async def _get_updates(self) -> list[Any]:
+        params = {"timeout": POLL_SECONDS, "allowed_updates": json.dumps(KINDS)}
         if self._offset is not None:
             params["offset"] = self._offset
         try:

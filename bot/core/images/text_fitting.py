@@ -123,7 +123,9 @@ def fit(
         if len(lines) <= max_lines:
             return FittedText(tuple(lines), font)
     kept = lines[: max_lines - 1]
-    return FittedText((*kept, _cut_short(_remainder(text, kept), width, font)), font)
+    for line in kept:
+        text = text.removeprefix(line).lstrip()
+    return FittedText((*kept, _cut_short(text, width, font)), font)
 
 
 def fit_drawable(
@@ -132,13 +134,6 @@ def fit_drawable(
     """Fit the drawable part of any text, as `fit` does; None where there is none."""
     shown = drawable_text(text)
     return fit(shown, width, sizes, max_lines=max_lines, bold=bold) if shown else None
-
-
-def _remainder(text: str, lines: list[str]) -> str:
-    """Return the text after its first lines."""
-    for line in lines:
-        text = text.removeprefix(line).lstrip()
-    return text
 
 
 def _wrap(text: str, width: int, font: FreeTypeFont) -> list[str]:

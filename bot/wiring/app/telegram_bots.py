@@ -13,16 +13,12 @@ from telegram.error import InvalidToken, TelegramError
 from bot.chat.messages.queues import SENT_AT_ONCE
 from bot.chat.telegram.failures import Transport, describe_error
 from bot.chat.telegram.inline_queries import AT_ONCE as SEARCHES_AT_ONCE
-from bot.chat.telegram.intake import KINDS
+from bot.chat.telegram.intake import KINDS, RETRIES
 from bot.chat.telegram.photo_intake import AT_ONCE as PHOTOS_AT_ONCE
 from bot.core.errors import ConfigError
 from bot.core.net import http_client
-from bot.core.outbox.queue_policy import RetryTable
 
 log = structlog.get_logger()
-
-RETRIES = RetryTable((1_000, 2_000, 5_000, 15_000, 30_000), repeats=True)
-"""Delays between attempts to reach Telegram at the start."""
 
 CALLBACKS_AT_ONCE = 4
 """Callbacks answered at a time."""
