@@ -41,7 +41,7 @@ def _checked(check: Any) -> AfterValidator:
 
     def validate(value: Any) -> Any:
         try:
-            check(value)
+            check(value.get_secret_value() if isinstance(value, SecretStr) else value)
         except BotError as error:
             raise ValueError(str(error)) from error
         return value
@@ -62,19 +62,6 @@ def _root(value: str) -> str:
 def _token(value: SecretStr) -> SecretStr:
     if not re.fullmatch(r"\d+:[A-Za-z0-9_-]{3,}", value.get_secret_value()):
         raise ValueError("a token looks like 123456:ABC-DEF: copy it from BotFather")
-    return value
-
-
-def _signing_secret(value: SecretStr) -> None:
-    signing.check_secret(value.get_secret_value())
-
-
-def _smtp_url(value: SecretStr) -> None:
-    smtp.parse_server(value.get_secret_value())
-
-
-def _currency(value: str) -> str:
-    amounts.exponent(value)
     return value
 
 
@@ -109,17 +96,15 @@ class Settings(BaseSettings):
     public_url: Root | None = None
     host: str = "127.0.0.1"
     port: Annotated[int, Field(ge=1, le=65535)] = 8080
-    forwarded_allow_ips: Annotated[Names, AfterValidator(lambda v: (_network(v), v)[1])] = (
-        "127.0.0.1",
-    )
+    forwarded_allow_ips: Annotated[Names, _checked(_network)] = ("127.0.0.1",)
     database_url: Annotated[str, _checked(sqlite_path)] = "sqlite:///data/bot.db"
     secret_key: SecretStr | None = None
     payments_url: Root | None = None
     app_id: str | None = None
     app_secret: SecretStr | None = None
-    webhook_secret: Annotated[SecretStr, _checked(_signing_secret)] | None = None
-    instrument_currency: Annotated[str, _checked(_currency)] | None = None
-    smtp_url: Annotated[SecretStr, _checked(_smtp_url)] | None = None
+    webhook_secret: Annotated[SecretStr, _checked(signing.check_secret)] | None = None
+    instrument_currency: Annotated[str, _checked(amounts.exponent)] | None = None
+    smtp_url: Annotated[SecretStr, _checked(smtp.parse_server)] | None = None
     smtp_from: Annotated[str, _checked(smtp.parse_sender)] | None = None
     rail: Literal["sandbox"] = "sandbox"
     payer_holds: Annotated[int, Field(ge=0, le=1_000_000)] = 5

@@ -50,7 +50,7 @@ def erase(
     The bot may run meanwhile. At the end the database file is rewritten, so that no erased byte
     is left in it. Exits with 1 where data may be left, and says what to do.
     """
-    from bot.core.database.compaction import compact  # noqa: PLC0415 - other commands start without it
+    from bot.core.database.snapshot import compact  # noqa: PLC0415 - other commands start without it
     from bot.wiring.maintenance import payer_erasure  # noqa: PLC0415 - as above
 
     url = config.load().database_url

@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from pathlib import Path
     from typing import BinaryIO
 
-    from bot.cli.export_formats import Table
     from bot.core.database.database import Database
 
 
@@ -105,7 +104,7 @@ async def _recorded_payments(
         yield chat.export_record(row, iso(row["received_at"]), payers=payers)
 
 
-async def _write(found: AsyncIterator[dict[str, Any]], table: Table, file: BinaryIO) -> None:
+async def _write(found: AsyncIterator[dict[str, Any]], table: Csv | Lines, file: BinaryIO) -> None:
     async for record in found:
         file.write(table.line(record).encode())
     file.flush()

@@ -7,7 +7,7 @@ import io
 import json
 import re
 from decimal import Decimal
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from bot.core import exact_json
 
@@ -32,13 +32,6 @@ NOT_PLAIN = re.compile(r"[^\x20-\x7e]")
 
 BOM = "\N{ZERO WIDTH NO-BREAK SPACE}"
 """The mark by which Excel recognizes UTF-8; programs would read it as part of the first name."""
-
-
-class Table(Protocol):
-    """A format of records."""
-
-    def line(self, record: Mapping[str, Any]) -> str:
-        """Format a record; the first one includes the header."""
 
 
 class Csv:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from bot.core.database import compaction
+from bot.core.database import snapshot
 from bot.core.database.database import open_database
 from bot.wiring.maintenance import payer_erasure
 from tests.support.command_line import run_bot
@@ -54,7 +54,7 @@ async def test_no_erased_byte_is_in_the_files(tmp_path: Path, seed: int) -> None
         )
         path = Path(shop.db.path)
     assert set(done.gone) == set(gone)
-    assert compaction.compact(path)
+    assert snapshot.compact(path)
     whole = bytes_of(path)
     assert [person for person in gone if person.encode() in whole] == []
     stays = set(people) - set(gone)
@@ -173,7 +173,7 @@ def test_beside_a_running_process_a_large_file_is_not_rewritten(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Payers would be refused meanwhile. The command says to stop the bot, and exits with 1."""
-    monkeypatch.setattr(compaction, "MAX_SIZE", 0)
+    monkeypatch.setattr(snapshot, "MAX_SIZE", 0)
     with closing(sqlite3.connect(path, isolation_level=None)) as other:
         other.execute("PRAGMA journal_mode = WAL")
         other.execute("SELECT * FROM payments LIMIT 1").fetchall()

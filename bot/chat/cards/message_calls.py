@@ -7,6 +7,8 @@ A payload names a listing and what to draw of it, or the post to refresh (store/
 from __future__ import annotations
 
 import asyncio
+import errno
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -18,10 +20,10 @@ from bot.chat.messages.queues import INLINE
 from bot.chat.store import listings, posts, seller_images, shown_texts
 from bot.chat.store.listings import DELETED
 from bot.chat.store.posts import OWN, SHARED, VISITED, MessagePlace, Shown
-from bot.core.database import file_handles
+from bot.core.errors import StorageError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
     from bot.chat.messages.queues import Queues
     from bot.chat.store.posts import Post
@@ -133,7 +135,7 @@ class MessageCalls:
         image = view.card.image
         photo = await seller_images.image_data(self._db, image) if image else None
         draw = partial(view.draw_poster, drawing.design) if drawing.design else view.draw_card
-        with file_handles.required():
+        with _file_handles():
             return File(await asyncio.to_thread(draw, photo), drawing.name)
 
     def record(self, tx: Transaction, call: Call, lane: str, sent: SentMessage) -> None:
@@ -296,3 +298,17 @@ def _target(lane: str, message_id: int | None = None) -> dict[str, Any]:
         return {"inline_message_id": lane.removeprefix(INLINE)}
     chat = {"chat_id": int(lane)}
     return chat if message_id is None else {**chat, "message_id": message_id}
+
+
+@contextmanager
+def _file_handles() -> Iterator[None]:
+    """Raise StorageError where no file handle is left, so that the message is tried again.
+
+    Drawing opens files late: fonts, modules that are seldom used.
+    """
+    try:
+        yield
+    except OSError as error:
+        if error.errno not in (errno.EMFILE, errno.ENFILE):
+            raise
+        raise StorageError("no file handle is left") from error

@@ -101,9 +101,11 @@ def read(raw: Mapping[str, Any], bot_name: str) -> Event | None:
     if query := _object(raw, "callback_query"):
         return _tapped(query)
     if query := _object(raw, "inline_query"):
-        return _searched(query)
+        text, offset = _text(query, "query"), _text(query, "offset")
+        return SearchEvent(_alone(query), _query_id(query), text, offset)
     if result := _object(raw, "chosen_inline_result"):
-        return _chosen(result)
+        message_id = _text(result, "inline_message_id") or None
+        return PostedEvent(_alone(result), _text(result, "result_id"), message_id)
     if change := _object(raw, "my_chat_member"):
         return _moved(change)
     return None
@@ -145,17 +147,6 @@ def _tapped(query: Mapping[str, Any]) -> PressEvent:
         message_id=(_number(message, "message_id") or None) if is_accessible else None,
         picture=is_accessible and bool(message.get("photo")),
     )
-
-
-def _searched(query: Mapping[str, Any]) -> SearchEvent:
-    return SearchEvent(
-        _alone(query), _query_id(query), _text(query, "query"), _text(query, "offset")
-    )
-
-
-def _chosen(result: Mapping[str, Any]) -> PostedEvent:
-    message_id = _text(result, "inline_message_id") or None
-    return PostedEvent(_alone(result), _text(result, "result_id"), message_id)
 
 
 def _moved(change: Mapping[str, Any]) -> BlockEvent:

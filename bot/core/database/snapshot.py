@@ -1,4 +1,4 @@
-"""A SQLite database as one file: copied while others use it, checked, moved into place.
+"""A SQLite database as one file: copied while others use it, checked, compacted, moved into place.
 
 The copy is one read transaction, so it is of one moment and holds up no writer; the new file needs
 no -wal. A database file is opened through SQLite alone: any other close of it in this process drops
@@ -11,6 +11,7 @@ import os
 import re
 import sqlite3
 import tempfile
+import time
 from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -31,6 +32,8 @@ if TYPE_CHECKING:
 REQUIRED_TABLES = {"migrations", "outbox", "payment_requests", "payments", "received_payments"}
 """Tables by which a database of this program is recognized."""
 
+WRITABLE = "mode=rw"
+
 MAGIC = b"SQLite format 3\0"
 """The first bytes of every database (sqlite.org/fileformat2.html)."""
 
@@ -39,6 +42,13 @@ FILLED_BY_A_START = {"migrations", "kept_secrets", "lanes", "apps", "audit", "pr
 
 RANDOM = r"[a-z0-9_]{8}"
 """The end of tempfile's names."""
+
+MAX_SIZE = 128 * 1024 * 1024
+"""Bytes of the largest file that is rewritten beside a running bot, whose payers wait meanwhile
+and are refused after five seconds (measured: 130 MB in a second, 50 MB on a busy machine)."""
+
+LOG_SECONDS, PAUSE = 30.0, 0.05
+"""The longest wait for readers of the -wal, and the time between two attempts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +96,7 @@ def copy_database(source: Path, target: Path, *, live: bool = False) -> None:
     `live` where others have it open or may open it meanwhile. Raises BotError where `source` can't
     be read, or `target` can't hold it.
     """
-    with _naming(source), _writable(source) if live else _readable(source) as old:
+    with _naming(source), opened(source, WRITABLE) if live else _readable(source) as old:
         old.table_names()  # raises where the file is locked or damaged
         with _naming(target), closing(sqlite3.connect(target, isolation_level=None)) as new:
             new.execute("PRAGMA journal_mode = OFF")
@@ -178,7 +188,7 @@ def exclusive(path: Path) -> Iterator[bool]:
     Yields False, and keeps nobody out, where another process has it open: in WAL mode even an idle
     one holds a lock. Raises BotError where the file can't be opened.
     """
-    with _naming(path), _writable(path) as db:
+    with _naming(path), opened(path, WRITABLE) as db:
         try:
             db.disable_wal()
             db.execute("BEGIN EXCLUSIVE")
@@ -226,8 +236,40 @@ def replace(made: Path, target: Path, aside: Path) -> None:
 
 def merge_log(path: Path) -> None:
     """Merge the -wal of a file that nobody has open into it. Raises BotError."""
-    with _naming(path), _writable(path) as db:
+    with _naming(path), opened(path, WRITABLE) as db:
         db.disable_wal()
+
+
+def compact(path: Path) -> bool:
+    """Rewrite a database file without deleted bytes, and empty its -wal; writers wait meanwhile.
+
+    Every connection of the bot deletes securely: SQLite overwrites deleted rows, but not the copies
+    that page splits left in the free space of pages. VACUUM leaves none of these.
+    Returns False, and only empties the -wal, where another process has open a file so large that
+    payers would be refused. Raises BotError.
+    """
+    may_wait = path.stat().st_size <= MAX_SIZE
+    if not may_wait:
+        with exclusive(path) as may_wait:
+            pass
+    try:
+        with opened(path, WRITABLE) as db:
+            if may_wait:
+                db.vacuum()
+            _empty_log(db)
+    except sqlite3.Error as error:
+        raise BotError(f"{path}: can't be rewritten: {error}") from error
+    return may_wait
+
+
+def _empty_log(db: Database) -> None:
+    until = time.monotonic() + LOG_SECONDS
+    while next(db.query("PRAGMA wal_checkpoint(TRUNCATE)"))["busy"]:
+        if time.monotonic() > until:
+            raise BotError(
+                "the -wal can't be emptied: another process reads the database all the time"
+            )
+        time.sleep(PAUSE)
 
 
 def _link(path: Path, name: Path) -> None:
@@ -253,10 +295,6 @@ def _readable(path: Path) -> AbstractContextManager[Database]:
     """Open a file to read; create none beside a file that has none."""
     is_alone = not any(Path(f"{path}{ending}").exists() for ending in SIDE_FILES)
     return opened(path, "mode=ro&immutable=1" if is_alone else "mode=ro")
-
-
-def _writable(path: Path) -> AbstractContextManager[Database]:
-    return opened(path, "mode=rw")
 
 
 def _sync(path: Path) -> None:

@@ -24,11 +24,6 @@ CYCLE = (REPLY, ALERT, ALERT, REPLY, ALERT, ALERT, NOTICE, ALERT)
 """The order of turns while all classes wait. Alerts have more than half, so that a machine that is
 too busy to use Telegram's whole rate still keeps up with payments."""
 
-TURN = "SELECT turn FROM lanes WHERE queue = :queue AND lane = :lane"
-STORE = (
-    "INSERT INTO lanes (queue, lane, turn) VALUES (:queue, :lane, :turn)"
-    " ON CONFLICT (queue, lane) DO UPDATE SET turn = excluded.turn"
-)
 LEASED = (
     "SELECT priority, COUNT(*) AS n FROM outbox WHERE queue = :queue AND state = 'leased'"
     " GROUP BY priority"
@@ -87,8 +82,7 @@ class ClassTurns:
         if len(waiting) < 2:  # noqa: PLR2004 - one class alone takes no turns
             return waiting
         if lane not in self._cycles:
-            row = self._tx.one(TURN, queue=self._queue.name, lane=lane)
-            self._cycles[lane] = int(row["turn"]) if row else 0
+            self._cycles[lane] = lanes.stored(self._tx, self._queue, lane, "turn") or 0
         return in_cycle_order(self._cycles[lane], waiting)
 
     def _has_room(self, priority: int) -> bool:
@@ -100,4 +94,4 @@ class ClassTurns:
         self._leased[priority] += 1
         for cycle in {WHOLE_QUEUE, lane} & self._cycles.keys():
             turn = self._cycles[cycle] = position_after(self._cycles[cycle], priority)
-            self._tx.execute(STORE, queue=self._queue.name, lane=cycle, turn=turn)
+            lanes.store(self._tx, self._queue, cycle, "turn", turn)

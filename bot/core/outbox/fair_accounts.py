@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from bot.core.outbox import lanes
 from bot.core.outbox.lanes import ACCOUNT, WHOLE_QUEUE
 
 if TYPE_CHECKING:
@@ -30,15 +31,6 @@ STANDING = """
         LIMIT 1
     ) AS waiting
 """
-COUNT = (
-    "INSERT INTO lanes (queue, lane, arrival_at) VALUES (:queue, :account, :at)"
-    " ON CONFLICT (queue, lane) DO UPDATE SET arrival_at = excluded.arrival_at"
-)
-SERVED = (
-    "INSERT INTO lanes (queue, lane, rank) VALUES (:queue, :whole, :rank)"
-    " ON CONFLICT (queue, lane) DO UPDATE SET rank = excluded.rank"
-    " WHERE lanes.rank IS NULL OR lanes.rank < excluded.rank"
-)
 
 
 def next_rank(tx: Transaction, queue: Queue, account: str, priority: int, now: int) -> int | None:
@@ -68,10 +60,10 @@ def count_message(tx: Transaction, queue: Queue, account: str, rank: int) -> Non
     """Move the clock of an account on by a queued message of this rank."""
     if pace := queue.account_pace:
         at = rank + (pace.burst + 1) * pace.interval
-        tx.execute(COUNT, queue=queue.name, account=f"{ACCOUNT}{account}", at=at)
+        lanes.store(tx, queue, f"{ACCOUNT}{account}", "arrival_at", at)
 
 
 def record_served(tx: Transaction, queue: Queue, rank: int | None) -> None:
     """Store the rank of a claimed message, unless a higher one was served."""
     if queue.account_pace and rank is not None:
-        tx.execute(SERVED, queue=queue.name, whole=WHOLE_QUEUE, rank=rank)
+        lanes.store(tx, queue, WHOLE_QUEUE, "rank", rank, only_later=True)

@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING
 from bot.core.outbox import lanes
 
 if TYPE_CHECKING:
-    from bot.core.database.database import Row, Transaction
+    from bot.core.database.database import Transaction
     from bot.core.outbox.queue_policy import Queue
 
 MAX_PARKED = 100
-"""Lanes that one claim parks."""
+"""Lanes that one claim parks, and reads beside those that it claims from."""
 
 LEASED = (
     "SELECT lane, COUNT(*) AS n FROM outbox WHERE queue = :queue AND state = 'leased' GROUP BY lane"
@@ -43,11 +43,6 @@ class LaneGroups:
         self._queue = queue
         self._taken: Counter[str] | None = None
 
-    @property
-    def extra_lanes(self) -> int:
-        """Number of lanes that a claim reads beside those that it claims from."""
-        return MAX_PARKED if self._queue.group else 0
-
     def free_slots(self, lane: str) -> int | None:
         """Return how many messages of a lane its group has room for; None if it has no group."""
         name = self._name(lane)
@@ -63,12 +58,7 @@ class LaneGroups:
 
     def park(self, lane: str) -> None:
         """Set a lane aside until its group has room."""
-        self._tx.execute(
-            "UPDATE lanes SET waits_for = :name WHERE queue = :queue AND lane = :lane",
-            queue=self._queue.name,
-            lane=lane,
-            name=self._name(lane),
-        )
+        lanes.store(self._tx, self._queue, lane, "waits_for", self._name(lane))
 
     def admit_all(self) -> None:
         """Open parked lanes of every group that has room, whatever made the room.
@@ -77,12 +67,10 @@ class LaneGroups:
         lanes, since each of these has all of its slots in use.
         """
         last = ""
-        while self._queue.group and (row := self._next_group(last)):
+        name = self._queue.name
+        while self._queue.group and (row := self._tx.one(NEXT_GROUP, queue=name, last=last)):
             last = row["waits_for"]
             self._admit(last)
-
-    def _next_group(self, last: str) -> Row | None:
-        return self._tx.one(NEXT_GROUP, queue=self._queue.name, last=last)
 
     def admit_waiting(self, lane: str) -> None:
         """Open parked lanes after a message of this lane was settled."""

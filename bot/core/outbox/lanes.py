@@ -6,7 +6,7 @@ restart, and a claim reads only lanes with a message that may go.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from bot.core.outbox.queue_policy import ALERT, NOTICE, PRIORITIES, SECOND
 
@@ -84,28 +84,46 @@ FOREVER = 2**63 - 1
 """Later than any time that a BIGINT column takes."""
 
 
-def hold(tx: Transaction, queue: Queue, lane: str, until: int) -> None:
-    """Hold a lane until a time (epoch ms); a hold that ends later stays."""
-    _ensure_lane(tx, queue, lane)
+def store(
+    tx: Transaction,
+    queue: Queue,
+    lane: str,
+    column: str,
+    value: object,
+    *,
+    only_later: bool = False,
+) -> None:
+    """Store a column of a lane's row; with `only_later`, a later time that it has stays."""
+    later = f" WHERE lanes.{column} IS NULL OR lanes.{column} < excluded.{column}"
     tx.execute(
-        "UPDATE lanes SET held_until = :until"
-        " WHERE queue = :queue AND lane = :lane AND held_until < :until",
+        f"INSERT INTO lanes (queue, lane, {column}) VALUES (:queue, :lane, :value)"  # noqa: S608 - our own names
+        f" ON CONFLICT (queue, lane) DO UPDATE SET {column} = excluded.{column}"
+        f"{later if only_later else ''}",
         queue=queue.name,
         lane=lane,
-        until=until,
+        value=value,
     )
+
+
+def stored(tx: Transaction, queue: Queue, lane: str, column: str) -> Any:
+    """Return a column of a lane's row; None without a row."""
+    row = tx.one(
+        f"SELECT {column} AS value FROM lanes WHERE queue = :queue AND lane = :lane",  # noqa: S608 - as above
+        queue=queue.name,
+        lane=lane,
+    )
+    return row["value"] if row else None
+
+
+def hold(tx: Transaction, queue: Queue, lane: str, until: int) -> None:
+    """Hold a lane until a time (epoch ms); a hold that ends later stays."""
+    store(tx, queue, lane, "held_until", until, only_later=True)
     reopen(tx, queue, lane)
 
 
 def pause(tx: Transaction, queue: Queue, lane: str, why: str | None) -> None:
     """Pause a lane for a reason, and keep its messages; None resumes it."""
-    _ensure_lane(tx, queue, lane)
-    tx.execute(
-        "UPDATE lanes SET paused = :why WHERE queue = :queue AND lane = :lane",
-        queue=queue.name,
-        lane=lane,
-        why=why,
-    )
+    store(tx, queue, lane, "paused", why)
     reopen(tx, queue, lane)
     tx.wake(queue.name)
 
@@ -118,12 +136,7 @@ def resume(tx: Transaction, queue: Queue, lane: str) -> None:
 
 def is_paused(tx: Transaction, queue: Queue, lane: str) -> bool:
     """Check that a lane is paused."""
-    row = tx.one(
-        "SELECT 1 AS one FROM lanes WHERE queue = :queue AND lane = :lane AND paused IS NOT NULL",
-        queue=queue.name,
-        lane=lane,
-    )
-    return row is not None
+    return stored(tx, queue, lane, "paused") is not None
 
 
 def next_open(tx: Transaction, queue: Queue, now: int, full: Collection[int] = ()) -> int | None:
@@ -140,7 +153,9 @@ def _queue_opens_at(tx: Transaction, queue: Queue, now: int) -> int:
     """Return when the rate limit of the whole queue has room; 0 if it has none."""
     if queue.pace is None:
         return 0
-    return queue.pace.next_at(queue.pace.clamp(_arrival(tx, queue, WHOLE_QUEUE), now))
+    return queue.pace.next_at(
+        queue.pace.clamp(stored(tx, queue, WHOLE_QUEUE, "arrival_at") or 0, now)
+    )
 
 
 def open_lanes(tx: Transaction, queue: Queue, now: int, most: int) -> list[Row]:
@@ -169,18 +184,14 @@ def take_slot(tx: Transaction, queue: Queue, lane: str, now: int) -> bool:
     slots = [
         (name, pace.advance(arrival_at, now))
         for name, pace in paces
-        if pace and pace.next_at(arrival_at := pace.clamp(_arrival(tx, queue, name), now)) <= now
+        if pace
+        and pace.next_at(arrival_at := pace.clamp(stored(tx, queue, name, "arrival_at") or 0, now))
+        <= now
     ]
     if len(slots) < sum(pace is not None for _, pace in paces):
         return False
     for name, arrival_at in slots:
-        tx.execute(
-            "INSERT INTO lanes (queue, lane, arrival_at) VALUES (:queue, :lane, :at)"
-            " ON CONFLICT (queue, lane) DO UPDATE SET arrival_at = excluded.arrival_at",
-            queue=queue.name,
-            lane=name,
-            at=arrival_at,
-        )
+        store(tx, queue, name, "arrival_at", arrival_at)
     return True
 
 
@@ -190,13 +201,7 @@ def restart_interval(tx: Transaction, queue: Queue, lane: str, now: int) -> None
     The receiver counts when messages arrive: after a slow one the next would come too early.
     """
     if pace := queue.lane_pace(lane):
-        tx.execute(
-            "UPDATE lanes SET arrival_at = :at"
-            " WHERE queue = :queue AND lane = :lane AND arrival_at < :at",
-            queue=queue.name,
-            lane=lane,
-            at=now + pace.interval,
-        )
+        store(tx, queue, lane, "arrival_at", now + pace.interval, only_later=True)
 
 
 def has_backlog(tx: Transaction, queue: Queue, lane: str, now: int) -> bool:
@@ -205,7 +210,7 @@ def has_backlog(tx: Transaction, queue: Queue, lane: str, now: int) -> bool:
     The queue's limit delays it if more lanes are open than it serves in a second.
     """
     own = queue.lane_pace(lane)
-    if own and own.next_at(own.clamp(_arrival(tx, queue, lane), now)) > now:
+    if own and own.next_at(own.clamp(stored(tx, queue, lane, "arrival_at") or 0, now)) > now:
         return True
     if queue.pace is None:
         return False
@@ -213,31 +218,8 @@ def has_backlog(tx: Transaction, queue: Queue, lane: str, now: int) -> bool:
     return len(open_lanes(tx, queue, now, served + 1)) > served
 
 
-def _arrival(tx: Transaction, queue: Queue, lane: str) -> int:
-    row = tx.one(
-        "SELECT arrival_at FROM lanes WHERE queue = :queue AND lane = :lane",
-        queue=queue.name,
-        lane=lane,
-    )
-    return int(row["arrival_at"]) if row else 0
-
-
-def _ensure_lane(tx: Transaction, queue: Queue, lane: str) -> None:
-    tx.execute(
-        "INSERT INTO lanes (queue, lane) VALUES (:queue, :lane) ON CONFLICT DO NOTHING",
-        queue=queue.name,
-        lane=lane,
-    )
-
-
 def count_leased(tx: Transaction, queue: Queue, lane: str) -> int:
-    row = tx.one(
-        "SELECT COUNT(*) AS n FROM outbox"
-        " WHERE queue = :queue AND lane = :lane AND state = 'leased'",
-        queue=queue.name,
-        lane=lane,
-    )
-    return int(row["n"]) if row else 0
+    return int(tx.query(f"SELECT {BUSY} AS busy", queue=queue.name, lane=lane)[0]["busy"])
 
 
 def heads(tx: Transaction, queue: Queue, lane: str) -> list[Row]:

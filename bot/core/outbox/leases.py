@@ -100,20 +100,11 @@ def _correct_times(tx: Transaction, queue: Queue, now: int) -> None:
         now=now,
     )
     for row in rows:
-        _correct_lane(tx, queue, row, now)
-
-
-def _correct_lane(tx: Transaction, queue: Queue, row: Row, now: int) -> None:
-    lane, arrival_at = row["lane"], row["arrival_at"]
-    if lane.startswith(ACCOUNT):
-        at = fair_accounts.clamp(queue, arrival_at, now)
-    else:
-        pace = queue.pace if lane == WHOLE_QUEUE else queue.lane_pace(lane)
-        at = pace.clamp(arrival_at, now) if pace else 0
-    tx.execute(
-        "UPDATE lanes SET arrival_at = :at WHERE queue = :queue AND lane = :lane",
-        queue=queue.name,
-        lane=lane,
-        at=at,
-    )
-    lanes.reopen(tx, queue, lane)
+        lane, arrival_at = row["lane"], row["arrival_at"]
+        if lane.startswith(ACCOUNT):
+            at = fair_accounts.clamp(queue, arrival_at, now)
+        else:
+            pace = queue.pace if lane == WHOLE_QUEUE else queue.lane_pace(lane)
+            at = pace.clamp(arrival_at, now) if pace else 0
+        lanes.store(tx, queue, lane, "arrival_at", at)
+        lanes.reopen(tx, queue, lane)

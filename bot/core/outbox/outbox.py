@@ -27,7 +27,7 @@ from bot.core.outbox import (
     leases,
 )
 from bot.core.outbox.class_shares import ClassTurns
-from bot.core.outbox.groups import LaneGroups, reopen_lanes
+from bot.core.outbox.groups import MAX_PARKED, LaneGroups, reopen_lanes
 from bot.core.outbox.lanes import FOREVER
 from bot.core.outbox.queue_policy import REPLY
 
@@ -165,7 +165,7 @@ def claim(tx: Transaction, queue: Queue, now: int, room: int, owner: str = "") -
     groups = LaneGroups(tx, queue)
     groups.admit_all()
     room = back_pressure.free_room(tx, queue, now, room)
-    turns = ClassTurns(tx, queue, now, room + groups.extra_lanes)
+    turns = ClassTurns(tx, queue, now, room + (MAX_PARKED if queue.group else 0))
     claimed: list[Message] = []
     while len(claimed) < room and not lanes.is_queue_limited(tx, queue, now):
         lane = turns.next_lane()

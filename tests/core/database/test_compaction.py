@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from bot.core.database import compaction, inspection
-from bot.core.database.compaction import compact
+from bot.core.database import inspection, snapshot
 from bot.core.database.database import open_database
+from bot.core.database.snapshot import compact
 from bot.core.errors import BotError
 
 if TYPE_CHECKING:
@@ -70,7 +70,7 @@ def test_no_deleted_byte_is_left(tmp_path: Path, seed: int) -> None:
 def test_a_process_that_reads_all_along_keeps_the_log_from_being_emptied(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(compaction, "LOG_SECONDS", 0.0)
+    monkeypatch.setattr(snapshot, "LOG_SECONDS", 0.0)
     monkeypatch.setattr(inspection, "LOCK_SECONDS", 0.01)
     path = tmp_path / "bot.db"
     with (
