@@ -81,7 +81,7 @@ def _release(tx: Transaction, queue: Queue, rows: list[Row], *, crashed: bool) -
 
 
 def _correct_times(tx: Transaction, queue: Queue, now: int) -> None:
-    """Correct the times in the future: a message put in the future is put now, with its delay."""
+    """Set times in the future right: a message put in the future is put now, with its delay."""
     tx.execute(
         "UPDATE outbox SET due_at = :now + (due_at - created_at), created_at = :now"
         " WHERE queue = :queue AND state = 'waiting' AND created_at > :now",
