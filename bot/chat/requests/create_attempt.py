@@ -186,7 +186,6 @@ class Attempt:
 
     @property
     def _dialect(self) -> Dialect | None:
-        """Return the first dialect that has not failed."""
         left = (one for one in self._order.dialects if one.name not in self._progress.failed)
         return next(left, None)
 
@@ -265,6 +264,5 @@ def refused_field(error: Refused) -> FieldProblem:
 
 
 def _price_of(answer: Answer) -> str | None:
-    """Format the price in an answer, None if it has none."""
     price = answer.price
     return None if price is None else f"{price.amount} {price.currency}"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 from bot.chat.forms.form import reopen
@@ -20,7 +21,7 @@ from bot.chat.requests.create_attempt import (
 )
 from bot.chat.requests.job_failures import RETRIES, delay_text, in_time, log_failure
 from bot.chat.requests.request_bodies import request_body
-from bot.chat.store import listings, sellers, server_memory
+from bot.chat.store import listings, server_memory
 from bot.chat.store.listings import FAILED, LIVE
 from bot.chat.store.received_payments import paid_request_ids
 from bot.core.errors import (
@@ -201,16 +202,12 @@ class CreateHandler:
         self, tx: Transaction, job: CreateRequest, listing: Listing, error: Refused
     ) -> None:
         """Open the form at the step that a refusal is about."""
-        language = job.reply_to.language
         problem = refused_field(error)
         words = problem.message
         if isinstance(error, EmailUnavailable):
-            words = t(language, "email-unavailable")
-        seller = sellers.ensure_seller(tx, listing.seller_id, language, self._outcomes.now())
-        current = sellers.find_draft(tx, listing.chat_id, listing.seller_id)
-        draft_id = listings.short_id(6)
-        outcome = reopen(listing.wish, draft_id, problem.field, words, seller, current=current)
-        self._outcomes.ask(tx, job, outcome)
+            words = t(job.reply_to.language, "email-unavailable")
+        form = partial(reopen, listing.wish, field=problem.field, message=words)
+        self._outcomes.ask(tx, job, listing, form)
 
     async def _postpone(
         self, message: Message, progress: CreateProgress, error: Exception | None

@@ -5,6 +5,7 @@ Only what the server did changes the listing.
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 from bot.chat.alerts import delivery
@@ -113,11 +114,19 @@ class EditHandler:
         if EDITS[change.field] is UNITS:  # the last units of the drop may have been removed
             delivery.announce_ended_drop(tx, self._outcomes.queues, listing.id, now)
 
-    def keep(self, tx: Transaction, job: EditRequest | RemoveUnits, answer: Answer) -> None:
-        """Notify the seller that an edit with a lost answer was not made."""
-        listings.set_answer(tx, job.listing_id, answer)
+    def keep(
+        self,
+        tx: Transaction,
+        job: EditRequest | RemoveUnits,
+        answer: Answer | None,
+        text: str = "edit-unchanged",
+    ) -> None:
+        """Store the answer about an edit that was not made, and queue the text about it."""
+        if answer is not None:
+            listings.set_answer(tx, job.listing_id, answer)
         self._outcomes.refresh(tx, job.listing_id)
-        self._outcomes.send_text(tx, job, "edit-unchanged")
+        left = answer.remaining_units if answer else None
+        self._outcomes.send_text(tx, job, text, left=left or 0)
 
     def fail(self, tx: Transaction, job: EditRequest | RemoveUnits, error: Exception) -> None:
         """Queue the text about a failed edit; ask for another value if one may help."""
@@ -126,13 +135,9 @@ class EditHandler:
             self._reopen(tx, job, listings.get_listing(tx, job.listing_id))
 
     def _reopen(self, tx: Transaction, job: EditRequest | RemoveUnits, listing: Listing) -> None:
-        now, language = self._outcomes.now(), job.reply_to.language
-        seller = sellers.ensure_seller(tx, listing.seller_id, language, now)
-        current = sellers.find_draft(tx, listing.chat_id, listing.seller_id)
         field = edit_rules.change_of(job).field
         present = edit_rules.request_for_form(listing, field)
-        outcome = edit_form(listings.short_id(6), present, field, seller, current=current)
-        self._outcomes.ask(tx, job, outcome)
+        self._outcomes.ask(tx, job, listing, partial(edit_form, present=present, field=field))
 
 
 def _replace_picture(tx: Transaction, listing: Listing, wish: Wish) -> None:

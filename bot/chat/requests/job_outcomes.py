@@ -131,9 +131,13 @@ class Outcomes:
             case _:
                 self.send_text(tx, job, "service-silent")
 
-    def ask(self, tx: Transaction, job: SellerJob, outcome: Outcome) -> None:
+    def ask(
+        self, tx: Transaction, job: SellerJob, listing: Listing, form: Callable[..., Outcome]
+    ) -> None:
         """Open the form that a refusal needs, and queue its questions."""
-        listing = listings.get_listing(tx, job.listing_id)
+        seller = sellers.ensure_seller(tx, listing.seller_id, job.reply_to.language, self.now())
+        current = sellers.find_draft(tx, listing.chat_id, listing.seller_id)
+        outcome = form(draft_id=listings.short_id(6), seller=seller, current=current)
         sellers.save_draft(tx, listing.chat_id, listing.seller_id, outcome.draft, self.now())
         for reply in outcome.replies:
             self.send(tx, job, reply)

@@ -63,7 +63,7 @@ class UnitsHandler:
             counted = replace(job, before=before)
             await self._outcomes.proceed(message, counted, _store_answer, answer)
         else:
-            await self._outcomes.finish(message, self._refuse, answer, problem)
+            await self._outcomes.finish(message, self._edits.keep, answer, problem)
 
     def _check(
         self, tx: Transaction, job: RemoveUnits, answer: Answer
@@ -112,22 +112,11 @@ class UnitsHandler:
         now = self._outcomes.now()
         lost_at = now if job.lost_at is None else min(job.lost_at, now)
         if now - lost_at > PATIENCE:
-            await self._outcomes.finish(message, self._give_up, answer)
+            await self._outcomes.finish(message, self._edits.keep, answer, "units-unknown")
             return
         doubted = replace(job, lost_at=lost_at, checks=job.checks + 1)
         text = "units-doubted" if doubted.checks == NOTIFY_AT else None
         await self._outcomes.retry(message, doubted, RETRIES.delay(doubted.checks) or 0, text)
-
-    def _refuse(self, tx: Transaction, job: RemoveUnits, answer: Answer, problem: str) -> None:
-        _store_answer(tx, job, answer)
-        self._outcomes.refresh(tx, job.listing_id)
-        self._outcomes.send_text(tx, job, problem, left=answer.remaining_units or 0)
-
-    def _give_up(self, tx: Transaction, job: RemoveUnits, answer: Answer | None) -> None:
-        if answer is not None:
-            _store_answer(tx, job, answer)
-        self._outcomes.refresh(tx, job.listing_id)
-        self._outcomes.send_text(tx, job, "units-unknown")
 
 
 def _store_answer(tx: Transaction, job: RemoveUnits, answer: Answer) -> None:

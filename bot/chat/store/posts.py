@@ -120,7 +120,6 @@ def refresh_one(tx: Transaction, queues: Queues, post: Post, now: int) -> None:
 
 
 def _put(tx: Transaction, queues: Queues, row: Row, now: int, due_at: int) -> None:
-    """Queue the refresh of a post."""
     key, body = outbox.new_id(now), Refresh(row["id"])
     outbox.put(
         tx, queues.messages, row["lane"], body, now,
