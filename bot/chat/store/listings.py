@@ -128,12 +128,8 @@ def in_clause(ids: Sequence[str]) -> tuple[str, dict[str, str]]:
 
 def set_wish(tx: Transaction, listing_id: str, wish: Wish) -> None:
     """Store a request's wish after an edit, with its name in the form that searches use."""
-    tx.execute(
-        "UPDATE listings SET wish = :wish, folded_name = :folded_name WHERE id = :id",
-        id=listing_id,
-        wish=wish.to_json(),
-        folded_name=wish.name.casefold(),
-    )
+    sql = "UPDATE listings SET wish = :wish, folded_name = :folded_name WHERE id = :id"
+    tx.execute(sql, id=listing_id, wish=wish.to_json(), folded_name=wish.name.casefold())
 
 
 def set_alerts(tx: Transaction, listing_id: str, alerts: str) -> None:
@@ -153,12 +149,8 @@ def set_state(tx: Transaction, listing_id: str, state: str) -> None:
 
 def set_answer(tx: Transaction, listing_id: str, answer: Answer) -> None:
     """Store the service's latest answer about a listing."""
-    tx.execute(
-        "UPDATE listings SET answer = :answer, request_id = :request WHERE id = :id",
-        id=listing_id,
-        answer=json.dumps(answer.to_json()),
-        request=answer.id,
-    )
+    sql = "UPDATE listings SET answer = :answer, request_id = :request WHERE id = :id"
+    tx.execute(sql, id=listing_id, answer=json.dumps(answer.to_json()), request=answer.id)
 
 
 def move_chat(tx: Transaction, old: int, new: int) -> None:

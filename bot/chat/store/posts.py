@@ -102,14 +102,12 @@ def refresh_shared(
     tx: Transaction, queues: Queues, listing_id: str, picture: str, now: int
 ) -> None:
     """Queue the refresh of the inline posts that don't show `picture`, which Telegram has now."""
-    rows = tx.query(
+    sql = (
         f"SELECT posts.id, posts.lane, own {WITH_REFRESH}"
         " WHERE listing_id = :listing AND own = :shared AND queued.id IS NULL"
-        " AND (picture IS NULL OR picture <> :picture)",
-        listing=listing_id,
-        shared=SHARED,
-        picture=picture,
+        " AND (picture IS NULL OR picture <> :picture)"
     )
+    rows = tx.query(sql, listing=listing_id, shared=SHARED, picture=picture)
     for row in rows:
         _put(tx, queues, row, now, now)
 
@@ -149,18 +147,14 @@ def _read(row: Row) -> Post:
 
 def save_post(tx: Transaction, listing_id: str, place: MessagePlace, own: int, now: int) -> Post:
     """Store that a message shows a listing, as the newest of its posts."""
-    row = tx.one(
+    sql = (
         "INSERT INTO posts (id, listing_id, lane, message_id, own, created_at)"
         " VALUES (:id, :listing, :lane, :message_id, :own, :now) ON CONFLICT (lane, message_id)"
         " DO UPDATE SET listing_id = excluded.listing_id, own = excluded.own,"
         " created_at = excluded.created_at"
-        " RETURNING id, listing_id, lane, message_id, own, picture, shown",
-        id=short_id(16),
-        listing=listing_id,
-        **asdict(place),
-        own=own,
-        now=now,
+        " RETURNING id, listing_id, lane, message_id, own, picture, shown"
     )
+    row = tx.one(sql, id=short_id(16), listing=listing_id, **asdict(place), own=own, now=now)
     if own != SHARED:
         _drop_older(tx, listing_id, place.lane, own)
     if row is None:
@@ -183,20 +177,14 @@ def _drop_older(tx: Transaction, listing_id: str, lane: str, own: int) -> None:
 
 def record_shown(tx: Transaction, post_id: str, seen: Shown) -> None:
     """Store what a post shows now."""
-    tx.execute(
-        "UPDATE posts SET picture = :picture, shown = :words WHERE id = :id",
-        id=post_id,
-        picture=seen.picture,
-        words=seen.words,
-    )
+    sql = "UPDATE posts SET picture = :picture, shown = :words WHERE id = :id"
+    tx.execute(sql, id=post_id, picture=seen.picture, words=seen.words)
 
 
 def mark_replaced(tx: Transaction, place: MessagePlace) -> None:
     """Mark a post as showing something else, so that no refresh replaces that."""
-    tx.execute(
-        "UPDATE posts SET shown = NULL WHERE lane = :lane AND message_id = :message_id",
-        **asdict(place),
-    )
+    sql = "UPDATE posts SET shown = NULL WHERE lane = :lane AND message_id = :message_id"
+    tx.execute(sql, **asdict(place))
 
 
 def delete_post(tx: Transaction, place: MessagePlace) -> None:
@@ -225,12 +213,8 @@ def save_card_picture(
     tx: Transaction, listing_id: str, file_id: str | None, key: str | None
 ) -> None:
     """Store Telegram's file_id of a listing's picture; None forgets it."""
-    tx.execute(
-        "UPDATE listings SET file_id = :file, file_key = :key WHERE id = :id",
-        id=listing_id,
-        file=file_id,
-        key=key,
-    )
+    sql = "UPDATE listings SET file_id = :file, file_key = :key WHERE id = :id"
+    tx.execute(sql, id=listing_id, file=file_id, key=key)
 
 
 def claim_due(tx: Transaction, now: int, most: int) -> list[str]:

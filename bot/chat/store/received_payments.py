@@ -77,10 +77,8 @@ class AlertCounts:
 
 def paid_request_ids(tx: Transaction, listing_id: str) -> set[str]:
     """Return the ids of a listing's requests that have recorded payments."""
-    rows = tx.query(
-        "SELECT DISTINCT request_id FROM received_payments WHERE listing_id = :listing",
-        listing=listing_id,
-    )
+    sql = "SELECT DISTINCT request_id FROM received_payments WHERE listing_id = :listing"
+    rows = tx.query(sql, listing=listing_id)
     return {str(row["request_id"]) for row in rows}
 
 
@@ -186,13 +184,11 @@ def alert_counts(tx: Transaction, listing_id: str) -> AlertCounts | None:
 
 def count_alerts(tx: Transaction, listing_id: str, *, delivered: int = 0, muted: int = 0) -> None:
     """Add payments whose alerts were delivered, or that came while alerts were off."""
-    tx.execute(
+    sql = (
         "UPDATE listings SET delivered_count = delivered_count + :delivered,"
-        " muted_count = muted_count + :muted WHERE id = :id",
-        id=listing_id,
-        delivered=delivered,
-        muted=muted,
+        " muted_count = muted_count + :muted WHERE id = :id"
     )
+    tx.execute(sql, id=listing_id, delivered=delivered, muted=muted)
 
 
 def count_oversold(tx: Transaction, listing_id: str) -> int:
@@ -207,11 +203,8 @@ def count_oversold(tx: Transaction, listing_id: str) -> int:
 
 def mark_summed_up(tx: Transaction, listing_id: str) -> bool:
     """Mark the line at a drop's end as queued; return False if it was before."""
-    return bool(
-        tx.execute(
-            "UPDATE listings SET summed_up = 1 WHERE id = :id AND summed_up = 0", id=listing_id
-        )
-    )
+    sql = "UPDATE listings SET summed_up = 1 WHERE id = :id AND summed_up = 0"
+    return bool(tx.execute(sql, id=listing_id))
 
 
 def takings_between(
@@ -252,16 +245,13 @@ def settle_uncertain(tx: Transaction, listing_id: str, most: int) -> list[int]:
 
     Return the times (epoch ms) at which those placeholders had been recorded.
     """
-    rows = tx.query(
+    sql = (
         "UPDATE received_payments SET found = :by_webhook"
         " WHERE listing_id = :listing AND transaction_id IN"
         " (SELECT transaction_id FROM received_payments WHERE listing_id = :listing"
-        " AND found = :in_doubt ORDER BY received_at LIMIT :most) RETURNING received_at",
-        listing=listing_id,
-        in_doubt=UNCERTAIN,
-        by_webhook=BY_WEBHOOK,
-        most=most,
+        " AND found = :in_doubt ORDER BY received_at LIMIT :most) RETURNING received_at"
     )
+    rows = tx.query(sql, listing=listing_id, in_doubt=UNCERTAIN, by_webhook=BY_WEBHOOK, most=most)
     return [int(row["received_at"]) for row in rows]
 
 

@@ -34,13 +34,8 @@ UNUSED_FOR = 30 * 24 * 3600 * 1000
 def add_image(tx: Transaction, seller_id: int, data: bytes, now: int) -> str:
     """Store a picture; return its unguessable id, by which it is served to everybody."""
     image_id = secrets.token_hex(ID_BYTES)
-    tx.execute(
-        "INSERT INTO images (id, seller_id, data, created_at) VALUES (:id, :seller, :data, :now)",
-        id=image_id,
-        seller=seller_id,
-        data=data,
-        now=now,
-    )
+    sql = "INSERT INTO images (id, seller_id, data, created_at) VALUES (:id, :seller, :data, :now)"
+    tx.execute(sql, id=image_id, seller=seller_id, data=data, now=now)
     return image_id
 
 
@@ -52,13 +47,8 @@ async def image_data(db: Database, image_id: str) -> bytes | None:
 
 def keep_image(tx: Transaction, image_id: str, seller_id: int) -> bool:
     """Mark a picture as used by a request; return False if this seller has no such picture."""
-    return bool(
-        tx.execute(
-            "UPDATE images SET kept = 1 WHERE id = :id AND seller_id = :seller",
-            id=image_id,
-            seller=seller_id,
-        )
-    )
+    sql = "UPDATE images SET kept = 1 WHERE id = :id AND seller_id = :seller"
+    return bool(tx.execute(sql, id=image_id, seller=seller_id))
 
 
 def release_image(tx: Transaction, image_id: str) -> None:

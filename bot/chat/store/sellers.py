@@ -71,22 +71,14 @@ def language_of(tx: Transaction, seller_id: int) -> str | None:
 
 def mark_greeted(tx: Transaction, seller_id: int, now: int) -> bool:
     """Mark a seller as greeted; return True the first time."""
-    return bool(
-        tx.execute(
-            "UPDATE sellers SET greeted_at = :now WHERE id = :id AND greeted_at IS NULL",
-            id=seller_id,
-            now=now,
-        )
-    )
+    sql = "UPDATE sellers SET greeted_at = :now WHERE id = :id AND greeted_at IS NULL"
+    return bool(tx.execute(sql, id=seller_id, now=now))
 
 
 def save_destination(tx: Transaction, seller_id: int, destination: str) -> None:
     """Store where a seller's money goes."""
-    tx.execute(
-        "UPDATE sellers SET destination = :destination WHERE id = :id",
-        id=seller_id,
-        destination=destination,
-    )
+    sql = "UPDATE sellers SET destination = :destination WHERE id = :id"
+    tx.execute(sql, id=seller_id, destination=destination)
 
 
 def save_price(tx: Transaction, seller_id: int, amount: int, currency: str) -> None:
@@ -94,12 +86,8 @@ def save_price(tx: Transaction, seller_id: int, amount: int, currency: str) -> N
     known = find_seller(tx, seller_id)
     earlier = known.prices if known else ()
     prices = list(dict.fromkeys([(amount, currency), *earlier]))[:LAST_PRICES]
-    tx.execute(
-        "UPDATE sellers SET currency = :currency, prices = :prices WHERE id = :id",
-        id=seller_id,
-        currency=currency,
-        prices=json.dumps(prices),
-    )
+    sql = "UPDATE sellers SET currency = :currency, prices = :prices WHERE id = :id"
+    tx.execute(sql, id=seller_id, currency=currency, prices=json.dumps(prices))
 
 
 def save_zone(tx: Transaction, seller_id: int, zone: str) -> None:
@@ -115,12 +103,8 @@ def save_quiet(tx: Transaction, seller_id: int, hours: tuple[int, int] | None) -
 
 def save_summary(tx: Transaction, seller_id: int, minute: int | None, due_at: int | None) -> None:
     """Store at which minute of the local day the summary comes, and when next (epoch ms)."""
-    tx.execute(
-        "UPDATE sellers SET summary = :minute, summary_at = :due WHERE id = :id",
-        id=seller_id,
-        minute=minute,
-        due=due_at,
-    )
+    sql = "UPDATE sellers SET summary = :minute, summary_at = :due WHERE id = :id"
+    tx.execute(sql, id=seller_id, minute=minute, due=due_at)
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,22 +127,14 @@ def summaries_due(tx: Transaction, now: int, ahead: int, most: int) -> list[DueS
 
 def claim_summary(tx: Transaction, summary: DueSummary, next_at: int) -> bool:
     """Set when the next summary is due (epoch ms); False if another process claimed this one."""
-    taken = tx.execute(
-        "UPDATE sellers SET summary_at = :next WHERE id = :id AND summary_at = :due",
-        id=summary.seller_id,
-        due=summary.due_at,
-        next=next_at,
-    )
-    return bool(taken)
+    sql = "UPDATE sellers SET summary_at = :next WHERE id = :id AND summary_at = :due"
+    return bool(tx.execute(sql, id=summary.seller_id, due=summary.due_at, next=next_at))
 
 
 def find_draft(tx: Transaction, chat_id: int, seller_id: int) -> Draft | None:
     """Return a seller's draft in a chat, None if there is none that can be parsed."""
-    row = tx.one(
-        "SELECT body, updated_at FROM drafts WHERE chat_id = :chat AND seller_id = :seller",
-        chat=chat_id,
-        seller=seller_id,
-    )
+    sql = "SELECT body, updated_at FROM drafts WHERE chat_id = :chat AND seller_id = :seller"
+    row = tx.one(sql, chat=chat_id, seller=seller_id)
     form = read_draft(row["body"]) if row else None
     return form and replace(form, touched_at=row["updated_at"] if row else None)
 
@@ -166,18 +142,12 @@ def find_draft(tx: Transaction, chat_id: int, seller_id: int) -> Draft | None:
 def save_draft(tx: Transaction, chat_id: int, seller_id: int, form: Draft | None, now: int) -> None:
     """Store a draft; None deletes it."""
     if form is None:
-        tx.execute(
-            "DELETE FROM drafts WHERE chat_id = :chat AND seller_id = :seller",
-            chat=chat_id,
-            seller=seller_id,
-        )
+        sql = "DELETE FROM drafts WHERE chat_id = :chat AND seller_id = :seller"
+        tx.execute(sql, chat=chat_id, seller=seller_id)
         return
-    tx.execute(
+    sql = (
         "INSERT INTO drafts (chat_id, seller_id, body, updated_at)"
         " VALUES (:chat, :seller, :body, :now) ON CONFLICT (chat_id, seller_id)"
-        " DO UPDATE SET body = excluded.body, updated_at = excluded.updated_at",
-        chat=chat_id,
-        seller=seller_id,
-        body=write_draft(form),
-        now=now,
+        " DO UPDATE SET body = excluded.body, updated_at = excluded.updated_at"
     )
+    tx.execute(sql, chat=chat_id, seller=seller_id, body=write_draft(form), now=now)

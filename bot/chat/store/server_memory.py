@@ -35,13 +35,11 @@ def sighted_listings(tx: Transaction) -> set[str]:
 
 def save_sighting(tx: Transaction, listing_id: str, sighting: Sighting) -> None:
     """Store the sighting of a listing; it replaces an earlier one."""
-    tx.execute(
+    sql = (
         "INSERT INTO sightings (listing_id, sold, seen_at) VALUES (:id, :sold, :seen_at)"
-        " ON CONFLICT (listing_id) DO UPDATE SET sold = excluded.sold, seen_at = excluded.seen_at",
-        id=listing_id,
-        sold=sighting.sold,
-        seen_at=sighting.seen_at,
+        " ON CONFLICT (listing_id) DO UPDATE SET sold = excluded.sold, seen_at = excluded.seen_at"
     )
+    tx.execute(sql, id=listing_id, sold=sighting.sold, seen_at=sighting.seen_at)
 
 
 def delete_sightings(tx: Transaction, listing_ids: Iterable[str]) -> None:
@@ -58,26 +56,21 @@ def find_gap(tx: Transaction, listing_id: str) -> tuple[int, int] | None:
 
 def save_gap(tx: Transaction, listing_id: str, counted: int, recorded: int) -> None:
     """Store how many payments the server counts and we recorded: it lists fewer than it counts."""
-    tx.execute(
+    sql = (
         "INSERT INTO payment_gaps (listing_id, counted, recorded)"
         " VALUES (:id, :counted, :recorded) ON CONFLICT (listing_id)"
-        " DO UPDATE SET counted = excluded.counted, recorded = excluded.recorded",
-        id=listing_id,
-        counted=counted,
-        recorded=recorded,
+        " DO UPDATE SET counted = excluded.counted, recorded = excluded.recorded"
     )
+    tx.execute(sql, id=listing_id, counted=counted, recorded=recorded)
 
 
 def mark_double_reported(tx: Transaction, listing_id: str, request_id: str) -> bool:
     """Store that a paid double is reported to the operator; return False if it was before."""
-    return bool(
-        tx.execute(
-            "INSERT INTO paid_doubles (request_id, listing_id) VALUES (:request, :listing)"
-            " ON CONFLICT (request_id) DO NOTHING",
-            request=request_id,
-            listing=listing_id,
-        )
+    sql = (
+        "INSERT INTO paid_doubles (request_id, listing_id) VALUES (:request, :listing)"
+        " ON CONFLICT (request_id) DO NOTHING"
     )
+    return bool(tx.execute(sql, request=request_id, listing=listing_id))
 
 
 def known_dialect(tx: Transaction, server: str) -> str | None:
@@ -101,11 +94,8 @@ def remember_dialect(tx: Transaction, server: str, name: str | None) -> None:
 
 def mark_price_warning(tx: Transaction, server: str, seller_id: int) -> bool:
     """Store that a seller is warned that the server sends no prices; False if warned before."""
-    return bool(
-        tx.execute(
-            "INSERT INTO unchecked_prices (server, seller_id) VALUES (:server, :seller)"
-            " ON CONFLICT (server, seller_id) DO NOTHING",
-            server=server,
-            seller=seller_id,
-        )
+    sql = (
+        "INSERT INTO unchecked_prices (server, seller_id) VALUES (:server, :seller)"
+        " ON CONFLICT (server, seller_id) DO NOTHING"
     )
+    return bool(tx.execute(sql, server=server, seller=seller_id))

@@ -16,22 +16,18 @@ if TYPE_CHECKING:
 
 def save_text(tx: Transaction, place: MessagePlace, key: str, now: int) -> None:
     """Store the key of the text and buttons that a message shows from `now` (epoch ms)."""
-    tx.execute(
+    sql = (
         "INSERT INTO shown_texts (lane, message_id, text_key, shown_at)"
         " VALUES (:lane, :message_id, :key, :now) ON CONFLICT (lane, message_id)"
-        " DO UPDATE SET text_key = excluded.text_key, shown_at = excluded.shown_at",
-        **asdict(place),
-        key=key,
-        now=now,
+        " DO UPDATE SET text_key = excluded.text_key, shown_at = excluded.shown_at"
     )
+    tx.execute(sql, **asdict(place), key=key, now=now)
 
 
 def text_key_at(tx: Transaction, place: MessagePlace) -> str | None:
     """Return the key of the text that a message shows, None if it is not known."""
-    row = tx.one(
-        "SELECT text_key FROM shown_texts WHERE lane = :lane AND message_id = :message_id",
-        **asdict(place),
-    )
+    sql = "SELECT text_key FROM shown_texts WHERE lane = :lane AND message_id = :message_id"
+    row = tx.one(sql, **asdict(place))
     return None if row is None else str(row["text_key"])
 
 
