@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import partial
 from typing import TYPE_CHECKING
 
 import structlog
@@ -88,8 +87,9 @@ class DeliveryRecorder:
         """Settle an attempt that began at `began` (epoch ms); `host` is for the log."""
         now = self.now()
         attempt, due_at = outcome.attempt(began, now), _due_at(message, outcome, now)
-        work = partial(self._store, message=message, outcome=outcome, attempt=attempt)
-        in_time = await self.db.transaction_until_stored(partial(work, due_at=due_at, now=now))
+        in_time = await self.db.transaction_until_stored(
+            lambda tx: self._store(tx, message, outcome, attempt, due_at)
+        )
         entry = log.bind(
             delivery=message.id,
             request=message.body.request_id,
@@ -116,19 +116,17 @@ class DeliveryRecorder:
     def _store(
         self,
         tx: Transaction,
-        *,
         message: Message,
         outcome: Outcome,
         attempt: Attempt,
         due_at: int | None,
-        now: int,
     ) -> bool:
         """Store an attempt and settle its message; return False if the lease was lost.
 
         The attempt is stored even then, because the other side has seen it.
         """
         deliveries.add_attempt(tx, message.id, attempt)
-        queue = self.queue
+        queue, now = self.queue, self.now()
         if outcome.delivered:
             result, ours = "delivered", outbox.done(tx, queue, message, now)
         elif due_at is None:

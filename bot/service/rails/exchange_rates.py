@@ -7,7 +7,6 @@ every payment.
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from decimal import ROUND_UP, Context, Decimal
 from functools import cache
@@ -43,34 +42,21 @@ class SandboxExchange:
         """Return the table's rate, which never changes."""
         if denomination == instrument:
             return None
-        table = _table()
-        rate = _crossed(table.price(instrument), table.price(denomination))
-        return ExchangeRate(rate, table.source, table.at)
-
-
-@dataclass(frozen=True, slots=True)
-class _Table:
-    """How many units of each currency one US dollar buys; `at` in epoch ms."""
-
-    source: str
-    at: int
-    per_dollar: dict[str, Decimal]
-
-    def price(self, currency: str) -> Decimal:
-        """Return the units that a dollar buys. Raises MoneyError unknownCurrency."""
-        try:
-            return self.per_dollar[currency]
-        except KeyError:
-            message = f"No exchange rate of {currency[: amounts.MAX_TEXT]!r} is known here"
-            raise MoneyError("unknownCurrency", message) from None
+        source, at, per_dollar = _table()
+        for currency in (instrument, denomination):
+            if currency not in per_dollar:
+                message = f"No exchange rate of {currency[: amounts.MAX_TEXT]!r} is known here"
+                raise MoneyError("unknownCurrency", message)
+        return ExchangeRate(_crossed(per_dollar[instrument], per_dollar[denomination]), source, at)
 
 
 @cache
-def _table() -> _Table:
+def _table() -> tuple[str, int, dict[str, Decimal]]:
+    """Return the source and time (epoch ms) of the rates, and what one US dollar buys."""
     data = json.loads(_DATA.read_text("utf-8"))
     at = (datetime.fromisoformat(data["at"]) - _EPOCH) // timedelta(milliseconds=1)
     per_dollar = {code: Decimal(price) for code, price in data["perDollar"].items()}
-    return _Table(data["source"], at, per_dollar)
+    return data["source"], at, per_dollar
 
 
 def _crossed(bought: Decimal, sold: Decimal) -> Decimal:

@@ -67,13 +67,12 @@ async def requests(db: Database, wanted: ExportFilter) -> AsyncIterator[Row]:
 async def _page(
     db: Database, sql: str, column: str, wanted: ExportFilter, place: dict[str, object]
 ) -> list[Row]:
-    only = {} if wanted.request_id is None else {"only": wanted.request_id}
-    narrowed = f"AND {column} = :only" if only else ""
+    narrowed = "" if wanted.request_id is None else f"AND {column} = :only"
     return await db.query(
         sql.format(narrowed=narrowed),
         since=wanted.since,
         until=wanted.until,
         page=PAGE,
-        **only,
+        only=wanted.request_id,
         **place,
     )

@@ -32,8 +32,6 @@ if TYPE_CHECKING:
 INTERNAL_HOST = "bot.internal"
 """Host of the bot's own receiver, resolved to the address on which it listens."""
 
-PRICE_FIELD = "denominationCurrencyCode"
-REDIRECT_FIELD = "redirectUrl"
 WEBHOOK_FIELD = "notifications.webhook.webhookUrl"
 
 
@@ -155,7 +153,7 @@ def _check_price(exchange: Exchange, terms: Terms) -> None:
     try:
         shares = quote.quote(terms, exchange.rate(terms.currency, terms.instrument)).shares
     except MoneyError as error:
-        raise changes.invalid_field(PRICE_FIELD, str(error)) from None
+        raise changes.invalid_field("denominationCurrencyCode", str(error)) from None
     if 0 in shares:
         field = f"receivers.{shares.index(0)}.sendAmount"
         raise changes.invalid_field(field, f"comes to nothing in {terms.instrument}")
@@ -175,4 +173,4 @@ def _check_redirect(caller: Caller, url: str) -> None:
     try:
         links.check_app(url, caller.policy.schemes)
     except ValueError as error:
-        raise changes.invalid_field(REDIRECT_FIELD, str(error)) from None
+        raise changes.invalid_field("redirectUrl", str(error)) from None

@@ -26,7 +26,6 @@ if TYPE_CHECKING:
         Product,
         Quote,
         Receiver,
-        Terms,
         Webhook,
     )
 
@@ -180,7 +179,11 @@ def _public_fields(public_url: str, it: PaymentRequest, now: int) -> Json:
         isEnabled=it.is_enabled(now),
         status=it.status(now),
         product=_product(terms.product),
-        paymentAmount=_payment_amount(terms),
+        paymentAmount={
+            "currencyCode": terms.instrument,
+            "amount": amounts.from_minor(terms.amount, terms.currency),
+            "denominatedIn": terms.currency,
+        },
         priceBeforeDiscount=None if price is None else amounts.from_minor(price, terms.currency),
         requestedUserData=terms.requested_user_data,
         redirectUrl=terms.redirect_url,
@@ -210,14 +213,6 @@ def _notifications(it: PaymentRequest) -> Json:
         emailState=asked and asked.state,
         emailConfirmedAt=asked and iso_or_none(asked.confirmed_at),
     )
-
-
-def _payment_amount(terms: Terms) -> Json:
-    return {
-        "currencyCode": terms.instrument,
-        "amount": amounts.from_minor(terms.amount, terms.currency),
-        "denominatedIn": terms.currency,
-    }
 
 
 def _receivers(receivers: Iterable[Receiver], currency: str) -> list[Json]:
