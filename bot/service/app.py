@@ -21,6 +21,8 @@ from bot.service.page.page_cache import LiveParts, PageCache
 from bot.service.wire import body_parsing
 
 if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
     from starlette.requests import Request
     from starlette.responses import Response
 
@@ -40,6 +42,14 @@ ROUTERS = (
     docs_page.docs_router(openapi_route.spec),
 )
 
+REFUSALS: dict[type[Exception], Callable[[Any], Refused]] = {
+    Refused: lambda refusal: refusal,
+    RequestValidationError: lambda error: body_parsing.invalid_body(error.errors(), strip=1),
+    StorageError: lambda _: Unavailable(),
+    Exception: lambda _: Internal(),
+}
+"""The answer to each exception; the log has a line about the last two."""
+
 
 def create_app(service: Service) -> FastAPI:
     """Build the application: the interface, the pay pages, their documentation."""
@@ -54,11 +64,9 @@ def create_app(service: Service) -> FastAPI:
     app.state.live, app.state.page_cache = LiveParts(), PageCache(service)
     for router in ROUTERS:
         app.router.routes.extend(router.routes)  # `include_router` costs each call as much again
-    app.add_exception_handler(Refused, _refused)
     app.add_exception_handler(HTTPException, _http_error)
-    app.add_exception_handler(RequestValidationError, _wrong_parameter)
-    app.add_exception_handler(StorageError, _unavailable)
-    app.add_exception_handler(Exception, _bug)
+    for kind, refusal_of in REFUSALS.items():
+        app.add_exception_handler(kind, _handler(refusal_of))
     return app
 
 
@@ -69,8 +77,11 @@ def _answer(request: Request, refusal: Refused, allow: str | None = None) -> Res
     return responses.refused(refusal, allow)
 
 
-async def _refused(request: Request, error: Any) -> Response:
-    return _answer(request, error)
+def _handler(refusal_of: Callable[[Any], Refused]) -> Callable[..., Awaitable[Response]]:
+    async def handle(request: Request, error: Exception) -> Response:
+        return _answer(request, refusal_of(error))
+
+    return handle
 
 
 async def _http_error(request: Request, error: Any) -> Response:
@@ -94,17 +105,3 @@ def _allowed(path: str) -> str:
         if isinstance(route, APIRoute) and route.path_regex.match(path)
     )
     return ", ".join(sorted({method for route in here for method in route.methods or ()}))
-
-
-async def _wrong_parameter(request: Request, error: Any) -> Response:
-    return _answer(request, body_parsing.invalid_body(error.errors(), strip=1))
-
-
-async def _unavailable(request: Request, _error: Exception) -> Response:
-    """Answer while the database can't be used; the log says why."""
-    return _answer(request, Unavailable())
-
-
-async def _bug(request: Request, _error: Exception) -> Response:
-    """Answer for a bug; the server logs it with its traceback."""
-    return _answer(request, Internal())

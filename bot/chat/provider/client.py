@@ -17,7 +17,7 @@ import structlog
 from bot.chat.model import answers
 from bot.core import errors, exact_json
 from bot.core.net import http_client
-from bot.core.net.retry_after import read_date, read_retry_after
+from bot.core.net.http_client import read_date, read_retry_after
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable, Mapping, Sequence

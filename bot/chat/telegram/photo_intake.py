@@ -31,7 +31,7 @@ from bot.core.errors import (
     requested_wait,
 )
 from bot.core.net import http_client
-from bot.core.net.retry_after import read_retry_after
+from bot.core.net.http_client import read_retry_after
 from bot.core.outbox import outbox
 from bot.core.outbox.queue_policy import RetryTable
 

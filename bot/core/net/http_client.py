@@ -1,8 +1,10 @@
-"""Settings shared by all HTTP clients: trusted certificates, use of a proxy."""
+"""What all HTTP clients share: trusted certificates, use of a proxy, Retry-After and dates."""
 
 from __future__ import annotations
 
 import ipaddress
+from datetime import UTC
+from email.utils import parsedate_to_datetime
 from functools import cache
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
@@ -32,3 +34,21 @@ def may_use_proxy(url: str) -> bool:
         return ipaddress.ip_address(host).is_global
     except ValueError:
         return host != "localhost"
+
+
+def read_retry_after(header: str | None, now: int) -> int:
+    """Return the seconds of a Retry-After header (RFC 9110 section 10.2.3); 0 if it has none."""
+    text = (header or "").strip()
+    if text.isascii() and text.isdecimal():
+        return int(text[:9])
+    at = read_date(text)
+    return 0 if at is None else max(0, at - now // 1000)
+
+
+def read_date(header: str | None) -> int | None:
+    """Return the Unix seconds of an HTTP date (section 5.6.7); None if it is none."""
+    try:
+        at = parsedate_to_datetime(header or "")
+    except (ValueError, TypeError, IndexError, OverflowError):
+        return None
+    return int((at if at.tzinfo else at.replace(tzinfo=UTC)).timestamp())

@@ -1,12 +1,21 @@
-"""Rates as settings have them: `30/second`, `20/minute`, `0` for none."""
+"""Rates as settings have them (`30/second`, `20/minute`, `0` for none), and keys to count by."""
 
 from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from functools import lru_cache
+from ipaddress import IPv6Address, ip_address, ip_network
 from typing import Any
 
 PERIODS = {"second": 1, "minute": 60}
+
+SUBSCRIBER_BITS = 64
+"""Bits of an IPv6 address that a network assigns to one subscriber, who chooses the others freely
+(RFC 6177)."""
+
+LONGEST_HOST = 64
+"""Characters kept of a host that a proxy names and that is no address."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,3 +37,21 @@ def parse_rate(value: Any) -> Rate | None:
     if not match:
         raise ValueError("write a rate such as 30/second or 20/minute, or 0 for none")
     return Rate(int(match[1]), PERIODS[match[2]])
+
+
+def subscriber_key(host: str) -> str:
+    """Return the key of a peer: its address, of IPv6 the subscriber's network."""
+    return _key(host[:LONGEST_HOST])
+
+
+@lru_cache(maxsize=4096)
+def _key(host: str) -> str:
+    try:
+        address = ip_address(host)
+    except ValueError:
+        return host
+    if not isinstance(address, IPv6Address):
+        return str(address)
+    if address.ipv4_mapped:
+        return str(address.ipv4_mapped)
+    return str(ip_network((int(address), SUBSCRIBER_BITS), strict=False))

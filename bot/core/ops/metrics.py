@@ -62,16 +62,8 @@ class Family:
 REQUESTS = Family("http_requests", "Answers, by method and status.", ("method", "status"))
 
 
-@dataclass(frozen=True, slots=True)
-class Depth:
-    """Numbers of queued messages by queue and state, and by queue the age of the oldest due, ms."""
-
-    messages: dict[tuple[str, str], int]
-    ages: dict[str, int]
-
-
-def read_depth(tx: Transaction, now: int) -> Depth:
-    """Count waiting, leased and dead messages; `now` in epoch ms.
+def read_depth(tx: Transaction, now: int) -> tuple[dict[tuple[str, str], int], dict[str, int]]:
+    """Count messages by queue and state; return also the age of the oldest due by queue, in ms.
 
     Messages of a chat that blocked the bot are `paused`, and never overdue.
     """
@@ -85,7 +77,7 @@ def read_depth(tx: Transaction, now: int) -> Depth:
     for state in (queries.LEASED, queries.DEAD):
         counts = queries.count_by_queue(tx, state)
         messages |= {(queue, state): number for queue, number in counts.items()}
-    return Depth(messages, ages)
+    return messages, ages
 
 
 @dataclass(slots=True, eq=False)
@@ -101,7 +93,8 @@ class Metrics:
     queues: set[str] = field(default_factory=set)
     _registry: CollectorRegistry = field(init=False)
     _counters: dict[str, Counter] = field(init=False)
-    _depth: Depth = field(default_factory=lambda: Depth({}, {}))
+    _messages: dict[tuple[str, str], int] = field(default_factory=dict)
+    _ages: dict[str, int] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self._registry = CollectorRegistry(auto_describe=False)
@@ -119,7 +112,7 @@ class Metrics:
     async def render(self) -> bytes:
         """Return all metrics in the text format of Prometheus. Raises StorageError."""
         now = self.now()
-        self._depth = await self.db.read(lambda tx: read_depth(tx, now))
+        self._messages, self._ages = await self.db.read(lambda tx: read_depth(tx, now))
         return generate_latest(self._registry)
 
     def describe(self) -> Iterable[Metric]:
@@ -145,10 +138,10 @@ class Metrics:
             "For how long the oldest due message of the queue has been due.",
             labels=["queue"],
         )
-        for queue in sorted({*self.queues, *(queue for queue, _ in self._depth.messages)}):
+        for queue in sorted({*self.queues, *(queue for queue, _ in self._messages)}):
             for state in STATES:
-                messages.add_metric([queue, state], self._depth.messages.get((queue, state), 0))
-            ages.add_metric([queue], self._depth.ages.get(queue, 0) / 1000)
+                messages.add_metric([queue, state], self._messages.get((queue, state), 0))
+            ages.add_metric([queue], self._ages.get(queue, 0) / 1000)
         yield messages
         yield ages
 

@@ -25,15 +25,27 @@ _HOST = re.compile(r"(?=.{1,253}\Z)[a-z0-9_-]{1,63}(?:\.[a-z0-9_-]{1,63})*\.?", 
 
 def check_picture(url: str) -> str:
     """Return the URL. Raises ValueError if a browser can't load a picture from it."""
-    return _check(url, WEB)
+    return check_redirect(url, schemes=WEB)
 
 
-def check_redirect(url: str) -> str:
-    """Return the URL. Raises ValueError unless it is http, https or the scheme of an application.
+def check_redirect(url: str, *, schemes: frozenset[str] | None = None) -> str:
+    """Return the URL. Raises ValueError unless its scheme is one of `schemes`, or harmless if None.
 
     The operator decides which applications are allowed: see `check_app`.
     """
-    return _check(url, None)
+    if _NOT_IN_URL.search(url):
+        raise ValueError("is no address: it has spaces or other characters to be percent-encoded")
+    scheme = url.partition(":")[0].lower()
+    if ":" not in url or not _SCHEME.fullmatch(scheme):
+        raise ValueError("is no whole address, such as https://example.org/thanks")
+    if scheme in NEVER or (schemes is not None and scheme not in schemes):
+        raise ValueError(f"may not be an address of {scheme}:")
+    parts = split(url)
+    if scheme in WEB:
+        authority(parts)
+    elif not url.partition(":")[2]:
+        raise ValueError("says nothing after its scheme")
+    return url
 
 
 def check_app(url: str, schemes: frozenset[str]) -> None:
@@ -52,23 +64,6 @@ def check_schemes(names: tuple[str, ...]) -> frozenset[str]:
         if scheme in NEVER:
             raise ValueError(f"{scheme} opens no application: take it out")
     return schemes
-
-
-def _check(url: str, schemes: frozenset[str] | None) -> str:
-    if _NOT_IN_URL.search(url):
-        raise ValueError("is no address: it has spaces or other characters to be percent-encoded")
-    scheme = url.partition(":")[0].lower()
-    if ":" not in url or not _SCHEME.fullmatch(scheme):
-        raise ValueError("is no whole address, such as https://example.org/thanks")
-    if scheme in NEVER or (schemes is not None and scheme not in schemes):
-        raise ValueError(f"may not be an address of {scheme}:")
-    if scheme in WEB:
-        authority(split(url))
-    elif not url.partition(":")[2]:
-        raise ValueError("says nothing after its scheme")
-    else:
-        split(url)
-    return url
 
 
 def split(url: str) -> SplitResult:

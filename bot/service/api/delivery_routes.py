@@ -7,7 +7,7 @@ from starlette.responses import Response
 
 from bot.core.errors import NotFound
 from bot.service.api import paging
-from bot.service.api.paging import Cursor, Limit
+from bot.service.api.paging import Cursor, Limit, RowId
 from bot.service.http import responses
 from bot.service.http.callers import Calling, Serving
 from bot.service.http.openapi import operation
@@ -51,12 +51,12 @@ async def list_(
     "/{id}",
     **operation("getDelivery", "Get a delivery with its attempts", DeliveryAnswer, 401, 404, 429),
 )
-async def get(id: str, service: Serving, caller: Calling) -> Response:  # noqa: A002 - its name in the interface
+async def get(delivery_id: RowId, service: Serving, caller: Calling) -> Response:
     """Return one delivery of the application, with all its attempts."""
-    found = await store.read(service.db, caller.app_id, id)
+    found = await store.read(service.db, caller.app_id, delivery_id)
     if found is None:
-        raise NotFound(f"There is no delivery {id}.")
-    attempts = await store.read_attempts(service.db, id)
+        raise NotFound(f"There is no delivery {delivery_id}.")
+    attempts = await store.read_attempts(service.db, delivery_id)
     return responses.json(json_answers.delivery(found, attempts))
 
 
@@ -64,9 +64,9 @@ async def get(id: str, service: Serving, caller: Calling) -> Response:  # noqa: 
     "/{id}/retry",
     **operation("retryDelivery", "Send a delivery again", DeliveryItem, 401, 404, 429),
 )
-async def retry(id: str, service: Serving, caller: Calling) -> Response:  # noqa: A002 - its name in the interface
+async def retry(delivery_id: RowId, service: Serving, caller: Calling) -> Response:
     """Restart a delivery now, settled or waiting; one that is being sent stays as it is."""
     again = await service.db.transaction(
-        lambda tx: delivery_queues.retry_own(tx, caller.app_id, id, caller.now)
+        lambda tx: delivery_queues.retry_own(tx, caller.app_id, delivery_id, caller.now)
     )
     return responses.json(json_answers.delivery_item(again))

@@ -5,7 +5,7 @@ import binascii
 from collections.abc import Callable, Container
 from typing import Annotated, Any, TypeAlias, TypeVar
 
-from fastapi import Query
+from fastapi import Path, Query
 from pydantic import BeforeValidator, WithJsonSchema
 from starlette.responses import Response
 
@@ -24,6 +24,7 @@ TIME_LIMIT = 2**63
 """Limit of times, which are BIGINT columns."""
 
 Limit: TypeAlias = Annotated[int, Query(ge=1, le=MAX_PAGE, description="How many to a page.")]
+RowId: TypeAlias = Annotated[str, Path(alias="id")]
 Cursor: TypeAlias = Annotated[
     str | None, Query(max_length=100, description="`nextCursor` of the page before.")
 ]

@@ -4,6 +4,7 @@ from fastapi import APIRouter, Request
 from starlette.responses import Response
 
 from bot.core.errors import NotFound
+from bot.service.api.paging import RowId
 from bot.service.http import callers, responses
 from bot.service.http.openapi import OPEN, operation
 from bot.service.store import payments, requests
@@ -20,11 +21,11 @@ router = APIRouter(prefix="/v3/paymentRequests/public", tags=["public"])
         "getPublicPaymentRequest", "What the pay page shows", PublicAnswer, 404, 429, extra=OPEN
     ),
 )
-async def public(id: str, request: Request) -> Response:  # noqa: A002 - its name in the interface
+async def public(request_id: RowId, request: Request) -> Response:
     """Return the public view of a request."""
     service = callers.admit_payer(request)
     now = service.now()
-    found = await requests.read(service.db, id, now)
+    found = await requests.read(service.db, request_id, now)
     if found is None:
         raise NotFound
     return _open(json_answers.public(service.public_url, found, now))
@@ -34,10 +35,10 @@ async def public(id: str, request: Request) -> Response:  # noqa: A002 - its nam
     "/stats/{id}",
     **operation("getPublicStats", "Figures of a request", StatsAnswer, 404, 429, extra=OPEN),
 )
-async def stats(id: str, request: Request) -> Response:  # noqa: A002 - its name in the interface
+async def stats(request_id: RowId, request: Request) -> Response:
     """Return how much the request brought in, and from how many payers."""
     service = callers.admit_payer(request)
-    found = await requests.read(service.db, id, service.now())
+    found = await requests.read(service.db, request_id, service.now())
     if found is None:
         raise NotFound
     return _open(json_answers.stats(found, await payments.count_payers(service.db, found.id)))

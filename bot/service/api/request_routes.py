@@ -5,13 +5,13 @@ from dataclasses import replace
 from functools import partial
 from typing import Annotated
 
-from fastapi import APIRouter, Query, Request
+from fastapi import APIRouter, Path, Query, Request
 from starlette.responses import Response, StreamingResponse
 
 from bot.core import exact_json
 from bot.core.errors import NotFound
 from bot.service.api import paging
-from bot.service.api.paging import MAX_PAGE, Cursor, InState, Limit
+from bot.service.api.paging import MAX_PAGE, Cursor, InState, Limit, RowId
 from bot.service.http import bodies, callers, responses
 from bot.service.http.callers import Calling, Serving
 from bot.service.http.openapi import AUTHENTICATED, KEYED, OF_WRITING, body, failures, operation
@@ -108,9 +108,9 @@ def _place(row: PaymentRequest) -> Place:
 @router.get(
     "/{id}", **operation("getPaymentRequest", "Get a payment request", RequestAnswer, 401, 404, 429)
 )
-async def get(id: str, service: Serving, caller: Calling) -> Response:  # noqa: A002 - its name in the interface
+async def get(request_id: RowId, service: Serving, caller: Calling) -> Response:
     """Return one request of the application."""
-    found = await _own(service, caller, id)
+    found = await _own(service, caller, request_id)
     return responses.json(json_answers.request(service.public_url, found, caller.now))
 
 
@@ -124,15 +124,12 @@ async def get(id: str, service: Serving, caller: Calling) -> Response:  # noqa: 
         extra=body("EditBody"),
     ),
 )
-async def edit(
-    id: str,  # noqa: A002 - its name in the interface
-    request: Request,
-    service: Serving,
-    caller: Calling,
-) -> Response:
+async def edit(request_id: RowId, request: Request, service: Serving, caller: Calling) -> Response:
     """Change the fields that the body names, and keep the others."""
     change = body_parsing.read_edit(await bodies.read_text(request, bodies.JSON), caller.now)
-    edited = await service.db.transaction(lambda tx: request_commands.edit(tx, caller, id, change))
+    edited = await service.db.transaction(
+        lambda tx: request_commands.edit(tx, caller, request_id, change)
+    )
     return responses.json(json_answers.request(service.public_url, edited, caller.now))
 
 
@@ -144,9 +141,9 @@ async def edit(
     responses={200: {"description": "It is gone; the body is empty."}, **failures(401, 404, 429)},
     openapi_extra=AUTHENTICATED,
 )
-async def delete(id: str, service: Serving, caller: Calling) -> Response:  # noqa: A002 - its name in the interface
+async def delete(request_id: RowId, service: Serving, caller: Calling) -> Response:
     """Delete the request and its pay page for good."""
-    await service.db.transaction(lambda tx: request_commands.delete(tx, caller, id))
+    await service.db.transaction(lambda tx: request_commands.delete(tx, caller, request_id))
     return Response(status_code=200, headers=responses.HEADERS)
 
 
@@ -155,7 +152,7 @@ async def delete(id: str, service: Serving, caller: Calling) -> Response:  # noq
     **operation("listPayments", "List the payments of a request", PaymentList, 400, 401, 404, 429),
 )
 async def payments(
-    id: str,  # noqa: A002 - its name in the interface
+    request_id: RowId,
     service: Serving,
     caller: Calling,
     limit: Limit = MAX_PAGE,
@@ -163,8 +160,10 @@ async def payments(
 ) -> Response:
     """List the payments of a request, newest first."""
     after = paging.read_cursor(cursor)
-    await _own(service, caller, id)
-    found = await payment_store.page(service.db, caller.app_id, id, limit=limit + 1, after=after)
+    await _own(service, caller, request_id)
+    found = await payment_store.page(
+        service.db, caller.app_id, request_id, limit=limit + 1, after=after
+    )
     rows, end = paging.cut(found, limit, lambda row: Place(row.completed_at, row.id))
     return paging.answer([json_answers.payment(row) for row in rows], end)
 
@@ -174,13 +173,13 @@ async def payments(
     **operation("getPayment", "Verify one payment", PaymentAnswer, 401, 404, 429),
 )
 async def payment(
-    id: str,  # noqa: A002 - its name in the interface
-    transactionId: str,  # noqa: N803 - its name in the interface
+    request_id: RowId,
+    transaction_id: Annotated[str, Path(alias="transactionId")],
     service: Serving,
     caller: Calling,
 ) -> Response:
     """Verify that the `transactionId` of a redirect is a payment of this request."""
-    found = await payment_store.read_of_app(service.db, caller.app_id, id, transactionId)
+    found = await payment_store.read_of_app(service.db, caller.app_id, request_id, transaction_id)
     if found is None:
         raise NotFound("The application has no such payment of such a request.")
     return responses.json(json_answers.payment(found))

@@ -6,7 +6,7 @@ from fastapi import Depends, Request
 from starlette.responses import Response
 
 from bot.core.errors import FieldProblem, InvalidBody, Unauthorized
-from bot.core.net.subscriber import subscriber_key
+from bot.core.net.rates import subscriber_key
 from bot.service.http.openapi import OWNER, OWNERS
 from bot.service.http.payer_cookies import COOKIE
 from bot.service.http.service import Service, ServiceState

@@ -186,9 +186,8 @@ class _Bodies(GenerateJsonSchema):
     def default_schema(self, schema: WithDefaultSchema) -> dict[str, Any]:
         return self.generate_inner(schema["schema"])
 
-    def field_title_should_be_set(self, schema: Any) -> bool:
+    def field_title_should_be_set(self, _schema: Any) -> bool:
         """Return False: a title would only repeat the name of the field."""
-        del schema
         return False
 
 

@@ -55,19 +55,14 @@ def status(refusal: Refused) -> int:
     return (STATUS | OURS).get(type(refusal), 400)
 
 
-def json(answer: Json) -> Response:
-    """Answer with 200 and exact JSON."""
-    return _json(exact_json.dumps(answer), 200)
-
-
-def _json(text: str, code: int) -> Response:
-    return Response(text.encode(), code, HEADERS, "application/json")
+def json(answer: Json, code: int = 200) -> Response:
+    """Answer with exact JSON."""
+    return Response(exact_json.dumps(answer).encode(), code, HEADERS, "application/json")
 
 
 def refused(refusal: Refused, allow: str | None = None) -> Response:
     """Answer with a refusal; `allow` lists the methods that exist."""
-    text = exact_json.dumps(json_answers.error(refusal))
-    response = _json(text, status(refusal))
+    response = json(json_answers.error(refusal), status(refusal))
     response.headers.update(headers(refusal, allow))
     return response
 

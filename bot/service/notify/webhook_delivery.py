@@ -15,7 +15,7 @@ from bot.core import signing
 from bot.core.errors import ConfigProblem, ForbiddenAddress
 from bot.core.net import http_client, webhook_addresses
 from bot.core.net.guarded_transport import GuardedTransport
-from bot.core.net.retry_after import read_retry_after
+from bot.core.net.http_client import read_retry_after
 from bot.core.outbox.worker import Job
 from bot.service.model.delivery import Channel
 from bot.service.notify.delivery_outcomes import LONGEST_ANSWER, DeliveryRecorder, Outcome

@@ -42,11 +42,6 @@ class TelegramBots:
         self.searches = make_bot(root, token, SEARCHES_AT_ONCE)
         self.problem: str | None = "not reached yet"
 
-    @property
-    def username(self) -> str:
-        """Return the bot's name on Telegram, '' before it was reached."""
-        return self.messages.username or ""
-
     async def introduce(self, url: str | None, secret: str) -> None:
         """Ask Telegram who we are, and to send updates to `url`; None for polling.
 
@@ -63,7 +58,7 @@ class TelegramBots:
                 await asyncio.sleep(wait)
             else:
                 self.problem = None
-                log.info("telegram reached", bot=self.username)
+                log.info("telegram reached", bot=self.messages.username)
                 return
 
     async def _initialize(self) -> None:

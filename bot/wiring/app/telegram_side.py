@@ -71,7 +71,7 @@ class TelegramSide:
         )
         chat = Chat(
             db, self._queues, now,
-            bot_name=lambda: self._bots.username,
+            bot_name=lambda: self._bots.messages.username or "",  # before it was reached
             allowed=frozenset(settings.allowed_sellers),
         )  # fmt: skip
         recorder = PaymentRecorder(db, self._queues, now)

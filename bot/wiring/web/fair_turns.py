@@ -10,7 +10,7 @@ import asyncio
 from collections import Counter, deque
 from typing import TYPE_CHECKING
 
-from bot.core.net.subscriber import subscriber_key
+from bot.core.net.rates import subscriber_key
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp, Receive, Scope, Send

@@ -19,7 +19,7 @@ import structlog
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
 
 from bot.core import exact_json
-from bot.core.net.subscriber import subscriber_key
+from bot.core.net.rates import subscriber_key
 from bot.wiring.web.streams import BoundedFlowControl, OutgoingTransport, Timer
 
 if TYPE_CHECKING:

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from bot.core.net.rates import Rate
-from bot.core.net.subscriber import subscriber_key
+from bot.core.net.rates import Rate, subscriber_key
 from bot.service.app import create_app
 from tests.support.raw_http import NOBODY, RunningServer, get, open_web_server
 from tests.support.service_harness import REQUESTS_PATH, ServiceHarness, headers_of, make_service

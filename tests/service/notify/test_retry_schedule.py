@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from bot.core.net.retry_after import read_retry_after
+from bot.core.net.http_client import read_retry_after
 from bot.service.model.delivery import Attempt
 from bot.service.notify.delivery_outcomes import RETRIES, Outcome
 from tests.support.service_harness import NOON
