@@ -62,7 +62,7 @@ class Database:
         """
         loop = asyncio.get_running_loop()
         future: asyncio.Future[T] = loop.create_future()
-        self._writer.submit_from_loop(work, LoopCaller(loop, future, self._wake_all))
+        self._writer.enqueue(work, future, LoopCaller(loop, self._wake_all))
         return await future
 
     def count_with(self, increment: Callable[..., None]) -> None:

@@ -96,10 +96,9 @@ class Transaction:
 
 @dataclass(frozen=True, slots=True)
 class LoopCaller:
-    """A caller on an event loop: its future, and the function that wakes listeners there."""
+    """A caller's event loop, and the function that wakes listeners there."""
 
     loop: asyncio.AbstractEventLoop
-    future: asyncio.Future[Any]
     wake: Callable[[Iterable[str]], None]
 
 
@@ -159,19 +158,16 @@ class Writer:
         before it begins, it does not run.
         """
         future: Future[T] = Future()
-        self._enqueue(work, None, future)
+        self.enqueue(work, future)
         return future
 
-    def submit_from_loop(self, work: Callable[[Transaction], Any], caller: LoopCaller) -> None:
-        """Queue a transaction whose future is set on the caller's event loop."""
-        self._enqueue(work, caller, caller.future)
-
-    def _enqueue(
+    def enqueue(
         self,
         work: Callable[[Transaction], Any],
-        caller: LoopCaller | None,
         future: Future[Any] | asyncio.Future[Any],
+        caller: LoopCaller | None = None,
     ) -> None:
+        """Queue a transaction; with a `caller` its future is set on that event loop."""
         one = QueuedTransaction(work, caller, time.monotonic() + BUSY_TIMEOUT_SECONDS, future)
         with self._lock:
             self._queue.append(one)

@@ -146,10 +146,10 @@ def next_open(tx: Transaction, queue: Queue, now: int, full: Collection[int] = (
     """
     rows = tx.query(OPEN_LANES, queue=queue.name, by=FOREVER, most=1)
     opens = min((row["open_at"] for row in rows if row["priority"] not in full), default=None)
-    return None if opens is None else max(int(opens), _queue_opens_at(tx, queue, now))
+    return None if opens is None else max(int(opens), queue_opens_at(tx, queue, now))
 
 
-def _queue_opens_at(tx: Transaction, queue: Queue, now: int) -> int:
+def queue_opens_at(tx: Transaction, queue: Queue, now: int) -> int:
     """Return when the rate limit of the whole queue has room; 0 if it has none."""
     if queue.pace is None:
         return 0
@@ -171,11 +171,6 @@ def rank_unranked(tx: Transaction, queue: Queue) -> None:
     """Rank lanes that opened while the queue had no accounts."""
     if queue.account_pace:
         tx.execute(RANK_UNRANKED, queue=queue.name)
-
-
-def is_queue_limited(tx: Transaction, queue: Queue, now: int) -> bool:
-    """Check that the rate limit of the whole queue has no room now."""
-    return _queue_opens_at(tx, queue, now) > now
 
 
 def take_slot(tx: Transaction, queue: Queue, lane: str, now: int) -> bool:
@@ -220,14 +215,6 @@ def has_backlog(tx: Transaction, queue: Queue, lane: str, now: int) -> bool:
 
 def count_leased(tx: Transaction, queue: Queue, lane: str) -> int:
     return int(tx.query(f"SELECT {BUSY} AS busy", queue=queue.name, lane=lane)[0]["busy"])
-
-
-def heads(tx: Transaction, queue: Queue, lane: str) -> list[Row]:
-    """Return id, priority and due_at of the first waiting message of each class.
-
-    Classes don't wait for each other: a reply that can't be sent delays no alert.
-    """
-    return tx.query(HEADS, queue=queue.name, lane=lane)
 
 
 def reopen(tx: Transaction, queue: Queue, lane: str, now: int = 0) -> int | None:

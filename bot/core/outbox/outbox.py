@@ -167,7 +167,7 @@ def claim(tx: Transaction, queue: Queue, now: int, room: int, owner: str = "") -
     room = back_pressure.free_room(tx, queue, now, room)
     turns = ClassTurns(tx, queue, now, room + (MAX_PARKED if queue.group else 0))
     claimed: list[Message] = []
-    while len(claimed) < room and not lanes.is_queue_limited(tx, queue, now):
+    while len(claimed) < room and lanes.queue_opens_at(tx, queue, now) <= now:
         lane = turns.next_lane()
         if lane is None:
             break
@@ -349,7 +349,8 @@ def _candidates(tx: Transaction, queue: Queue, lane: str, now: int, turns: Class
     free = queue.width - lanes.count_leased(tx, queue, lane)
     if not queue.ordered:
         return tx.query(DUE, queue=queue.name, lane=lane, now=now, free=free)
-    heads = lanes.heads(tx, queue, lane)
+    # Classes don't wait for each other: a reply that can't be sent delays no alert.
+    heads = tx.query(lanes.HEADS, queue=queue.name, lane=lane)
     due = {head["priority"]: head["id"] for head in heads if head["due_at"] <= now}
     return [
         row for one in turns.order_classes(lane, due)[:free] for row in tx.query(BY_ID, id=due[one])

@@ -76,10 +76,6 @@ class RetryTable:
             delay += delay * (secrets.randbelow(2 * self.jitter + 1) - self.jitter) // 1000
         return max(delay, min(int(asked * 1000), self.longest_asked))
 
-    def longest(self) -> int:
-        """Return the last delay, for what is not worth an earlier attempt."""
-        return self.delays[-1]
-
 
 FAILURES = RetryTable(tuple(range(5 * SECOND, 50 * SECOND, 5 * SECOND)))
 """Ten attempts at a message whose handler raises: a bug must not block its lane for ever."""

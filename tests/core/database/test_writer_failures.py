@@ -139,7 +139,7 @@ async def test_an_error_while_waking_keeps_no_caller_from_its_result(db: Databas
         return "told"
 
     for future in futures:
-        db._writer.submit_from_loop(woken, LoopCaller(loop, future, wake))
+        db._writer.enqueue(woken, future, LoopCaller(loop, wake))
     async with asyncio.timeout(SECONDS):
         assert await asyncio.gather(*futures) == ["told", "told"]
 
