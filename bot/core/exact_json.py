@@ -17,6 +17,9 @@ MAX_DEPTH = 100
 """Levels of nesting: far beyond any update of Telegram's, and far below the thousand at which
 writing the value again would fail."""
 
+STORED_DEPTH = 2 * MAX_DEPTH
+"""Levels of what the database holds: it has what others sent deeper within our own objects."""
+
 MAX_SIZE = 64 * 1024 * 1024
 """Characters. Whoever receives a body over the network has a much lower limit of its own."""
 

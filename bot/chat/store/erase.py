@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from bot.core import exact_json
+from bot.core.errors import Unreadable
+from bot.core.outbox.payload_kinds import read_object
 from bot.core.outbox.queries import TABLE
 from bot.core.privacy.erasure import PersonalTable, mentions_any, redact
 
@@ -47,10 +49,11 @@ def messages(scope: Scope, listing_id: str | None, gone: ErasedValues) -> Person
     """
 
     def change(row: Row) -> dict[str, object] | None:
-        body, note = exact_json.loads(row["body"]), row["note"]
+        body, note = _body(row), row["note"]
         wanted = redact(_untold(body, row["created_at"]), gone)
         hushed = redact(note, gone)
-        if (wanted, hushed) == (body, note):
+        is_kept = bool(body) or row["body"] == NOTHING
+        if is_kept and (wanted, hushed) == (body, note):
             return None
         return {"body": exact_json.dumps(wanted), "note": hushed}
 
@@ -66,6 +69,14 @@ def messages(scope: Scope, listing_id: str | None, gone: ErasedValues) -> Person
         return {**payment, "payer": {}} if covered else payment
 
     return PersonalTable(TABLE, ("id",), ("body", "note", "created_at"), change, f"({KEPT})")
+
+
+def _body(row: Row) -> dict[str, Any]:
+    """Read a message's body; nothing is kept of one that can't be read."""
+    try:
+        return dict(read_object(row["body"]))
+    except Unreadable:
+        return {}
 
 
 def payer_data(tx: Transaction, transaction_id: str) -> dict[str, Any] | None:

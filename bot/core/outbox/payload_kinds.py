@@ -57,7 +57,7 @@ def _adapter(kind: type) -> TypeAdapter[Any]:
 def read_object(text: str) -> Mapping[str, Any]:
     """Read a JSON object; raises Unreadable."""
     try:
-        body = exact_json.loads(text)
+        body = exact_json.loads(text, depth=exact_json.STORED_DEPTH)
     except (ValueError, TypeError):
         body = None
     if not isinstance(body, dict):

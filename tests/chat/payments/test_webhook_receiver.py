@@ -16,6 +16,7 @@ from bot.chat.payments.webhook import PATH
 from bot.chat.store import received_payments
 from bot.core import exact_json, signing
 from bot.core.net import request_body
+from bot.core.outbox import outbox
 from bot.core.outbox.queue_policy import ALERT
 from tests.support.asgi_server import serve_asgi
 from tests.support.chat_harness import COFFEE, service_answer
@@ -50,6 +51,20 @@ async def test_a_valid_webhook_is_stored_with_one_alert_and_answered_200(
     (text,) = chat.texts
     assert "$2.50" in text
     assert "pat@example.org" in text
+
+
+async def test_payer_data_of_any_accepted_depth_has_its_alert(
+    service: WebhookSender, chat: ChatHarness
+) -> None:
+    """The queue holds it some levels deeper within a message of ours."""
+    data: dict[str, Any] = {"email": "pat@example.org"}
+    for _ in range(exact_json.MAX_DEPTH - 2):
+        data = {"more": data}
+    assert await service.send_signed(PAID | {"userData": data}) == 200
+    queue, now = chat.queues.messages, chat.clock()
+    (message,) = chat.db.run(lambda tx: outbox.claim(tx, queue, now, room=1))
+    assert message.body.payments[0].payer == data
+    assert len(chat.texts) == 1
 
 
 async def test_a_repeated_webhook_is_answered_200_without_a_second_alert(

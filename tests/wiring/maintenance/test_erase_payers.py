@@ -207,6 +207,17 @@ async def test_values_of_several_words_are_erased_from_stored_button_presses(
     assert [one for one in ("anna", "Anna", "Bee", "7946", "0958") if one in body] == []
 
 
+async def test_an_unreadable_message_is_emptied_and_hinders_no_erasure(chat: ChatHarness) -> None:
+    """Nobody can tell whom it names; in the outbox it is a dead letter."""
+    listing = chat.add_listing(chat.add_person(), COFFEE, service_answer())
+    record_payment(chat, listing, "t1", {"email": "anna@mail.example"})
+    broken = "UPDATE outbox SET body = 'anna@mail.example' WHERE queue = 'messages'"
+    chat.db.run(lambda tx: tx.execute(broken))
+    for changed in (1, 0):
+        assert (await erase(chat.db, "anna@mail.example")).messages == changed
+    assert "anna@" not in text_of(chat.db)
+
+
 async def test_jobs_and_messages_of_sellers_are_left_alone(chat: ChatHarness) -> None:
     """A payer's paymail may be a seller's destination, and a job without it creates nothing."""
     job = EditRequest("7", ReplyTo(7, "en"), "email", "anna@hand.example")
