@@ -13,10 +13,10 @@ from bot.chat.alerts import delivery
 from bot.chat.messages.payloads import Alert, AlertPayment
 from bot.chat.store import listings, pending, posts, sellers
 from bot.chat.store.received_payments import (
+    PLACEHOLDER,
     Payment,
     add_payment,
     count_alerts,
-    placeholder_id,
     replace_placeholder,
     settle_uncertain,
     takings,
@@ -151,8 +151,9 @@ class PaymentRecorder:
 
 def _placeholder(listing: Listing) -> Payment:
     """Build a payment of which nothing is known but that it was made."""
-    wish, request_id = listing.wish, listing.request_id or ""
-    return Payment(request_id, placeholder_id(), wish.amount, wish.currency, {}, found=True)
+    wish, transaction = listing.wish, f"{PLACEHOLDER}{listings.short_id(16)}"
+    request_id = listing.request_id or ""
+    return Payment(request_id, transaction, wish.amount, wish.currency, {}, found=True)
 
 
 def _alert(listing: Listing, payment: Payment, left: int | None) -> AlertPayment:

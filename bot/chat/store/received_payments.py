@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from bot.chat.model.wish import Wish
-from bot.chat.store.listings import SELECT_LISTING, Listing, in_clause, read_listing, short_id
+from bot.chat.store.listings import SELECT_LISTING, Listing, in_clause, read_listing
 from bot.core import exact_json
 from bot.core.database import big_sums
 
@@ -253,11 +253,6 @@ def settle_uncertain(tx: Transaction, listing_id: str, most: int) -> list[int]:
     )
     rows = tx.query(sql, listing=listing_id, in_doubt=UNCERTAIN, by_webhook=BY_WEBHOOK, most=most)
     return [int(row["received_at"]) for row in rows]
-
-
-def placeholder_id() -> str:
-    """Make the transaction id of a placeholder."""
-    return f"{PLACEHOLDER}{short_id(16)}"
 
 
 async def known_transactions(db: Database, request_id: str, ids: Sequence[str]) -> set[str]:
