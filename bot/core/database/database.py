@@ -24,7 +24,7 @@ from bot.core.errors import BotError, ConfigProblem, StorageError
 from bot.core.health import Health
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable
 
 __all__ = ["Database", "Row", "Transaction", "open_database", "sqlite_path"]
 
@@ -62,7 +62,7 @@ class Database:
         """
         loop = asyncio.get_running_loop()
         future: asyncio.Future[T] = loop.create_future()
-        self._writer.enqueue(work, future, LoopCaller(loop, self._wake_all))
+        self._writer.enqueue(work, future, LoopCaller(loop, self.wake))
         return await future
 
     def count_with(self, increment: Callable[..., None]) -> None:
@@ -125,10 +125,6 @@ class Database:
         """Set the events of `topic`; only from the event loop's thread."""
         for event in self._listeners[topic]:
             event.set()
-
-    def _wake_all(self, topics: Iterable[str]) -> None:
-        for topic in topics:
-            self.wake(topic)
 
     def migrate(self) -> bool:
         """Run the migrations that the database has not seen; return whether there were any.

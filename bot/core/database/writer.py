@@ -23,7 +23,7 @@ from bot.core.errors import StorageError
 
 if TYPE_CHECKING:
     import asyncio
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from bot.core.health import Health
 
@@ -96,10 +96,10 @@ class Transaction:
 
 @dataclass(frozen=True, slots=True)
 class LoopCaller:
-    """A caller's event loop, and the function that wakes listeners there."""
+    """A caller's event loop, and the function that wakes the listeners of a topic there."""
 
     loop: asyncio.AbstractEventLoop
-    wake: Callable[[Iterable[str]], None]
+    wake: Callable[[str], None]
 
 
 @dataclass(slots=True)
@@ -300,7 +300,8 @@ def _answer(group: list[QueuedTransaction]) -> None:
     for one in group:
         if one.caller is not None and one.error is None and one.topics:
             with _logged_errors():
-                one.caller.wake(one.topics)
+                for topic in one.topics:
+                    one.caller.wake(topic)
     for one in group:
         with _logged_errors():
             one.answer()

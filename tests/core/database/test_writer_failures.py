@@ -128,7 +128,7 @@ async def test_a_stop_iteration_becomes_a_bug_and_the_others_are_answered(db: Da
 
 
 async def test_an_error_while_waking_keeps_no_caller_from_its_result(db: Database) -> None:
-    def wake(_topics: object) -> None:
+    def wake(_topic: str) -> None:
         raise LookupError
 
     loop = asyncio.get_running_loop()
