@@ -12,7 +12,7 @@ from starlette.exceptions import HTTPException
 
 from bot.core import errors
 from bot.core.errors import Refused, StorageError
-from bot.service.api import delivery_routes, openapi_route, public_routes, request_routes
+from bot.service.api import delivery_routes, openapi_route, request_routes
 from bot.service.http import responses
 from bot.service.http.responses import Internal, Unavailable
 from bot.service.http.service import ServiceState
@@ -35,7 +35,7 @@ ROUTERS = (
     request_routes.quick,
     pay_routes.router,
     email_routes.router,
-    public_routes.router,
+    request_routes.public_router,
     request_routes.router,
     delivery_routes.router,
     openapi_route.router,

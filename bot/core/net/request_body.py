@@ -33,22 +33,20 @@ async def read(request: Request, most: int = MAX_BODY) -> bytes:
     length = request.headers.get("content-length", "")
     if length.isdecimal() and int(length[:20]) > most:
         raise _too_large(most)
+    body = bytearray()
     try:
         async with asyncio.timeout(BODY_SECONDS):
-            return bytes(await _bounded(request, most))
+            async for chunk in request.stream():
+                body += chunk
+                if len(body) > most:
+                    break
     except TimeoutError:
         raise InvalidBody("The body did not arrive in time.") from None
     except ClientDisconnect:
         raise InvalidBody("The body broke off.") from None
-
-
-async def _bounded(request: Request, most: int) -> bytearray:
-    body = bytearray()
-    async for chunk in request.stream():
-        body += chunk
-        if len(body) > most:
-            raise _too_large(most)
-    return body
+    if len(body) > most:
+        raise _too_large(most)
+    return bytes(body)
 
 
 def _too_large(most: int) -> BodyTooLarge:

@@ -195,7 +195,9 @@ def check_url(url: str, allow: AllowList) -> str:
 
 def _parse(url: str) -> httpx.URL:
     """Parse with the client that will dial the address, so that both see the same host."""
-    if _NOT_IN_URL.search(url) or any(map(_is_unseen, url)):
+    # Some characters are invisible or reorder the text around them (Unicode TR 9).
+    is_unseen = any(unicodedata.category(char) in sanitize.SPOILING for char in url)
+    if _NOT_IN_URL.search(url) or is_unseen:
         raise ForbiddenAddress("A webhook address has no spaces, control characters or backslashes")
     try:
         parsed = httpx.URL(url)
@@ -203,11 +205,6 @@ def _parse(url: str) -> httpx.URL:
     except (httpx.InvalidURL, ValueError):
         raise ForbiddenAddress("This is not a valid webhook address") from None
     return parsed
-
-
-def _is_unseen(char: str) -> bool:
-    """Return whether a character is invisible or reorders the text around it (Unicode TR 9)."""
-    return unicodedata.category(char) in sanitize.SPOILING
 
 
 def _one_spelling(url: httpx.URL) -> str:

@@ -6,7 +6,7 @@ from typing import Any
 from fastapi import APIRouter
 from starlette.responses import JSONResponse, Response
 
-from bot.service.api import delivery_routes, public_routes, request_routes
+from bot.service.api import delivery_routes, request_routes
 from bot.service.http import responses
 from bot.service.http.callers import Serving
 from bot.service.http.openapi import document
@@ -18,7 +18,12 @@ router = APIRouter(include_in_schema=False)
 def spec(public_url: str) -> dict[str, Any]:
     """Build the OpenAPI document, once for each address."""
     return document(
-        (request_routes.quick, request_routes.router, delivery_routes.router, public_routes.router),
+        (
+            request_routes.quick,
+            request_routes.router,
+            delivery_routes.router,
+            request_routes.public_router,
+        ),
         public_url,
     )
 

@@ -1,4 +1,4 @@
-"""`/v3/paymentRequests`: the calls of applications (interface section 4)."""
+"""`/v3/paymentRequests`: calls of applications (interface section 4), and public ones."""
 
 from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import replace
@@ -14,7 +14,15 @@ from bot.service.api import paging
 from bot.service.api.paging import MAX_PAGE, Cursor, InState, Limit, RowId
 from bot.service.http import bodies, callers, responses
 from bot.service.http.callers import Calling, Serving
-from bot.service.http.openapi import AUTHENTICATED, KEYED, OF_WRITING, body, failures, operation
+from bot.service.http.openapi import (
+    AUTHENTICATED,
+    KEYED,
+    OF_WRITING,
+    OPEN,
+    body,
+    failures,
+    operation,
+)
 from bot.service.http.plain_route import PlainRoute
 from bot.service.http.service import Service
 from bot.service.model.request import PaymentRequest
@@ -25,11 +33,20 @@ from bot.service.store.requests import Place
 from bot.service.usecases import request_commands
 from bot.service.usecases.request_commands import Caller
 from bot.service.wire import body_parsing, json_answers
-from bot.service.wire.answer_schemas import PaymentAnswer, PaymentList, RequestAnswer, RequestList
+from bot.service.wire.answer_schemas import (
+    PaymentAnswer,
+    PaymentList,
+    PublicAnswer,
+    RequestAnswer,
+    RequestList,
+    StatsAnswer,
+)
 from bot.service.wire.json_answers import Json
 
 router = APIRouter(prefix="/v3/paymentRequests", tags=["payment requests"])
 quick = APIRouter(prefix="/v3/paymentRequests", tags=["payment requests"], route_class=PlainRoute)
+public_router = APIRouter(prefix="/v3/paymentRequests/public", tags=["public"])
+"""Calls without credentials."""
 
 
 @quick.post(
@@ -190,3 +207,39 @@ async def _own(service: Service, caller: Caller, request_id: str) -> PaymentRequ
     if found is None:
         raise NotFound
     return found
+
+
+@public_router.get(
+    "/{id}",
+    **operation(
+        "getPublicPaymentRequest", "What the pay page shows", PublicAnswer, 404, 429, extra=OPEN
+    ),
+)
+async def public(request_id: RowId, request: Request) -> Response:
+    """Return the public view of a request."""
+    service = callers.admit_payer(request)
+    now = service.now()
+    found = await request_store.read(service.db, request_id, now)
+    if found is None:
+        raise NotFound
+    return _open(json_answers.public(service.public_url, found, now))
+
+
+@public_router.get(
+    "/stats/{id}",
+    **operation("getPublicStats", "Figures of a request", StatsAnswer, 404, 429, extra=OPEN),
+)
+async def stats(request_id: RowId, request: Request) -> Response:
+    """Return how much the request brought in, and from how many payers."""
+    service = callers.admit_payer(request)
+    found = await request_store.read(service.db, request_id, service.now())
+    if found is None:
+        raise NotFound
+    return _open(json_answers.stats(found, await payment_store.count_payers(service.db, found.id)))
+
+
+def _open(answer: Json) -> Response:
+    """Answer so that any website may read it in a visitor's browser."""
+    response = responses.json(answer)
+    response.headers["Access-Control-Allow-Origin"] = "*"
+    return response

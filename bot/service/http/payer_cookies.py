@@ -32,22 +32,19 @@ class PayerCookies:
     def header(self, network: str, now: int, payer: str | None = None) -> str:
         """Return a Set-Cookie header for a new payer or a known one."""
         text = f"{payer or secrets.token_hex(12)}.{now:x}"
-        return f"{COOKIE}={text}.{self._signature(text, network)}; {self._attributes}"
+        return f"{COOKIE}={text}.{self._hash(f'cookie {text} {network}')}; {self._attributes}"
 
     def payer(self, cookie: str, network: str, now: int) -> str | None:
         """Return the payer's id; None for a cookie that is not ours or not of this network."""
         found = _SHAPE.fullmatch(cookie)
         if found is None or not 0 <= now - int(found[2], 16) < self._lifetime:
             return None
-        expected = self._signature(f"{found[1]}.{found[2]}", network)
+        expected = self._hash(f"cookie {found[1]}.{found[2]} {network}")
         return found[1] if hmac.compare_digest(found[3], expected) else None
 
     def network(self, request_id: str, address: str) -> str:
         """Return the pseudonym of an address at one request, meaningless anywhere else."""
         return self._hash(f"network {request_id} {address}")
-
-    def _signature(self, text: str, network: str) -> str:
-        return self._hash(f"cookie {text} {network}")
 
     def _hash(self, text: str) -> str:
         return hmac.digest(self._key, text.encode(), "sha256").hex()[:32]

@@ -37,7 +37,10 @@ def open_vault(settings: Settings, database: Database) -> Vault:
 
     Raises ConfigProblem if the database was sealed with another key.
     """
-    keys = Vault(_key(settings))
+    if settings.secret_key is None:
+        keys = Vault(vault.load_or_create_key(key_path(settings)))
+    else:
+        keys = Vault(settings.secret_key.get_secret_value())
     database.run(lambda tx: vault.check_key(tx, keys))
     return keys
 
@@ -59,9 +62,3 @@ def restrict_files(settings: Settings) -> None:
     files = private_files.database_files(sqlite_path(settings.database_url))
     for path in private_files.make_private([*files, key_path(settings)]):
         log.warning("file was readable by other users: permissions restricted", file=str(path))
-
-
-def _key(settings: Settings) -> str:
-    if settings.secret_key is not None:
-        return settings.secret_key.get_secret_value()
-    return vault.load_or_create_key(key_path(settings))

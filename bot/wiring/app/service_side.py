@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from fastapi import FastAPI
 
     from bot.config import Settings
-    from bot.core.database.database import Transaction
     from bot.core.ops.readiness import Check
     from bot.core.outbox.worker import Job
     from bot.wiring.app.foundation import Foundation
@@ -96,7 +95,16 @@ class ServiceSide:
         while more := await self._db.transaction(partial(delivery_queues.sweep, before=before)):
             dropped += more
         if dropped:
-            await self._db.transaction(partial(_note, dropped=dropped, now=moment))
+            await self._db.transaction(
+                lambda tx: audit.record(
+                    tx,
+                    audit.SYSTEM,
+                    "deliveries.dropped",
+                    "deliveries",
+                    moment,
+                    {"number": dropped},
+                )
+            )
         await self._db.transaction(partial(apps.forget_former, now=moment))
         await self._db.transaction(partial(letter_limits.sweep, now=moment))
         for queue in (*delivery_queues.QUEUES, SETTLEMENTS):
@@ -118,7 +126,3 @@ class ServiceSide:
             self._db, mailer, self._now, sender=settings.smtp_from, public_url=settings.url
         )
         return [mails.job]
-
-
-def _note(tx: Transaction, dropped: int, now: int) -> None:
-    audit.record(tx, audit.SYSTEM, "deliveries.dropped", "deliveries", now, {"number": dropped})
