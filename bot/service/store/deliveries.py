@@ -97,17 +97,6 @@ class DeliveryFilter:
         narrowed += "AND (d.created_at, d.id) < (:at, :after_id)" if self.after else ""
         return form.format(narrowed=narrowed, in_state="AND o.state = :state" if self.state else "")
 
-    @property
-    def params(self) -> dict[str, object]:
-        """Return the parameters of the statement."""
-        return {
-            "app_id": self.app_id,
-            "request_id": self.request_id,
-            "state": NAMES[self.state] if self.state else None,
-            "at": self.after.at if self.after else None,
-            "after_id": self.after.id if self.after else None,
-        }
-
 
 def insert(tx: Transaction, report: WebhookReport | LetterReport, number: str) -> str:
     """Store a delivery and return its id, made of its channel and `number`."""
@@ -139,8 +128,14 @@ async def page(
     is a next page.
     """
     most_read = MOST_READ if wanted.state else limit + 1
-    sql, params = wanted.sql(PAGE), wanted.params
-    rows = await db.query(sql, **params, limit=limit + 1, most_read=most_read)
+    params: dict[str, object] = {
+        "app_id": wanted.app_id,
+        "request_id": wanted.request_id,
+        "state": NAMES[wanted.state] if wanted.state else None,
+        "at": wanted.after.at if wanted.after else None,
+        "after_id": wanted.after.id if wanted.after else None,
+    }
+    rows = await db.query(wanted.sql(PAGE), **params, limit=limit + 1, most_read=most_read)
     found = [_delivery(row) for row in rows[:limit]]
     if len(rows) > limit:
         return found, Place(found[-1].created_at, found[-1].id)
