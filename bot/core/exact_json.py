@@ -1,8 +1,4 @@
-"""JSON with exact numbers: Decimal in, Decimal out, never a float.
-
-The only reader of JSON in the project, with one set of limits: what a server, a browser or Telegram
-sends and what the database holds are read here alike.
-"""
+"""JSON with exact numbers: Decimal in, Decimal out, never a float. All JSON is read here."""
 
 from __future__ import annotations
 

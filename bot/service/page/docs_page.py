@@ -32,8 +32,7 @@ def docs_router(spec: Callable[[str], dict[str, Any]]) -> APIRouter:
 
 @lru_cache(maxsize=1)
 def _html(spec: Callable[[str], dict[str, Any]], public_url: str) -> bytes:
-    values = {"spec": spec(public_url), "brief": brief}
-    return render.document_text("docs.html", values).encode()
+    return render.documentation({"spec": spec(public_url), "brief": brief}).encode()
 
 
 def brief(schema: dict[str, Any]) -> str:

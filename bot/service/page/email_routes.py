@@ -52,7 +52,11 @@ async def offer(request: Request) -> Response:
     """Show the buttons that stop letters."""
     service, token = callers.admit_payer(request), request.path_params["token"]
     it = await service.db.read(lambda tx: store.find_by_stop_token(tx, token))
-    return _stopping(request, it)
+    if it is None:
+        return _page(request, it, "unknown", status=404)
+    ended = it.state is RecipientState.ENDED
+    buttons = (EVERYBODY,) if ended else ("seller", EVERYBODY)
+    return _page(request, it, "stopped" if ended else "stop", buttons=buttons)
 
 
 @router.api_route(f"{STOP}{{token}}", methods=["POST"])
@@ -86,14 +90,6 @@ def _confirming(request: Request, it: Recipient | None, now: int) -> Response:
     if it.state is RecipientState.UNCONFIRMED:
         return _page(request, it, "lapsed", status=410)
     return _page(request, it, "stopped" if it.state is RecipientState.ENDED else "done")
-
-
-def _stopping(request: Request, it: Recipient | None) -> Response:
-    if it is None:
-        return _page(request, it, "unknown", status=404)
-    ended = it.state is RecipientState.ENDED
-    buttons = (EVERYBODY,) if ended else ("seller", EVERYBODY)
-    return _page(request, it, "stopped" if ended else "stop", buttons=buttons)
 
 
 def _page(

@@ -123,9 +123,9 @@ def alone(reader: Reader, written: str) -> HTMLResponse:
     return _answer(written, reader, policy())
 
 
-def document_text(template: str, values: dict[str, Any]) -> str:
-    """Render a page of documentation, which has a stylesheet of its own."""
-    return _templates().get_template(template).render(values, stylesheet=asset("docs.css")[1])
+def documentation(values: dict[str, Any]) -> str:
+    """Render the documentation, which has a stylesheet of its own."""
+    return _templates().get_template("docs.html").render(values, stylesheet=asset("docs.css")[1])
 
 
 def document(written: bytes) -> HTMLResponse:
