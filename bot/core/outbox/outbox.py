@@ -252,7 +252,7 @@ def retry(
         priority=message.priority if priority is None else priority,
     )  # fmt: skip
     if ours and lane != message.lane:
-        lanes.reopen(tx, queue, lane)
+        reopen_lanes(tx, queue, {lane})
     return ours
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import TYPE_CHECKING
 
 import pytest
@@ -12,7 +13,7 @@ from bot.core.outbox.queue_policy import NOTICE, Queue
 from tests.support.outbox_queue import QueueHarness
 
 if TYPE_CHECKING:
-    from bot.core.database.database import Database
+    from bot.core.database.database import Database, Transaction
     from bot.core.outbox.outbox import Message
     from tests.support.service_harness import Clock
 
@@ -53,6 +54,19 @@ def test_a_retry_in_another_lane_delays_nothing_in_its_first(post: QueueHarness)
     retry(post, post.first(), AGAIN)
 
     assert post.words() == ["two"]
+
+
+async def test_a_retry_in_another_lane_wakes_the_workers(post: QueueHarness) -> None:
+    """One that is due at once does not wait for their next look a second later."""
+    post.put("a", "one")
+    message, woken = post.first(), post.db.listen(post.queue.name)
+
+    def work(tx: Transaction) -> None:
+        outbox.retry(tx, post.queue, message, post.clock(), "at once", state=AGAIN)
+
+    await post.db.transaction(work)
+    async with asyncio.timeout(1):
+        await woken.wait()
 
 
 def test_its_own_lane_waits_for_a_retry_that_stays_in_it(post: QueueHarness) -> None:
