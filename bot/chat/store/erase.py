@@ -8,7 +8,7 @@ from bot.core import exact_json
 from bot.core.errors import Unreadable
 from bot.core.outbox.payload_kinds import read_object
 from bot.core.outbox.queries import TABLE
-from bot.core.privacy.erasure import PersonalTable, mentions_any, redact
+from bot.core.privacy.erasure import HIDDEN, PersonalTable, mentions_any, redact
 
 if TYPE_CHECKING:
     from bot.core.database.database import Row, Transaction
@@ -21,6 +21,15 @@ KEPT = "queue IN ('messages', 'answers') OR (queue = 'updates' AND settled_at IS
 
 Jobs are left out: a seller's own addresses may equal those of a payer.
 """
+
+OWN = (
+    "kind", "language", "listing_id", "post_id", "design", "file_name", "query_id", "name",
+    "currency", "text",
+)  # fmt: skip
+"""Texts without which a payload can't be read; a payer may have given the same words."""
+
+SUMS = ("together", "price")
+"""Fields of alerts that hold no words but codes of currencies."""
 
 
 def recorded_payments(scope: Scope) -> PersonalTable:
@@ -50,7 +59,7 @@ def messages(scope: Scope, listing_id: str | None, gone: ErasedValues) -> Person
 
     def change(row: Row) -> dict[str, object] | None:
         body, note = _body(row), row["note"]
-        wanted = redact(_untold(body, row["created_at"]), gone)
+        wanted = _redacted(_untold(body, row["created_at"]), gone)
         hushed = redact(note, gone)
         is_kept = bool(body) or row["body"] == NOTHING
         if is_kept and (wanted, hushed) == (body, note):
@@ -77,6 +86,18 @@ def _body(row: Row) -> dict[str, Any]:
         return dict(read_object(row["body"]))
     except Unreadable:
         return {}
+
+
+def _redacted(body: dict[str, Any], gone: ErasedValues) -> dict[str, Any]:
+    """Return a message's body without the values `gone`; a payload stays readable."""
+    wanted: dict[str, Any] = redact(body, gone)
+    if "kind" not in body:
+        return wanted
+    own = {name: HIDDEN if name == "text" else body[name] for name in OWN if name in body}
+    sums = {name: body[name] for name in SUMS if name in body}
+    if isinstance(payments := body.get("payments"), list):
+        sums["payments"] = [_redacted(payment, gone) for payment in payments]
+    return {**own, **wanted, **sums}
 
 
 def payer_data(tx: Transaction, transaction_id: str) -> dict[str, Any] | None:

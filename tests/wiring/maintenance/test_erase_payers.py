@@ -11,6 +11,7 @@ import pytest
 
 from bot.chat.alerts import alert_text
 from bot.chat.messages.jobs import EditRequest, ReplyTo
+from bot.chat.messages.payloads import TextMessage
 from bot.chat.payments.recording import Ledger
 from bot.chat.store.received_payments import Payment
 from bot.core.outbox import outbox
@@ -205,6 +206,22 @@ async def test_values_of_several_words_are_erased_from_stored_button_presses(
     assert "received for" in body
     assert "… paid." in body
     assert [one for one in ("anna", "Anna", "Bee", "7946", "0958") if one in body] == []
+
+
+async def test_payer_data_that_equals_words_of_ours_breaks_no_message(chat: ChatHarness) -> None:
+    """Another server's payers may give any words; the alerts of all the others go on."""
+    listing = chat.add_listing(chat.add_person(), COFFEE, service_answer())
+    words = {"email": "anna@mail.example", "a": "en", "b": "Alert", "c": "Coffee", "d": "usd"}
+    words |= {"e": listing.id, "f": listing.wish.kind, "g": "text"}
+    record_payment(chat, listing, "t1", words)
+    record_payment(chat, listing, "t2", {"email": "bob@mail.example"})
+    reply = TextMessage("anna@mail.example", "en")
+    chat.db.run(lambda tx: outbox.put(tx, chat.queues.messages, "7", reply, NOON))
+    await erase(chat.db, "t1")
+    (first, second), text = [one.payments[0] for one in chat.said[:2]], chat.said[2]
+    assert (first.payer, second.payer) == ({}, {"email": "bob@mail.example"})
+    assert (first.name, second.currency, text) == ("Coffee", "USD", TextMessage("…", "en"))
+    assert "anna@" not in text_of(chat.db)
 
 
 async def test_an_unreadable_message_is_emptied_and_hinders_no_erasure(chat: ChatHarness) -> None:
