@@ -6,20 +6,19 @@ import ast
 import re
 import subprocess
 import sys
-import tomllib
 from collections import Counter
 from dataclasses import dataclass
-from graphlib import CycleError, TopologicalSorter
-from importlib.metadata import packages_distributions
-from pathlib import Path
+from graphlib import TopologicalSorter
 from typing import TYPE_CHECKING
 
 import pytest
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
+from tests.support.import_graph import circle, environment_reads, imports, module_of
+from tests.support.paths import ROOT
 
-ROOT = Path(__file__).parents[1]
+if TYPE_CHECKING:
+    from pathlib import Path
+
 FILES = sorted((ROOT / "bot").rglob("*.py"))
 IMPURE = frozenset(
     [
@@ -31,9 +30,6 @@ IMPURE = frozenset(
 
 LARGEST_ROOM = 2_500
 """Lines."""
-
-PART_OF = {"pydantic_core": "pydantic"}
-"""Packages that come with another one and are pinned by it."""
 
 
 @dataclass(frozen=True)
@@ -161,46 +157,6 @@ ROOMS = {
 }
 
 
-@dataclass(frozen=True)
-class Import:
-    """One name that a line imports; `typing_only` where it never happens at run time."""
-
-    line: int
-    name: str
-    typing_only: bool
-
-
-def module_of(path: Path) -> str:
-    parts = path.relative_to(ROOT).with_suffix("").parts
-    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
-
-
-def imports(module: str, source: str) -> Iterator[Import]:
-    """Every import of a file, wherever it stands: in functions, behind conditions too."""
-    return _imports(module, ast.parse(source), typing_only=False)
-
-
-def _imports(module: str, node: ast.AST, *, typing_only: bool) -> Iterator[Import]:
-    if isinstance(node, ast.Import):
-        for alias in node.names:
-            yield Import(node.lineno, alias.name, typing_only)
-    elif isinstance(node, ast.ImportFrom):
-        base = [*module.split(".")[: -node.level or None]] if node.level else []
-        origin = ".".join([*base, *filter(None, [node.module])])
-        for alias in node.names:
-            yield Import(node.lineno, _module_named(origin, alias.name), typing_only)
-    behind = isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"
-    for child in ast.iter_child_nodes(node):
-        yield from _imports(module, child, typing_only=typing_only or behind)
-
-
-def _module_named(origin: str, name: str) -> str:
-    """`from bot.core import money` imports a module, `from bot.core.errors import BotError` not."""
-    path = ROOT.joinpath(*origin.split("."), name)
-    is_module = path.with_suffix(".py").exists() or (path / "__init__.py").exists()
-    return f"{origin}.{name}" if is_module else origin
-
-
 def room_of(module: str) -> str | None:
     """Name of the innermost room that a module of `bot` stands in."""
     inside = module.removeprefix("bot.")
@@ -230,30 +186,6 @@ def _allowed(module: str, name: str) -> bool:
     if package in sys.stdlib_module_names:
         return not (room.pure and package in IMPURE)
     return package in room.packages.split()
-
-
-def circle(sources: dict[str, str]) -> list[str]:
-    """Return the modules of a circle of imports, those for type checking included; [] for none."""
-    graph = {
-        module: {found.name for found in imports(module, source) if found.name in sources}
-        for module, source in sources.items()
-    }
-    try:
-        TopologicalSorter(graph).prepare()
-    except CycleError as error:
-        return list(error.args[1])
-    return []
-
-
-def environment_reads(path: str, source: str) -> list[str]:
-    """List where a file reads the environment, as `file:line reads the environment`."""
-    names = {"environ", "environb", "getenv", "getenvb"}
-    return [
-        f"{path}:{node.lineno} reads the environment"
-        for node in ast.walk(ast.parse(source))
-        if (isinstance(node, ast.Attribute) and node.attr in names)
-        or (isinstance(node, ast.ImportFrom) and names & {alias.name for alias in node.names})
-    ]
 
 
 @pytest.mark.parametrize("path", FILES, ids=module_of)
@@ -324,29 +256,6 @@ def test_no_room_is_larger_than_the_limit() -> None:
     for path in FILES:
         sizes[path.parent] += len(path.read_text("utf-8").splitlines())
     assert not [folder for folder, lines in sizes.items() if lines > LARGEST_ROOM]
-
-
-def test_every_package_imported_is_a_declared_dependency() -> None:
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
-    declared = {_distribution(line) for line in project["dependencies"]}
-    known = packages_distributions()
-    imported = {
-        PART_OF.get(package, package)
-        for path in FILES
-        for found in imports(module_of(path), path.read_text("utf-8"))
-        if (package := found.name.partition(".")[0]) not in {*sys.stdlib_module_names, "bot"}
-    }
-    undeclared = [
-        package
-        for package in sorted(imported)
-        if declared.isdisjoint(map(_distribution, known.get(package, [package])))
-    ]
-    assert not undeclared
-
-
-def _distribution(requirement: str) -> str:
-    """`python_Foo>=0.28,<0.29; …` names python-foo."""
-    return re.split(r"[^\w.-]", requirement)[0].lower().replace("_", "-")
 
 
 @pytest.mark.parametrize(
