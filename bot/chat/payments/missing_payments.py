@@ -33,6 +33,8 @@ GRACE = 30_000
 """Milliseconds that the webhook of a payment may take to arrive."""
 CONFIRMED = 60_000
 """Milliseconds after which units that are still gone count as sold."""
+SEARCH_AGAIN = 3_600_000
+"""Milliseconds after which payments that the service counts are searched for again."""
 PAID = ("completed", "soldOut")
 """Values of `status` for a one-off that was paid, on servers that send a status."""
 
@@ -87,8 +89,8 @@ class MissingPayments:
 
     async def _record_listed(self, answer: Answer, listing: Listing, counted: int) -> int:
         """Record the payments that the service lists and we don't know, oldest first."""
-        gap = await self._db.read(lambda tx: server_memory.find_gap(tx, listing.id))
-        if gap == (counted, listing.paid_count):
+        gap, since = (counted, listing.paid_count), self._now() - SEARCH_AGAIN
+        if await self._db.read(lambda tx: server_memory.is_gap_known(tx, listing.id, gap, since)):
             return 0
         unknown = await self._unknown(answer.id, counted - listing.paid_count)
         before = self._now() - GRACE
@@ -103,7 +105,7 @@ class MissingPayments:
         missing = counted - recorded - (len(unknown) - len(due))
         if missing > 0:
             await self._db.transaction(
-                lambda tx: server_memory.save_gap(tx, listing.id, counted, recorded)
+                lambda tx: server_memory.save_gap(tx, listing.id, (counted, recorded), self._now())
             )
             log.warning(
                 "payments that the service counts and does not list",

@@ -48,20 +48,28 @@ def delete_sightings(tx: Transaction, listing_ids: Iterable[str]) -> None:
         tx.execute("DELETE FROM sightings WHERE listing_id = :id", id=listing_id)
 
 
-def find_gap(tx: Transaction, listing_id: str) -> tuple[int, int] | None:
-    """Return the counts of `save_gap` of a listing's last search that left a gap, or None."""
-    row = tx.one("SELECT counted, recorded FROM payment_gaps WHERE listing_id = :id", id=listing_id)
-    return (row["counted"], row["recorded"]) if row else None
-
-
-def save_gap(tx: Transaction, listing_id: str, counted: int, recorded: int) -> None:
-    """Store how many payments the server counts and we recorded: it lists fewer than it counts."""
+def is_gap_known(tx: Transaction, listing_id: str, gap: tuple[int, int], since: int) -> bool:
+    """Return whether a search since then (epoch ms) left this gap, as `save_gap` takes it."""
     sql = (
-        "INSERT INTO payment_gaps (listing_id, counted, recorded)"
-        " VALUES (:id, :counted, :recorded) ON CONFLICT (listing_id)"
-        " DO UPDATE SET counted = excluded.counted, recorded = excluded.recorded"
+        "SELECT 1 AS one FROM payment_gaps WHERE listing_id = :id"
+        " AND counted = :counted AND recorded = :recorded AND searched_at > :since"
     )
-    tx.execute(sql, id=listing_id, counted=counted, recorded=recorded)
+    counted, recorded = gap
+    return tx.one(sql, id=listing_id, counted=counted, recorded=recorded, since=since) is not None
+
+
+def save_gap(tx: Transaction, listing_id: str, gap: tuple[int, int], now: int) -> None:
+    """Store the numbers of payments that the server counts and that we recorded.
+
+    The server lists fewer than it counts.
+    """
+    sql = (
+        "INSERT INTO payment_gaps (listing_id, counted, recorded, searched_at)"
+        " VALUES (:id, :counted, :recorded, :now) ON CONFLICT (listing_id) DO UPDATE SET"
+        " counted = excluded.counted, recorded = excluded.recorded,"
+        " searched_at = excluded.searched_at"
+    )
+    tx.execute(sql, id=listing_id, counted=gap[0], recorded=gap[1], now=now)
 
 
 def mark_double_reported(tx: Transaction, listing_id: str, request_id: str) -> bool:

@@ -132,3 +132,19 @@ async def test_a_paid_double_is_reported_once_across_restarts(
             await restarting.compare(item(listing, OTHER, paymentsCount=1))
     reported = [line["request"] for line in logs if line["log_level"] == "error"]
     assert reported == [OTHER]
+
+
+async def test_a_payment_that_is_listed_after_it_was_counted_is_found_an_hour_later(
+    chat: ChatHarness, restarting: Restarting, peer: ScriptedServer, sam: Person
+) -> None:
+    """The last payment of a drop changes no number any more that could cause another search."""
+    counted = item(chat.add_listing(sam, DROP, service_answer()), paymentsCount=1)
+    restarting.seconds = 1_800
+    await peer.add_answers(http_response(200, {"items": [counted]}))
+    await peer.add_answers(http_response(200, {"items": []}))
+    assert await restarting.restarted().compare() == 0
+    assert await restarting.compare(counted) == 0
+    chat.clock.advance(1_800)
+    listed = http_response(200, {"items": [{"transactionId": "t1"}]})
+    await peer.add_answers(http_response(200, {"items": [counted]}), listed)
+    assert await restarting.restarted().compare() == 1

@@ -86,13 +86,14 @@ CHAT = (
         seen_at BIGINT NOT NULL
     )
     """,
-    # Listings whose server counts more payments than it lists: they aren't searched again before
-    # one of the two numbers changes.
+    # Listings whose server counts more payments than it lists: they are searched again once
+    # one of the two numbers changes, or after an hour.
     """
     CREATE TABLE payment_gaps (
         listing_id TEXT PRIMARY KEY REFERENCES listings (id),
         counted BIGINT NOT NULL,
-        recorded BIGINT NOT NULL
+        recorded BIGINT NOT NULL,
+        searched_at BIGINT NOT NULL
     )
     """,
     # Requests that a server made twice and that were paid, once the operator's log has them.
