@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import pytest
+
 from bot.sandbox.world.model import Draft
 from tests.support.outbox_queue import bodies
 
@@ -18,11 +20,14 @@ def pressed(sending: SenderHarness) -> CallbackQuery:
     return sam.press_old(world.post(sam.chat, world.bot, Draft({"text": "x"}, None)), "list:0")
 
 
-async def test_a_callback_is_answered_with_its_text(sending: SenderHarness) -> None:
+@pytest.mark.parametrize(("text", "shown"), [(None, ""), ("", ""), ("Done", "Done")])
+async def test_a_callback_is_answered_with_its_text(
+    sending: SenderHarness, text: str | None, shown: str
+) -> None:
     query = pressed(sending)
-    await sending.answer(query.id, "Done")
+    await sending.answer(query.id, text)
     assert query.answer is not None
-    assert query.answer["text"] == "Done"
+    assert query.answer["text"] == shown
 
 
 async def test_a_callback_too_old_to_be_answered_is_settled(sending: SenderHarness) -> None:
