@@ -52,6 +52,7 @@ ROOMS = {
     "core.errors": Room(),
     "core.version": Room(),
     "core.clock": Room(),
+    "core.accents": Room(pure=True),
     "core.signing": Room("core.errors", "standardwebhooks"),
     "core.exact_json": Room("", "simplejson"),
     "core.health": Room("", "structlog"),

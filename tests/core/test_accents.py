@@ -1,0 +1,53 @@
+"""The accent colours that sellers choose from."""
+
+from __future__ import annotations
+
+import pytest
+
+from bot.core.accents import (
+    ACCENTS,
+    DARK_GROUNDS,
+    DEFAULT_ACCENT,
+    INK,
+    LIGHT_GROUNDS,
+    PAPER,
+    accent_of,
+    colour_of,
+)
+
+READABLE = 4.5
+"""The contrast that WCAG 2.2, 1.4.3 asks of text."""
+
+
+def luminance(css: str) -> float:
+    parts = [part / 255 for part in colour_of(css)]
+    linear = [
+        part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts
+    ]
+    return sum(weight * part for weight, part in zip((0.2126, 0.7152, 0.0722), linear, strict=True))
+
+
+def contrast(one: str, other: str) -> float:
+    low, high = sorted((luminance(one), luminance(other)))
+    return (high + 0.05) / (low + 0.05)
+
+
+def test_there_are_eight_accents() -> None:
+    assert len(ACCENTS) == 8
+
+
+@pytest.mark.parametrize("name", ACCENTS)
+def test_text_is_readable_on_and_beside_each_accent(name: str) -> None:
+    accent = ACCENTS[name]
+    beside = [*[(accent.light, it) for it in (PAPER, *LIGHT_GROUNDS)]]
+    beside += [*[(accent.dark, it) for it in (INK, *DARK_GROUNDS)]]
+    assert not [pair for pair in beside if contrast(*pair) < READABLE]
+
+
+def test_an_unknown_name_is_the_default() -> None:
+    assert accent_of("teal") == ACCENTS["teal"]
+    assert accent_of(None) == accent_of("mauve") == ACCENTS[DEFAULT_ACCENT]
+
+
+def test_colours_are_read_from_css() -> None:
+    assert colour_of("#0b6b70") == (0x0B, 0x6B, 0x70)
