@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from bot.chat.cards.request_card import Card
     from bot.chat.messages.reply import Reply
-    from bot.chat.pictures.canvas import PictureContent
+    from bot.chat.pictures.canvas import PictureContent, SellerLook
     from bot.chat.store.listings import Listing
     from bot.core.database.database import Transaction
 
@@ -48,17 +48,19 @@ class View:
         stamp = card_text.stamp_text(card, language)
         return Shown(content_key(DESIGN, language, *shown, stamp), words)
 
-    def draw_card(self, photo: bytes | None) -> bytes:
+    def draw_card(self, photo: bytes | None, seller: SellerLook | None = None) -> bytes:
         """Draw the card's picture as a JPEG; takes some 10 ms of a thread."""
         from bot.chat.pictures import card_picture  # noqa: PLC0415 - costs memory, seldom used
 
         stamp = card_text.stamp_text(self.card, self.language)
-        content = self._content(photo)
+        content = self._content(photo, seller)
         if stamp:
             content = replace(content, stamp=stamp, dark=True, hint=None)
         return card_picture.draw_card(content)
 
-    def draw_poster(self, design: str, photo: bytes | None) -> bytes:
+    def draw_poster(
+        self, design: str, photo: bytes | None, seller: SellerLook | None = None
+    ) -> bytes:
         """Draw a poster of a design such as `print-dark.pdf`; takes some 100 ms of a thread."""
         from bot.chat.pictures import poster  # noqa: PLC0415 - costs memory, seldom used
 
@@ -69,15 +71,18 @@ class View:
             "print.pdf": poster.poster_pdf,
             "square.png": poster.square_png,
         }
+        content = self._content(photo, seller)
         text, dark = self.listing.poster_text, background == "dark"
-        return draw[f"{layout}.{ending}"](replace(self._content(photo), text=text, dark=dark))
+        return draw[f"{layout}.{ending}"](replace(content, text=text, dark=dark))
 
-    def _content(self, photo: bytes | None) -> PictureContent:
+    def _content(self, photo: bytes | None, seller: SellerLook | None) -> PictureContent:
         from bot.chat.pictures.canvas import PictureContent  # noqa: PLC0415 - costs memory
 
         card, language = self.card, self.language
         price, hint = card_text.price_text(card, language), t(language, "poster-scan")
-        return PictureContent(card.name, price, card.url, photo, hint)
+        if seller:
+            hint = t(language, "poster-pay", seller=seller.name)
+        return PictureContent(card.name, price, card.url, photo, hint, seller=seller)
 
 
 def words_key(reply: Reply) -> str:

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 from PIL import Image, ImageChops, ImageDraw
 
+from bot.core.accents import DEFAULT_ACCENT
 from bot.core.images import qr
 
 if TYPE_CHECKING:
@@ -45,6 +46,18 @@ SMOOTHNESS = 4
 
 
 @dataclass(frozen=True, slots=True)
+class SellerLook:
+    """What a picture shows of a seller.
+
+    `accent` is a name in `accents.ACCENTS`, `photo` the result of `photo_preparation.prepare`.
+    """
+
+    name: str
+    accent: str = DEFAULT_ACCENT
+    photo: bytes | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class PictureContent:
     """The content of a card, a poster or a square.
 
@@ -61,6 +74,7 @@ class PictureContent:
     dark: bool = False
     stamp: str | None = None
     text: str | None = None
+    seller: SellerLook | None = None
 
 
 class Canvas(Protocol):

@@ -16,7 +16,7 @@ from bot.chat.cards.request_card import Card
 from bot.chat.cards.views import View
 from bot.chat.messages.reply import Reply
 from bot.chat.pictures import card_picture
-from bot.chat.pictures.canvas import PictureContent
+from bot.chat.pictures.canvas import PictureContent, SellerLook
 from bot.chat.pictures.card_picture import draw_card
 from bot.chat.pictures.header import draw_header
 from bot.chat.store.listings import Listing
@@ -291,3 +291,13 @@ def test_the_card_of_an_ended_request_is_dark_and_has_no_hint(language: str) -> 
     assert drawn["soldOut"] == draw_card(
         replace(content, stamp=t(language, "stamp-soldOut"), dark=True)
     )
+
+
+@pytest.mark.parametrize(("language", "hint"), [("en", "Pay Mia"), ("de", "An Mia zahlen")])
+def test_the_hint_names_the_seller(language: str, hint: str) -> None:
+    listing = Listing("abcdefghij", 7, 7, "", "live", COFFEE, None, None, 3, 0)
+    card = Card("abcdefghij", "drop", "Tea", None, 250, "USD", 10, 7, 3, "active", LINK)
+    price, seller = format_money(250, "USD", language), SellerLook("Mia", "teal")
+    content = PictureContent("Tea", price, LINK, hint=hint, seller=seller)
+    drawn = View(listing, card, Reply(""), language, OWN).draw_card(None, seller)
+    assert drawn == draw_card(content)

@@ -1,0 +1,3 @@
+# On the pictures of a request: its card, poster and square.
+
+poster-pay = Pay { $seller }
