@@ -106,7 +106,6 @@ class PixelCanvas:
 
     def __init__(self, size: tuple[int, int]) -> None:
         self.image = Image.new("RGB", size)
-        self._pen = ImageDraw.Draw(self.image)
 
     def fill(self, colour: Colour) -> None:
         self.image.paste(colour, (0, 0, *self.image.size))
@@ -127,7 +126,7 @@ class PixelCanvas:
     def draw_text(
         self, text: str, at: tuple[int, float], style: FittedText, colour: Colour
     ) -> None:
-        self._pen.text(at, text, fill=colour, font=style.font, anchor="lm")
+        style.font.draw(self.image, text, at, colour)
 
 
 def fit_code(modules: int, side: int) -> tuple[int, int]:

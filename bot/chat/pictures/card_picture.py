@@ -15,6 +15,7 @@ from bot.core.images import qr, text_fitting
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from bot.core.images.font import Weight
     from bot.core.images.text_fitting import FittedText
 
 WIDTH = 800
@@ -58,7 +59,7 @@ def draw_card(content: PictureContent) -> bytes:
     draw_rounded_rectangle(picture, (MARGIN, top, WIDTH - MARGIN, top + panel), CORNER, WHITE)
     _place_code(picture, code, top + PADDING, content.stamp)
     if hint:
-        _draw_hint(picture, hint, top + PADDING + code.height)
+        hint.draw(picture, (WIDTH / 2, top + PADDING + code.height), INK, "middle")
     return _encode(picture)
 
 
@@ -69,21 +70,20 @@ def _draw_code(link: str) -> Image.Image:
 
 
 def _fit(
-    text: str, sizes: Sequence[int], *, max_lines: int = 1, bold: bool = False
+    text: str, sizes: Sequence[int], *, max_lines: int = 1, weight: Weight = "regular"
 ) -> FittedText | None:
     width = WIDTH - 2 * MARGIN
-    return text_fitting.fit_drawable(text, width, sizes, max_lines=max_lines, bold=bold)
+    return text_fitting.fit_drawable(text, width, sizes, max_lines=max_lines, weight=weight)
 
 
 def _draw_header(picture: Image.Image, content: PictureContent) -> None:
     name = _fit(content.name, NAME_SIZES, max_lines=NAME_LINES)
-    price = _fit(content.price, PRICE_SIZES, bold=True)
+    price = _fit(content.price, PRICE_SIZES, weight="bold")
     words = stack_above((name, price), GAP, HEADER - MARGIN // 2)
     corner = (MARGIN + words.width, words.top)
     picture.paste(draw_header(content.photo, (WIDTH, HEADER), corner, dark=content.dark))
-    pen = ImageDraw.Draw(picture)
     for line, middle, block in words.line_middles():
-        pen.text((MARGIN, middle), line, fill=WHITE, font=block.font, anchor="lm")
+        block.font.draw(picture, line, (MARGIN, middle), WHITE)
 
 
 def _place_code(picture: Image.Image, code: Image.Image, top: int, stamp: str | None) -> None:
@@ -107,9 +107,9 @@ def _stamp_masks(text: str | None) -> tuple[Image.Image, Image.Image]:
     pen = ImageDraw.Draw(ink)
     pen.rounded_rectangle(edge, STAMP_CORNER, outline=255, width=STAMP_FRAME)
     if text:
-        fitted = text_fitting.fit(text, STAMP[0] - 2 * STAMP_INSET, STAMP_SIZES, bold=True)
+        fitted = text_fitting.fit(text, STAMP[0] - 2 * STAMP_INSET, STAMP_SIZES, weight="bold")
         middle = (STAMP[0] / 2, STAMP[1] / 2)
-        pen.text(middle, fitted.lines[0], fill=255, font=fitted.font, anchor="mm")
+        fitted.font.draw(ink, fitted.lines[0], middle, 255, "middle")
     else:
         top, bottom = STAMP[1] // 2 - STAMP_FRAME, STAMP[1] // 2 + STAMP_FRAME
         pen.rectangle((STAMP_INSET, top, STAMP[0] - STAMP_INSET, bottom), fill=255)
@@ -117,12 +117,6 @@ def _stamp_masks(text: str | None) -> tuple[Image.Image, Image.Image]:
         mask.rotate(STAMP_TILT, Image.Resampling.BICUBIC, expand=True) for mask in (paper, ink)
     )
     return paper, ink
-
-
-def _draw_hint(picture: Image.Image, hint: FittedText, top: int) -> None:
-    pen = ImageDraw.Draw(picture)
-    for line, middle in hint.line_middles(top):
-        pen.text((WIDTH / 2, middle), line, fill=INK, font=hint.font, anchor="mm")
 
 
 def _encode(picture: Image.Image) -> bytes:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import io
 from itertools import groupby
-from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING
 
@@ -18,7 +17,8 @@ from reportlab.pdfbase.ttfonts import TTFont
 from reportlab.pdfgen.canvas import Canvas as Document
 
 from bot.chat.pictures.canvas import WHITE, fit_code
-from bot.core.images import qr, text_fitting
+from bot.core.images import qr
+from bot.core.images.font import FACES, FONTS
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -35,8 +35,8 @@ _ONE_AT_A_TIME = Lock()
 """Posters are drawn in threads, but a font of reportlab serves one document at a time."""
 
 rl_config.useA85 = 0  # photos as plain bytes: as ASCII they are a quarter larger
-for _path in sorted(text_fitting.FONTS.glob("*.ttf")):
-    registerFont(TTFont(_path.stem, str(_path), asciiReadable=False))
+for _face in FACES.values():
+    registerFont(TTFont(_face, str(FONTS / f"{_face}.ttf"), asciiReadable=False))
 
 
 def document(size: tuple[int, int], title: str, draw: Callable[[Canvas], None]) -> bytes:
@@ -62,7 +62,7 @@ class _Page:
             bottomup=0,
             pageCompression=1,
             invariant=1,
-            initialFontName="NotoSans-Regular",
+            initialFontName=FACES["regular"],
         )
         self._pen.setTitle(title.encode(errors="replace").decode())  # may hold lone surrogates
         for set_text in (self._pen.setAuthor, self._pen.setSubject, self._pen.setCreator):
@@ -107,7 +107,7 @@ class _Page:
     def draw_text(
         self, text: str, at: tuple[int, float], style: FittedText, colour: Colour
     ) -> None:
-        name, size = Path(str(style.font.path)).stem, style.font.size
+        name, size = FACES[style.font.weight], style.font.size
         face = getFont(name).face
         self._choose(colour)
         self._pen.setFont(name, size)

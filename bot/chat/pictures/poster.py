@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from bot.chat.pictures.canvas import BACKGROUNDS, WHITE, PixelCanvas, encode_png
 from bot.chat.pictures.header import TextBlocks, draw_header, stack_above
 from bot.core.images import text_fitting
+from bot.core.images.font import Font
 from bot.core.images.text_fitting import FittedText
 
 if TYPE_CHECKING:
@@ -120,7 +121,7 @@ def _draw_header(content: PictureContent, layout: Layout, canvas: Canvas) -> Non
     (width, _), margin = layout.size, layout.margin
     room = width - 2 * margin
     name = text_fitting.fit_drawable(content.name, room, layout.names, max_lines=NAME_LINES)
-    price = text_fitting.fit_drawable(content.price, room, layout.prices, bold=True)
+    price = text_fitting.fit_drawable(content.price, room, layout.prices, weight="bold")
     words = stack_above((name, price), layout.gap, layout.header - margin // 2)
     size = (width // layout.grain, layout.header // layout.grain)
     corner = ((margin + words.width) // layout.grain, words.top // layout.grain)
@@ -139,7 +140,7 @@ def _draw_text_below(content: PictureContent, layout: Layout, canvas: Canvas, pa
     corner = ((left + right - layout.code) // 2, start)
     canvas.draw_code(content.code, (*corner, corner[0] + layout.code, start + layout.code))
     for line, middle, block in replace(words, top=start + layout.code).line_middles():
-        across = (left + right - int(block.font.getlength(line))) // 2
+        across = (left + right - int(block.font.length(line))) // 2
         canvas.draw_text(line, (across, middle), block, _colour(words, block))
 
 
@@ -163,7 +164,7 @@ def _colour(words: TextBlocks, block: FittedText) -> Colour:
 def _fit_words(content: PictureContent, layout: Layout, room: tuple[int, int]) -> TextBlocks:
     """Fit the hint, and the text below it, into width and height."""
     hint = text_fitting.fit_drawable(
-        content.hint or "", room[0], layout.hints, max_lines=layout.hint_lines, bold=True
+        content.hint or "", room[0], layout.hints, max_lines=layout.hint_lines, weight="bold"
     )
     lines = drawable_lines(content.text or "")
     gap = layout.padding // 2
@@ -188,7 +189,7 @@ def _fit_lines(lines: Sequence[str], room: tuple[int, int], sizes: Sequence[int]
         for size in sizes:
             rows = [row for line in kept for row in _split_line(line, room[0], size)]
             if len(rows) <= _line_capacity(room[1], size):
-                return FittedText(tuple(rows), text_fitting.load_font(size))
+                return FittedText(tuple(rows), Font(size))
     capacity = _line_capacity(room[1], sizes[-1])
     return text_fitting.fit(whole, room[0], sizes[-1:], max_lines=capacity)
 

@@ -11,17 +11,18 @@ from bisect import bisect_right
 from dataclasses import dataclass
 from functools import lru_cache
 from math import ceil
-from pathlib import Path
 from typing import TYPE_CHECKING
 
-from PIL import ImageFont
+from bot.core.images.font import Font, load_face
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from PIL import Image
     from PIL.ImageFont import FreeTypeFont
 
-FONTS = Path(__file__).parent / "fonts"
+    from bot.core.images.font import Anchor, Fill, Weight
+
 ELLIPSIS = "…"
 LINE_HEIGHT = 1.3  # in font sizes
 
@@ -42,7 +43,7 @@ class FittedText:
     """Lines that fit, and the font in the size in which they do."""
 
     lines: tuple[str, ...]
-    font: FreeTypeFont
+    font: Font
 
     @property
     def height(self) -> int:
@@ -52,7 +53,7 @@ class FittedText:
     @property
     def width(self) -> int:
         """Return the width of the longest line in pixels."""
-        return ceil(max(map(self.font.getlength, self.lines)))
+        return ceil(max(map(self.font.length, self.lines)))
 
     def line_middles(self, top: int) -> Iterator[tuple[str, float]]:
         """Yield each line and the height of its middle, where the first line begins at `top`."""
@@ -60,12 +61,12 @@ class FittedText:
         for number, line in enumerate(self.lines):
             yield line, top + (number + 0.5) * step
 
-
-@lru_cache(maxsize=64)
-def load_font(size: int, *, bold: bool = False) -> FreeTypeFont:
-    """Return the font in a size of `size` pixels."""
-    path = FONTS / f"NotoSans-{'Bold' if bold else 'Regular'}.ttf"
-    return ImageFont.truetype(str(path), size, layout_engine=ImageFont.Layout.BASIC)
+    def draw(
+        self, image: Image.Image, at: tuple[float, int], fill: Fill, anchor: Anchor = "left"
+    ) -> None:
+        """Draw the lines; `at` is the left end, middle or right end of the upper edge."""
+        for line, middle in self.line_middles(at[1]):
+            self.font.draw(image, line, (at[0], middle), fill, anchor)
 
 
 def normalize(text: str) -> str:
@@ -99,18 +100,22 @@ def _is_ignorable(char: str) -> bool:
 def _has_glyph(char: str) -> bool:
     if char == " ":
         return True
-    if unicodedata.category(char)[0] in _NOT_LETTERS or not load_font(_PROBE_SIZE).getlength(char):
+    if unicodedata.category(char)[0] in _NOT_LETTERS or not _probe().getlength(char):
         return False
     return _glyph_mask(char) != _glyph_mask(_MISSING)
 
 
 def _glyph_mask(char: str) -> tuple[tuple[int, int], bytes]:
-    mask = load_font(_PROBE_SIZE).getmask(char)
+    mask = _probe().getmask(char)
     return mask.size, bytes(mask)
 
 
+def _probe() -> FreeTypeFont:
+    return load_face(_PROBE_SIZE, "regular")
+
+
 def fit(
-    text: str, width: int, sizes: Sequence[int], *, max_lines: int = 1, bold: bool = False
+    text: str, width: int, sizes: Sequence[int], *, max_lines: int = 1, weight: Weight = "regular"
 ) -> FittedText:
     """Split a normalized text into lines of at most `width` pixels.
 
@@ -118,7 +123,7 @@ def fit(
     """
     text = text[: int(max_lines * width / (_MIN_LETTER_WIDTH * min(sizes)))]
     for size in sizes:
-        font = load_font(size, bold=bold)
+        font = Font(size, weight)
         lines = _wrap(text, width, font)
         if len(lines) <= max_lines:
             return FittedText(tuple(lines), font)
@@ -129,44 +134,44 @@ def fit(
 
 
 def fit_drawable(
-    text: str, width: int, sizes: Sequence[int], *, max_lines: int = 1, bold: bool = False
+    text: str, width: int, sizes: Sequence[int], *, max_lines: int = 1, weight: Weight = "regular"
 ) -> FittedText | None:
     """Fit the drawable part of any text, as `fit` does; None where there is none."""
     shown = drawable_text(text)
-    return fit(shown, width, sizes, max_lines=max_lines, bold=bold) if shown else None
+    return fit(shown, width, sizes, max_lines=max_lines, weight=weight) if shown else None
 
 
-def _wrap(text: str, width: int, font: FreeTypeFont) -> list[str]:
+def _wrap(text: str, width: int, font: Font) -> list[str]:
     """Split a text between words; a word wider than a line is split too."""
     lines: list[str] = []
     line = ""
     for word in text.split(" "):
         longer = f"{line} {word}" if line else word
-        if font.getlength(longer) <= width:
+        if font.length(longer) <= width:
             line = longer
             continue
         if line:
             lines.append(line)
         line = word
-        while font.getlength(line) > width:
+        while font.length(line) > width:
             start = _longest_start(line, width, font)
             lines.append(start)
             line = line.removeprefix(start)
     return [*lines, line]
 
 
-def _longest_start(word: str, width: int, font: FreeTypeFont) -> str:
+def _longest_start(word: str, width: int, font: Font) -> str:
     """Return as much of a word as fits, at least one letter."""
     ends = range(1, len(word) + 1)
-    fitting = bisect_right(ends, width, key=lambda end: ceil(font.getlength(word[:end])))
+    fitting = bisect_right(ends, width, key=lambda end: ceil(font.length(word[:end])))
     return word[: max(1, fitting)]
 
 
-def _cut_short(text: str, width: int, font: FreeTypeFont) -> str:
+def _cut_short(text: str, width: int, font: Font) -> str:
     """Return as much of the text as fits with an ellipsis after it."""
 
     def cut(end: int) -> str:
         return text[:end].rstrip() + ELLIPSIS
 
     ends = range(1, len(text) + 1)
-    return cut(bisect_right(ends, width, key=lambda end: ceil(font.getlength(cut(end)))))
+    return cut(bisect_right(ends, width, key=lambda end: ceil(font.length(cut(end)))))

@@ -18,7 +18,6 @@ from bot.core.money import amounts
 from bot.service.page import template_values
 
 if TYPE_CHECKING:
-    from bot.core.images.text_fitting import FittedText
     from bot.service.model.request import PaymentRequest
     from bot.service.page.forms import Reader
 
@@ -63,9 +62,8 @@ def content(reader: Reader, request: PaymentRequest, url: str) -> Content:
 def draw(shown: Content) -> bytes:
     """Draw the picture as a PNG, which takes some tens of milliseconds."""
     picture = Image.new("L", template_values.PREVIEW_SIZE, GROUND)
-    pen = ImageDraw.Draw(picture)
-    _code(picture, pen, shown.url)
-    _words(pen, shown)
+    _code(picture, shown.url)
+    _words(picture, shown)
     out = io.BytesIO()
     picture.putpalette([part for grey in range(256) for part in _colour(grey)])
     picture.save(out, "PNG")
@@ -76,33 +74,29 @@ def _colour(place: int) -> tuple[int, int, int]:
     return BLUE if place == ACCENT else (place, place, place)
 
 
-def _code(picture: Image.Image, pen: ImageDraw.ImageDraw, url: str) -> None:
+def _code(picture: Image.Image, url: str) -> None:
     """Draw the QR code on white, its modules as large as whole pixels allow."""
     left, top = template_values.PREVIEW_SIZE[0] - MARGIN - PANEL, MARGIN
-    pen.rounded_rectangle((left, top, left + PANEL - 1, top + PANEL - 1), CORNER, fill=PAPER)
+    panel = (left, top, left + PANEL - 1, top + PANEL - 1)
+    ImageDraw.Draw(picture).rounded_rectangle(panel, CORNER, fill=PAPER)
     small = qr.module_image(url)
     code = qr.enlarge(small, max(1, PANEL // small.width))
     inset = (PANEL - code.width) // 2
     picture.paste(code.convert("L"), (left + inset, top + inset))
 
 
-def _words(pen: ImageDraw.ImageDraw, shown: Content) -> None:
+def _words(picture: Image.Image, shown: Content) -> None:
     """Write name and price in the middle of the height, and the host at the bottom."""
     host = urlsplit(shown.url).netloc
     foot = text_fitting.fit(host, COLUMN, HOST_SIZES)
-    price = text_fitting.fit(shown.price, COLUMN, PRICE_SIZES, bold=True)
+    price = text_fitting.fit(shown.price, COLUMN, PRICE_SIZES, weight="bold")
     blocks = [price]
     if shown.name:
         blocks.insert(0, text_fitting.fit(shown.name, COLUMN, NAME_SIZES, max_lines=NAME_LINES))
     top = (template_values.PREVIEW_SIZE[1] - sum(block.height + GAP for block in blocks)) // 2
-    pen.rectangle((MARGIN, top - BAR[1], MARGIN + BAR[0], top), fill=ACCENT)
+    bar = (MARGIN, top - BAR[1], MARGIN + BAR[0], top)
+    ImageDraw.Draw(picture).rectangle(bar, fill=ACCENT)
     for block in blocks:
-        top = _write(pen, block, top + GAP, INK)
-    _write(pen, foot, template_values.PREVIEW_SIZE[1] - MARGIN - foot.height, QUIET)
-
-
-def _write(pen: ImageDraw.ImageDraw, block: FittedText, top: int, colour: int) -> int:
-    """Write lines from `top` on, and return where they end."""
-    for line, middle in block.line_middles(top):
-        pen.text((MARGIN, middle), line, fill=colour, font=block.font, anchor="lm")
-    return top + block.height
+        block.draw(picture, (MARGIN, top + GAP), INK)
+        top += GAP + block.height
+    foot.draw(picture, (MARGIN, template_values.PREVIEW_SIZE[1] - MARGIN - foot.height), QUIET)

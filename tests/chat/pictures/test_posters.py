@@ -26,7 +26,7 @@ from bot.chat.pictures.poster import (
     square_png,
 )
 from bot.core.images import qr, text_fitting
-from bot.core.images.text_fitting import FONTS
+from bot.core.images.font import FONTS
 from tests.support.sample_pictures import (
     decode,
     opened,

@@ -8,7 +8,8 @@ import pytest
 from PIL import ImageFont
 
 from bot.core.images import text_fitting
-from bot.core.images.text_fitting import ELLIPSIS, FONTS, FittedText
+from bot.core.images.font import FACES, FONTS, Weight, load_face
+from bot.core.images.text_fitting import ELLIPSIS, FittedText
 
 WIDTH = 300
 
@@ -103,7 +104,7 @@ def test_a_text_that_does_not_fit_ends_with_an_ellipsis(text: str, max_lines: in
     """No line is too wide, there are not too many, and they are the start of the text."""
     found = text_fitting.fit(text.strip(), WIDTH, (40, 30), max_lines=max_lines)
     assert len(found.lines) == max_lines
-    assert all(found.font.getlength(line) <= WIDTH for line in found.lines)
+    assert all(found.font.length(line) <= WIDTH for line in found.lines)
     assert found.lines[-1].endswith(ELLIPSIS)
     said = "".join(found.lines).removesuffix(ELLIPSIS).replace(" ", "")
     assert text.replace(" ", "").startswith(said)
@@ -126,15 +127,15 @@ def test_repeated_words_are_cut_at_the_right_place() -> None:
     assert found.lines[1].startswith("ab")
 
 
-@pytest.mark.parametrize("bold", [False, True])
-def test_no_letter_is_narrower_than_the_minimum_letter_width(*, bold: bool) -> None:
-    letters = text_fitting.load_font(1000, bold=bold)
+@pytest.mark.parametrize("weight", FACES)
+def test_no_letter_is_narrower_than_the_minimum_letter_width(weight: Weight) -> None:
+    letters = load_face(1000, weight)
     every = filter(text_fitting.can_draw, map(chr, range(0x20, 0x3000)))
     assert min(map(letters.getlength, every)) > 1000 * text_fitting._MIN_LETTER_WIDTH
 
 
 def test_the_fonts_travel_with_their_licence() -> None:
     assert "SIL OPEN FONT LICENSE Version 1.1" in (FONTS / "OFL.txt").read_text("utf-8")
-    assert {path.name for path in FONTS.glob("*.ttf")} == {
-        "NotoSans-Bold.ttf", "NotoSans-Regular.ttf",
-    }  # fmt: skip
+    licensed = (FONTS / "OFL.txt").read_text("utf-8").partition("Copyright")[0]
+    assert all(path.name in licensed for path in FONTS.glob("*.ttf"))
+    assert {f"{face}.ttf" for face in FACES.values()} <= {path.name for path in FONTS.iterdir()}
