@@ -21,7 +21,7 @@ from bot.core.mail import smtp
 from bot.core.money import amounts
 from bot.core.net.rates import Rate, parse_rate
 from bot.core.net.webhook_addresses import AllowList
-from bot.core.text import links
+from bot.core.text import contacts, links
 
 TELEGRAM = "https://api.telegram.org"
 HTTP = ("http", "https")
@@ -114,6 +114,7 @@ class Settings(BaseSettings):
     payer_rate: RateSetting = Rate(60, 60)
     webhook_allow: Annotated[str, _checked(AllowList.parse)] = ""
     allowed_sellers: Annotated[tuple[int, ...], NoDecode, BeforeValidator(_split)] = ()
+    operator_contact: Annotated[str, AfterValidator(contacts.check_contact)] | None = None
     metrics_token: SecretStr | None = None
     log_level: Literal["debug", "info", "warning", "error"] = "info"
     log_format: Literal["text", "json"] = "text"

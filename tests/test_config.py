@@ -85,6 +85,7 @@ BAD: list[tuple[dict[str, str], list[str]]] = [
     ({"SMTP_URL": "smtp://mail", "SMTP_FROM": "shop"}, ["SMTP_FROM: write an address such as"]),
     ({"SMTP_URL": "smtp://mail.example.org"}, ["SMTP_FROM: SMTP_URL needs the address"]),
     (FROM, ["SMTP_URL: SMTP_FROM needs the server"]),
+    ({"OPERATOR_CONTACT": "the operator"}, ["OPERATOR_CONTACT: write an e-mail address, a link"]),
     ({"BOT_TOKEN": "123"}, ["BOT_TOKEN: a token looks like 123456:ABC-DEF"]),
 ]
 
@@ -175,6 +176,9 @@ def test_all_problems_are_reported_at_once(monkeypatch: pytest.MonkeyPatch) -> N
         ("smtp_url", "", None),
         ("smtp_from", "", None),
         ("rail", "sandbox", "sandbox"),
+        ("operator_contact", "", None),
+        ("operator_contact", " help@example.org ", "help@example.org"),
+        ("operator_contact", "@ops_team", "@ops_team"),
         ("reservation_seconds", "86400", 86_400),
         ("api_rate", "", Rate(1200, 60)),
         ("payer_rate", "5/second", Rate(5, 1)),

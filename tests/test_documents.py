@@ -158,11 +158,9 @@ def test_the_listed_chat_commands_are_those_that_are_handled() -> None:
     """What Telegram's menu offers is what the chat takes, and the README shows nothing else."""
     tree = ast.parse(Path(usecases.__file__).read_text("utf-8"))
     handled = {
-        case.pattern.value.value
-        for case in ast.walk(_method(tree, "show_page"))
-        if isinstance(case, ast.match_case)
-        and isinstance(case.pattern, ast.MatchValue)
-        and isinstance(case.pattern.value, ast.Constant)
+        pattern.value.value
+        for pattern in ast.walk(_method(tree, "show_page"))
+        if isinstance(pattern, ast.MatchValue) and isinstance(pattern.value, ast.Constant)
     }
     assert sorted(COMMANDS) == sorted(map(str, handled | {*KINDS}))
     shown = {code.split()[0] for code in _code(README.read_text("utf-8")) if code[0] == "/"}

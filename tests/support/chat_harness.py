@@ -69,12 +69,16 @@ class ChatHarness:
         *,
         queues: Queues | None = None,
         allowed: frozenset[int] = frozenset(),
+        operator_contact: str | None = None,
     ) -> None:
         self.db = db
         self.clock = clock
         self.queues = queues or make_queues(None, None, None, gather=alert_text.join_alerts)
         self.world = World(limits=NO_LIMITS, now=lambda: clock() / 1000)
-        self.dialogue = Chat(db, self.queues, clock, bot_name=lambda: BOT_NAME, allowed=allowed)
+        self.dialogue = Chat(
+            db, self.queues, clock,
+            bot_name=lambda: BOT_NAME, allowed=allowed, operator_contact=operator_contact,
+        )  # fmt: skip
         self.recorder = PaymentRecorder(db, self.queues, clock)
         self.asked: list[Json] = []
         self.intake = Intake(db, self.queues.updates, BOT_ID, clock, self.asked.append)

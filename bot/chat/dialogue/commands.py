@@ -8,7 +8,7 @@ from bot.chat.cards.card_text import list_page
 from bot.chat.cards.request_card import card_of
 from bot.chat.dialogue import alert_settings, sharing
 from bot.chat.dialogue.form_effects import apply_outcome
-from bot.chat.forms.bot_texts import help_reply, settings, start_reply
+from bot.chat.forms.bot_texts import about_service, help_reply, settings, start_reply
 from bot.chat.forms.form import new_form, resume_offer, take_message
 from bot.chat.forms.inputs import cancel
 from bot.chat.forms.one_line import one_line
@@ -74,10 +74,8 @@ def show_page(context: EventContext, command: str) -> None:
             context.reply(settings(context.seller))
         case "help":
             context.reply(help_reply(context.seller.language))
-        case "privacy":
-            context.reply(Reply(context.text("privacy")))
-        case "paysupport":
-            context.reply(Reply(context.text("paysupport")))
+        case "privacy" | "paysupport":
+            context.reply(about_service(command, context.seller.language, context.operator_contact))
         case _:
             context.reply(Reply(context.text("command-unknown")))
 

@@ -44,12 +44,14 @@ class Chat:
         *,
         bot_name: Callable[[], str],
         allowed: frozenset[int] = frozenset(),
+        operator_contact: str | None = None,
     ) -> None:
         self._db = db
         self._queues = queues
         self._bot_name = bot_name
         self._now = now
         self._allowed = allowed
+        self._operator_contact = operator_contact
 
     async def handle(self, message: Message) -> None:
         """Handle one stored update.
@@ -118,6 +120,7 @@ class Chat:
             now=now,
             bot_name=self._bot_name(),
             may_create=not self._allowed or person.id in self._allowed,
+            operator_contact=self._operator_contact,
             press=press,
         )  # fmt: skip
 

@@ -41,6 +41,7 @@ class EventContext:
     now: int
     bot_name: str = ""
     may_create: bool = True
+    operator_contact: str | None = None
     press: PressEvent | None = None
 
     def reply(self, reply: Reply) -> None:

@@ -1,4 +1,4 @@
-"""Texts about the bot itself: greeting, help, settings, privacy, and its commands."""
+"""Texts about the bot itself: greeting, help, settings, privacy and support, and its commands."""
 
 from __future__ import annotations
 
@@ -52,6 +52,12 @@ def help_reply(language: str) -> Reply:
     """Explain the commands and the one-line forms."""
     parts = [t(language, "help"), t(language, "digital-goods")]
     return Reply("\n\n".join(parts), menu(language))
+
+
+def about_service(command: str, language: str, operator_contact: str | None) -> Reply:
+    """Answer /privacy or /paysupport, which name the operator by the contact if there is one."""
+    operator = operator_contact or t(language, "operator")
+    return Reply(t(language, command, operator=escaped(operator)))
 
 
 def settings(seller: Seller) -> Reply:

@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 class Service:
     """Everything that the API and the pay page need; `now` returns UTC epoch ms.
 
-    `public_url` has no slash at its end. A rate of None is no limit. `payer_key` signs the cookies
-    of payers; replicas share it.
+    `public_url` has no slash at its end, and `operator_contact` is of `check_contact`.
+    A rate of None is no limit. `payer_key` signs the cookies of payers; replicas share it.
     """
 
     db: Database
@@ -34,6 +34,7 @@ class Service:
     api_rate: Rate | None = None
     payer_rate: Rate | None = None
     payer_key: bytes = field(default_factory=lambda: secrets.token_bytes(32))
+    operator_contact: str | None = None
 
 
 class ServiceState:

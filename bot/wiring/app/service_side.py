@@ -75,7 +75,7 @@ class ServiceSide:
         context = PaymentContext(rail, exchange, reservation, settings.payer_holds)
         service = Service(
             db, now, settings.url, policy, context,
-            settings.api_rate, settings.payer_rate, payer_key.encode(),
+            settings.api_rate, settings.payer_rate, payer_key.encode(), settings.operator_contact,
         )  # fmt: skip
         internal = {INTERNAL_HOST: receiver} if receiver else None
         webhooks = WebhookDelivery(db, keys, now, allow, internal, embedded_app_id=self.own.app_id)

@@ -73,6 +73,7 @@ class TelegramSide:
             db, self._queues, now,
             bot_name=lambda: self._bots.messages.username or "",  # before it was reached
             allowed=frozenset(settings.allowed_sellers),
+            operator_contact=settings.operator_contact,
         )  # fmt: skip
         recorder = PaymentRecorder(db, self._queues, now)
         self._receiver = Receiver(db, recorder, proof, now)

@@ -1,4 +1,7 @@
-"""The examination: all checks of what an operator can get wrong, those of the machine here."""
+"""The examination: all checks of what an operator can get wrong.
+
+Here are those of the machine and of the contact.
+"""
 
 from __future__ import annotations
 
@@ -8,12 +11,13 @@ import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from bot.config import TELEGRAM
 from bot.core import clock
 from bot.core.database import private_files
 from bot.core.database.database import sqlite_path
 from bot.wiring.app.foundation import key_path
 from bot.wiring.doctor import database_checks, public_address, server_checks, telegram_checks
-from bot.wiring.doctor.finding import Finding, fix
+from bot.wiring.doctor.finding import Finding, fix, ok
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -42,7 +46,7 @@ async def examine(settings: Settings, now: Callable[[], int] = clock.now) -> lis
     )
     others = [finding for group in groups for finding in group]
     machine = [*_check_disk(settings), *_check_key(settings), *_check_file_limit()]
-    return [*report.findings, *machine, *others]
+    return [*report.findings, *machine, *others, *_check_contact(settings)]
 
 
 async def _limited(name: str, checks: Awaitable[list[Finding]]) -> list[Finding]:
@@ -81,3 +85,13 @@ def _check_file_limit() -> list[Finding]:
         return []
     text = f"a process may open only {most}: raise the limit (ulimit -Hn, LimitNOFILE=) to 65536"
     return [fix("files", text)]
+
+
+def _check_contact(settings: Settings) -> list[Finding]:
+    """Check that people on the real Telegram find somebody to ask."""
+    if settings.operator_contact is not None:
+        return [ok("OPERATOR_CONTACT", settings.operator_contact)]
+    if settings.bot_token is None or settings.telegram_api_url != TELEGRAM:
+        return []
+    text = "not set, so nobody knows whom to ask for help or where to report a link: name a contact"
+    return [fix("OPERATOR_CONTACT", text)]

@@ -10,6 +10,7 @@ from structlog.testing import capture_logs
 
 from bot.chat.dialogue.button_presses import JOBS
 from bot.chat.dialogue.commands import PAGE
+from bot.chat.forms.bot_texts import about_service
 from bot.chat.messages.jobs import CreateRequest, ReplyTo
 from bot.chat.messages.payloads import CallbackAnswer
 from bot.chat.store import sellers
@@ -37,8 +38,6 @@ async def with_destination(chat: ChatHarness, person: Person) -> None:
 @pytest.mark.parametrize(
     ("command", "key"),
     [
-        ("/privacy", "privacy"),
-        ("/paysupport", "paysupport"),
         ("/list", "list-empty"),
         ("/settings", "settings-none"),
         ("/cancel", "nothing-to-cancel"),
@@ -51,6 +50,23 @@ async def test_every_command_gets_one_answer(
 ) -> None:
     await chat.says(sam, command)
     assert chat.texts == [t("en", key)]
+
+
+@pytest.mark.parametrize("command", ["/privacy", "/paysupport"])
+@pytest.mark.parametrize(
+    ("contact", "named"),
+    [
+        (None, "whoever runs this bot"),
+        ("https://help.example/?a=1&b", "https://help.example/?a=1&amp;b"),
+    ],
+)
+async def test_help_names_the_operators_contact(
+    db: Database, clock: Clock, command: str, contact: str | None, named: str
+) -> None:
+    chat = ChatHarness(db, clock, operator_contact=contact)
+    await chat.says(chat.add_person(), command)
+    (text,) = chat.texts
+    assert f"rite to {named}" in text
 
 
 async def test_the_rule_for_digital_goods_is_said_once_to_each_new_seller(
@@ -151,7 +167,11 @@ async def test_an_update_that_always_fails_is_a_dead_letter_after_three_attempts
         attempts = await fails_as_in_a_worker(chat)
     assert sorted(attempts) == [1, 1, 1, 2, 3]
     assert sorted(chat.states(chat.queues.updates)) == ["dead", "done", "done"]
-    assert chat.texts == [t("en", key) for key in ("paysupport", "update-failed", "privacy")]
+    assert chat.texts == [
+        about_service("paysupport", "en", None).text,
+        t("en", "update-failed"),
+        about_service("privacy", "en", None).text,
+    ]
     assert [line["event"] for line in logs] == ["message failed"] * 3
 
 
@@ -192,7 +212,7 @@ async def test_an_unreadable_update_is_a_dead_letter_at_once_without_an_apology(
     with capture_logs() as logs:
         await handle_all(chat.db, chat.queues.updates, chat.dialogue.handle, chat.clock)
     assert sorted(chat.states(chat.queues.updates)) == ["dead", "done"]
-    assert chat.texts == [t("en", "privacy")]
+    assert chat.texts == [about_service("privacy", "en", None).text]
     assert [(line["event"], line["log_level"]) for line in logs] == [
         ("update set aside", "warning")
     ]

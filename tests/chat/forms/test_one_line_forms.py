@@ -9,6 +9,7 @@ import pytest
 
 from bot.chat.forms import bot_texts
 from bot.chat.forms.bot_texts import (
+    about_service,
     help_reply,
     settings,
     start_reply,
@@ -16,7 +17,7 @@ from bot.chat.forms.bot_texts import (
 from bot.chat.forms.form import new_form, reopen, settings_form
 from bot.chat.forms.inputs import cancel
 from bot.chat.forms.one_line import one_line
-from bot.chat.messages.reply import Reply, units
+from bot.chat.messages.reply import units
 from bot.chat.model.wish import Wish
 from bot.core.text.translations import languages, t
 from tests.support.form_harness import (
@@ -295,10 +296,10 @@ def test_the_greeting_names_the_rule_for_digital_goods_to_a_new_seller() -> None
 
 
 def test_privacy_and_paysupport_are_answered() -> None:
-    privacy = check(Reply(t("en", "privacy")))
+    privacy = check(about_service("privacy", "en", None))
     for word in ("Telegram id", "destination", "requests", "form", "Payments", "How long", "delet"):
         assert word in privacy
-    assert "seller" in check(Reply(t("en", "paysupport")))
+    assert "seller" in check(about_service("paysupport", "en", None))
 
 
 @pytest.mark.parametrize("language", languages())

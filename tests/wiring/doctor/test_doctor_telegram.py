@@ -101,6 +101,30 @@ async def test_a_failed_call_is_reported_without_the_token(
     assert TOKEN not in found.text
 
 
+@pytest.mark.parametrize(
+    ("given", "findings"),
+    [
+        ({}, [(False, "not set, so nobody knows whom to ask for help")]),
+        ({"operator_contact": "@ops_team"}, [(True, "@ops_team")]),
+        ({"telegram_api_url": "http://127.0.0.1:1"}, []),
+        ({"bot_token": None}, []),
+    ],
+)
+async def test_a_bot_of_the_real_telegram_needs_a_contact(
+    tmp_path: Path, given: dict[str, Any], findings: list[tuple[bool, str]]
+) -> None:
+    """The token is too short, so Telegram isn't called."""
+    settings = {
+        "database_url": f"sqlite:///{tmp_path}/bot.db", "port": int(free_port()),
+        "bot_token": TOKEN, **given,
+    }  # fmt: skip
+    found = [one for one in await examine(config.load(**settings)) if "CONTACT" in one.name]
+    assert len(found) == len(findings)
+    for one, (is_ok, text) in zip(found, findings, strict=True):
+        assert one.ok == is_ok
+        assert one.text.startswith(text)
+
+
 async def test_inline_mode_that_is_off_is_reported(tmp_path: Path, peer: ScriptedServer) -> None:
     await peer.add_answers(answered(ME | {"supports_inline_queries": False}), answered({}))
     (found,) = [one for one in await examined(tmp_path, peer) if not one.ok]

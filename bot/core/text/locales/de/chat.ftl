@@ -56,7 +56,7 @@ paysupport =
     <b>Hilfe bei einer Zahlung</b>
     Du hast bezahlt: Frag zuerst dort nach, woher der Link kam. Wer verkauft, liefert auch die Ware und erstattet Geld zurück. Halte die Transaktionsnummer von deinem Beleg bereit.
     Du verkaufst: Öffne den Zahlungslink über /list und tippe auf „Aktualisieren“, um den Stand zu sehen.
-    Wenn das nicht hilft, schreib an den Betreiber dieses Bots und nenne die Transaktionsnummer. Der Support von Telegram kann bei Zahlungen über diesen Bot nicht helfen.
+    Wenn das nicht hilft, schreib an { $operator } und nenne die Transaktionsnummer. Der Support von Telegram kann bei Zahlungen über diesen Bot nicht helfen.
 privacy =
     <b>Was ich speichere und wozu</b>
     • Deine Telegram-ID und deine Sprache, um dich zu erkennen und in deiner Sprache zu antworten.
@@ -73,7 +73,7 @@ privacy =
     Solange du den Bot nutzt. Eine Eingabe ist weg, sobald du sie abschließt oder abbrichst.
 
     <b>Löschen</b>
-    Schreib an den Betreiber dieses Bots: Dann wird alles über dich gelöscht, bis auf Belege über Zahlungen, die gesetzlich aufbewahrt werden müssen.
+    Schreib an { $operator }: Dann wird alles über dich gelöscht, bis auf Belege über Zahlungen, die gesetzlich aufbewahrt werden müssen.
 
 ## Buttons
 

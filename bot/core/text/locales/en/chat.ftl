@@ -55,7 +55,7 @@ paysupport =
     <b>Help with a payment</b>
     You paid somebody: first ask the seller who gave you the link, for the goods and any refund come from them. Have the transaction number from your receipt at hand.
     You sell: open the request from /list and press Refresh to see how it stands.
-    If that does not help, write to whoever runs this bot and name the transaction number. Telegram's own support can't help with payments made here.
+    If that does not help, write to { $operator } and name the transaction number. Telegram's own support can't help with payments made here.
 privacy =
     <b>What I store, and why</b>
     • Your Telegram id and language, to know you and to answer in your language.
@@ -72,7 +72,7 @@ privacy =
     As long as you use the bot. A form is gone when you finish or cancel it.
 
     <b>Deletion</b>
-    Write to whoever runs this bot and ask: everything about you is then deleted, apart from records of payments that the law makes them keep.
+    Write to { $operator } and ask: everything about you is then deleted, apart from records of payments that the law makes them keep.
 
 ## Buttons
 

@@ -1,0 +1,3 @@
+# Der Betreiber, wo OPERATOR_CONTACT nicht gesetzt ist: folgt auf „schreib an“.
+
+operator = den Betreiber dieses Bots
