@@ -17,7 +17,7 @@ from bot.chat.model.wish import KINDS
 from bot.core import errors
 from bot.core.text.translations import DEFAULT
 from bot.service.model.checkout import CheckoutState
-from bot.service.model.request import RESERVED, UNPRICED, PayerField, Status
+from bot.service.model.request import PAUSED, RESERVED, UNPRICED, PayerField, Status
 from bot.service.rails.rail import Manner
 from tests.support.locale_sources import messages
 
@@ -31,7 +31,7 @@ TEXTS = messages(DEFAULT)
 
 STATUSES = ("active", "scheduled", "expired", "stopped", "completed", "soldOut")
 PAYER = get_args(PayerField)
-PAGE_STATES = (*(status for status in Status if status is not Status.ACTIVE), UNPRICED)
+PAGE_STATES = (*(status for status in Status if status is not Status.ACTIVE), PAUSED, UNPRICED)
 AWAITED = (
     *(CheckoutState.OPEN, CheckoutState.LAPSED, CheckoutState.CANCELLED, CheckoutState.OVERSOLD),
 )

@@ -25,6 +25,10 @@ class Keep(Enum):
 KEEP = Keep.KEEP
 
 
+AT_ONCE = 1_000
+"""Milliseconds to the nearest end that an edit can set: `expirationInSeconds` is at least 1."""
+
+
 @dataclass(frozen=True, slots=True)
 class Creation:
     """A checked body of create; times in UTC epoch ms."""
@@ -52,6 +56,7 @@ class Edit:
     custom_parameters: str | Keep | None = KEEP
     email: str | Keep | None = KEEP
     expires_at: int | Keep | None = KEEP
+    paused: bool | Keep = KEEP
     decrease: int = 0
 
 
@@ -103,7 +108,13 @@ def edit(request: PaymentRequest, change: Edit) -> PaymentRequest:
         terms=edited,
         units=_decreased(request, change.decrease),
         expires_at=_or(change.expires_at, request.expires_at),
+        paused=_or(change.paused, request.paused),
     )
+
+
+def pauses(expires_at: int | None, now: int) -> bool:
+    """Return whether an edit that sets this end stops the request at once, as its seller does."""
+    return expires_at is not None and expires_at <= now + AT_ONCE
 
 
 def _or(value: T | Keep, kept: T) -> T:

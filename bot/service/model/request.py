@@ -35,6 +35,9 @@ class Status(StrEnum):
 RESERVED = "reserved"
 """Why an active request can't be paid: every remaining unit is reserved."""
 
+PAUSED = "paused"
+"""Why the page of an expired request can't be paid: its seller stopped it by an edit."""
+
 UNPRICED = "unpriced"
 """Why an active request can't be paid: the exchange rate is unknown."""
 
@@ -115,7 +118,7 @@ class PaymentRequest:
     """A request as it is stored; times in UTC epoch ms, `units` None if they are unlimited.
 
     `owner` is its seller within the application, `recipient` the status of the e-mail address
-    that gets letters about its payments.
+    that gets letters about its payments; `paused`: an edit ended it at once.
     """
 
     id: str
@@ -129,6 +132,7 @@ class PaymentRequest:
     expires_at: int | None = None
     owner: str = ""
     recipient: RecipientStatus | None = None
+    paused: bool = False
 
     @property
     def payments_count(self) -> int:

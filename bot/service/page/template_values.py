@@ -11,7 +11,7 @@ from bot.core.money import amounts
 from bot.service.model import payer_data as payers
 from bot.service.model import redirects
 from bot.service.model.checkout import CheckoutState
-from bot.service.model.request import RESERVED, UNPRICED, Kind, Status
+from bot.service.model.request import PAUSED, RESERVED, UNPRICED, Kind, Status
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -155,6 +155,8 @@ def _left(reader: Reader, request: PaymentRequest) -> dict[str, Any]:
 def _state(reader: Reader, request: PaymentRequest, state: str | None) -> dict[str, str] | None:
     if state is None:
         return None
+    if state == Status.EXPIRED and request.paused:
+        state = PAUSED
     title = reader.t("page-reserved-title" if state == RESERVED else f"page-{state}")
     return {
         "name": state,

@@ -165,6 +165,7 @@ def read_row(row: Row) -> PaymentRequest:
         expires_at=row["expires_at"],
         owner=row["owner"],
         recipient=_recipient(row),
+        paused=bool(row["paused"]),
     )
 
 
@@ -234,6 +235,7 @@ def _row(request: PaymentRequest) -> dict[str, Any]:
         "expires_at": request.expires_at,
         "owner": request.owner,
         "recipient_id": request.recipient.id if request.recipient else None,
+        "paused": int(request.paused),
     }
 
 

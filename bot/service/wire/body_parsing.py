@@ -10,7 +10,7 @@ from pydantic import BaseModel, ValidationError
 from bot.core import exact_json
 from bot.core.errors import FieldProblem, InvalidBody
 from bot.core.exact_json import JsonError
-from bot.service.model.changes import Creation, Edit, invalid_field, minor
+from bot.service.model.changes import Creation, Edit, invalid_field, minor, pauses
 from bot.service.model.request import Kind, Product, Receiver, Terms, Webhook
 from bot.service.wire.body_schemas import CreateBody, EditBody, NotificationsBody
 
@@ -64,7 +64,8 @@ def read_edit(text: str, now: int) -> Edit:
         name: named[name] for name in ("price_before_discount", "redirect_url") if name in named
     }
     if "expiration_in_seconds" in named or "expires_at" in named:
-        fields["expires_at"] = _end(body.expiration_in_seconds, body.expires_at, now)
+        end = _end(body.expiration_in_seconds, body.expires_at, now)
+        fields |= {"expires_at": end, "paused": pauses(end, now)}
     return Edit(**fields, decrease=named.get("decrease_remaining_units", 0))
 
 

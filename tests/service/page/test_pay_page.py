@@ -125,6 +125,23 @@ async def test_each_state_has_a_page_that_explains_it(
     assert len(await service.rows("payments")) == pays
 
 
+async def test_a_link_that_its_seller_stopped_is_paused_not_expired(
+    service: ServiceHarness,
+) -> None:
+    """By an edit that ends it at once; an edit that lets it go on ends the pause."""
+    made = await service.create(expirationInSeconds=60)
+    await service.edit(made["id"], {"expirationInSeconds": 1})
+    service.clock.advance(1)
+    stopped = await page(service, made["id"])
+    assert "The seller has paused this link." in stopped.text
+    assert "expired" not in stopped.text
+    assert (await service.get(made["id"]))["status"] == "expired"
+    await service.edit(made["id"], {"expirationInSeconds": 60})
+    assert "<form" in (await page(service, made["id"])).text
+    service.clock.advance(60)
+    assert "paused" not in (await page(service, made["id"])).text
+
+
 async def test_reserved_and_sold_units_are_told_apart(service: ServiceHarness) -> None:
     made = await service.create(expirationType="limit", totalUnits=5)
 

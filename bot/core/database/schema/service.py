@@ -17,7 +17,8 @@ SERVICE = (
     )
     """,
     # A one-off is a request of one unit; `remaining_units` is null where any number may pay.
-    # `stage` is the status that it was last seen in (see service/store/status_index.py).
+    # `stage` is the status that it was last seen in (see service/store/status_index.py);
+    # `paused`: 1 where its end was set by an edit that ended it at once.
     """
     CREATE TABLE payment_requests (
         id TEXT PRIMARY KEY,
@@ -49,6 +50,7 @@ SERVICE = (
         stage TEXT NOT NULL DEFAULT 'active',
         enabled_at BIGINT,
         expires_at BIGINT,
+        paused INTEGER NOT NULL DEFAULT 0,
         deleted_at BIGINT
     )
     """,
