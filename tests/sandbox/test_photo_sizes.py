@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from PIL import Image
 
+from bot.sandbox.world.errors import ApiError
 from bot.sandbox.world.scaling import fitted, scaled
 from tests.support.sandbox_server import png_header
 
@@ -109,3 +110,39 @@ def test_pictures_of_every_kind_of_colour_are_scaled(mode: str) -> None:
     small = scaled(picture(200, 100, kind, mode), 90)
     assert small is not None
     assert Image.open(io.BytesIO(small)).size == (90, 45)
+
+
+async def test_bots_see_the_profile_photos_that_people_show_them(
+    bot: Bot, sam: people.Person
+) -> None:
+    """They are square, in up to three sizes, the newest photo first (UserProfilePhotos)."""
+    sam.set_profile_photo(picture(1000, 1000))
+    sam.set_profile_photo(picture(200, 200))
+    found = await bot.done("getUserProfilePhotos", user_id=sam.id)
+    sides = [[size["width"] for size in sizes] for sizes in found["photos"]]
+    assert (found["total_count"], sides) == (2, [[160, 200], [160, 320, 640]])
+    largest = found["photos"][1][-1]["file_id"]
+    assert Image.open(io.BytesIO(await downloaded(bot, largest))).size == (640, 640)
+
+
+async def test_profile_photos_come_in_pages(bot: Bot, sam: people.Person) -> None:
+    for side in (160, 170, 180):
+        sam.set_profile_photo(picture(side, side))
+    found = await bot.done("getUserProfilePhotos", user_id=sam.id, offset=1, limit=1)
+    assert (found["total_count"], [sizes[-1]["width"] for sizes in found["photos"]]) == (3, [170])
+
+
+async def test_hidden_profile_photos_count_as_none(bot: Bot, sam: people.Person) -> None:
+    sam.set_profile_photo(picture(200, 200))
+    sam.hide_profile_photos()
+    found = await bot.done("getUserProfilePhotos", user_id=sam.id)
+    assert found == {"total_count": 0, "photos": []}
+
+
+async def test_only_people_have_profile_photos_and_square_ones(
+    bot: Bot, sam: people.Person
+) -> None:
+    refused = await bot.refused("getUserProfilePhotos", user_id=5)
+    assert refused == (400, "Bad Request: user not found")
+    with pytest.raises(ApiError):
+        sam.set_profile_photo(picture(300, 200))

@@ -13,6 +13,9 @@ from bot.sandbox.world.world import World
 
 Method = Callable[[World, Params], Awaitable[Any]]
 
+MOST_PROFILE_PHOTOS = 100
+"""In one answer."""
+
 _GIFTS = ("unlimited_gifts", "limited_gifts", "unique_gifts", "premium_subscription")
 _NO_GIFTS = dict.fromkeys((*_GIFTS, "gifts_from_channels"), False)
 
@@ -90,9 +93,14 @@ async def get_chat_member(world: World, params: Params) -> Json:
     return {"user": user.json(), "status": "member" if user_id in chat.members else "left"}
 
 
-async def get_user_profile_photos(_world: World, _params: Params) -> Json:
-    """`getUserProfilePhotos`: people here have none."""
-    return {"total_count": 0, "photos": []}
+async def get_user_profile_photos(world: World, params: Params) -> Json:
+    """`getUserProfilePhotos`: those that the person shows to bots, newest first. Errors: 400."""
+    user_id, offset = params.number("user_id"), max(0, params.number("offset"))
+    if user_id not in world.users:
+        raise bad_request("user not found")
+    most = min(MOST_PROFILE_PHOTOS, max(1, params.number("limit", MOST_PROFILE_PHOTOS)))
+    photos = world.profile_photos.get(user_id, [])
+    return {"total_count": len(photos), "photos": photos[offset : offset + most]}
 
 
 async def get_file(world: World, params: Params) -> Json:

@@ -5,6 +5,7 @@ Source: core.telegram.org/bots/api#sending-files, sendPhoto, sendDocument, getFi
 
 import mimetypes
 import secrets
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import urlsplit
@@ -27,6 +28,8 @@ FETCH_SECONDS = 10.0
 SIDES = (90, 320, 800)
 """The longer sides of a photo's smaller sizes, as far as the photo is larger."""
 THUMBNAIL_SIDE = 320
+PROFILE_SIDES = (160, 320, 640)
+"""The sides of a profile photo's sizes; it is square, and none is larger."""
 
 Json = dict[str, Any]
 
@@ -108,7 +111,14 @@ class Files:
             raise bad_request(f"can't use file of type {have} as {want}")
         return stored
 
-    def _photo(self, upload: Upload) -> StoredFile:
+    def add_profile_photo(self, data: bytes) -> list[Json]:
+        """Check and keep a profile photo; return its sizes. Errors: 400 unless it is square."""
+        sizes: list[Json] = self._photo(Upload("photo", data), PROFILE_SIDES).content["photo"]
+        if any(size["width"] != size["height"] for size in sizes):
+            raise bad_request("PHOTO_CROP_SIZE_SMALL")
+        return sizes[: len(PROFILE_SIDES)]
+
+    def _photo(self, upload: Upload, smaller: Sequence[int] = SIDES) -> StoredFile:
         if len(upload.data) > PHOTO_BYTES:
             raise bad_request(f"file is too big for a photo: {len(upload.data)} bytes")
         picture = measure(upload.data)
@@ -119,7 +129,7 @@ class Files:
             raise bad_request("PHOTO_INVALID_DIMENSIONS")
         whole = Upload(upload.name, upload.data, picture.mime)
         content: Json = {"photo": []}
-        for side in SIDES:
+        for side in smaller:
             if side < sides[1]:
                 content["photo"].append(self._smaller(whole, picture, side, content).json)
         size = {"width": picture.width, "height": picture.height}

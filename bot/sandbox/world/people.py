@@ -157,6 +157,15 @@ class Person:
             self.world.push("message", message.json())
         return message
 
+    def set_profile_photo(self, data: bytes) -> None:
+        """Set a square profile photo, which bots may see. Errors: ApiError as for any photo."""
+        sizes = self.world.files.add_profile_photo(data)
+        self.world.profile_photos.setdefault(self.id, []).insert(0, sizes)
+
+    def hide_profile_photos(self) -> None:
+        """Hide the profile photos from bots, as the privacy settings can."""
+        self.world.profile_photos.pop(self.id, None)
+
     def block(self) -> None:
         """Block the bot: it gets 403 from now on, and my_chat_member."""
         if self.chat.bot_status == "member":

@@ -81,6 +81,7 @@ class World:
         self.profile = Profile()
         self.limiter = Limiter(limits or Limits())
         self.users: dict[int, User] = {}
+        self.profile_photos: dict[int, list[list[Json]]] = {}  # newest first; none if hidden
         self.chats: dict[int, Chat] = {}
         self.calls: list[Call] = []
         self.refused: list[Call] = []
