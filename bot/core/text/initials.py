@@ -1,0 +1,54 @@
+"""The initials of a name, for a seller without a picture."""
+
+from __future__ import annotations
+
+import unicodedata
+
+JOINER = "\u200d"
+"""ZERO WIDTH JOINER, which makes one emoji of several."""
+
+_EXTENDING = ("Mn", "Mc", "Me", "Cf")
+"""Categories of characters that belong to the one before them."""
+
+
+def initials(name: str) -> str:
+    """Return the first letters of a name's first two words, or one where two would not fit.
+
+    Only scripts with upper and lower case abbreviate names so. Of any other, and of an emoji, it
+    is the first character as people see it, marks and modifiers included.
+    """
+    found = [letter for word in name.split() if (letter := _first(word))]
+    if not found:
+        return _character(name.strip())
+    if len(found) > 1 and all(_has_case(letter) for letter in found[:2]):
+        found = [found[0] + found[1]]
+    return unicodedata.normalize("NFC", found[0].upper() if _has_case(found[0]) else found[0])
+
+
+def _first(word: str) -> str:
+    """Return the word's first letter or digit with its marks; "" if it has none."""
+    return next((_character(word[at:]) for at, one in enumerate(word) if one.isalnum()), "")
+
+
+def _has_case(letter: str) -> bool:
+    return letter.upper() != letter.lower()
+
+
+def _character(text: str) -> str:
+    """Return the first character as people see it (Unicode UAX #29, as far as names need it)."""
+    end = 1
+    while end < len(text) and (_extends(text[end]) or text[end - 1] == JOINER):
+        end += 1
+    if _is_regional(text[:1]) and _is_regional(text[1:2]):
+        end = 2
+    return text[:end]
+
+
+def _extends(one: str) -> bool:
+    is_skin_tone = "\U0001f3fb" <= one <= "\U0001f3ff"
+    return is_skin_tone or unicodedata.category(one) in _EXTENDING
+
+
+def _is_regional(one: str) -> bool:
+    """Return whether it is half of a flag."""
+    return "\U0001f1e6" <= one <= "\U0001f1ff"
