@@ -46,7 +46,7 @@ ON_CARD = ("poster", "payments", "edit", "alerts", "delete", "refresh", "stop", 
 TYPED = ("name", "description", "destination", "postertext")
 
 MANAGED = (
-    *("refresh", "stop", "resume", "duplicate", "delete", "edit"),
+    *("more", "refresh", "stop", "resume", "duplicate", "delete", "edit"),
     *("alerts", "poster", "payments"),
 )
 """What a card's buttons do with its request."""

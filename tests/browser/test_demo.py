@@ -177,6 +177,7 @@ async def test_a_reloaded_page_shows_the_earlier_messages(
         await page.reload()
         card = from_bot(page, "2 of 2 left")
         await expect(card).to_be_visible()
+        await card.get_by_role("button", name="More").click()
         await card.get_by_role("button", name="Stop").click()
         await expect(from_bot(page, "Stopped")).to_be_visible()
 

@@ -93,8 +93,8 @@ async def test_a_sale_is_in_the_metrics_and_in_the_audit_log(world: World, run: 
         assert since(name) == times, (name, found)
     assert since("http_requests_total GET 200") >= 2
     assert since("telegram_updates_total message") == 3
-    assert since("telegram_updates_total callback_query") == 2
-    assert since("telegram_updates_handled_total done") == 5
+    assert since("telegram_updates_total callback_query") == 3
+    assert since("telegram_updates_handled_total done") == 6
 
     folder, request = run.database.parent, link_of(card).rpartition("/")[2]
     lines = await audited(folder, "--subject", request)

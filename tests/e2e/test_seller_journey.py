@@ -182,6 +182,7 @@ async def test_delete_asks_first_and_is_final(world: World) -> None:
     kept = await sam.press(question, "No, keep it", "Donation · $5.00")
     assert kept is card
     assert (await open_pay_page(link)).status_code == 200
+    await sam.reach(card, "Refresh")
     refresh = card.button("Refresh")["callback_data"]
     question = await sam.press(kept, "Delete", "Delete “Coffee”?")
     await sam.press(question, "Yes, delete it", "Coffee is deleted")
@@ -215,7 +216,8 @@ async def test_a_card_is_shared_into_another_chat_and_paid_there(world: World) -
     assert (article["title"], article["description"]) == ("Mug", "$5.00 · 3 of 3 left")
     posted = sam.person.choose(asked, article["id"], sam.person.dialog(pat))
     assert posted.text.splitlines() == ["Mug", "Limited drop · $5.00", "3 of 3 left", link_of(card)]
-    assert inline_button(article) == {"text": "Pay $5.00", "url": link_of(card)}
+    pay_button = {"text": "Pay $5.00", "url": link_of(card), "style": "success"}
+    assert inline_button(article) == pay_button
     await sam.alert(pay(inline_button(article)["url"]))
     nothing = await pat.inline("Mug")
     assert nothing.results == []
@@ -231,7 +233,7 @@ async def test_a_foreign_person_can_do_nothing_with_a_sellers_buttons(world: Wor
     own = await eve.card("/donation 1 USD Tea", "Tea")
     for data in [b["callback_data"] for b in card.buttons if "callback_data" in b]:
         assert "not in your list any more" in await eve.words(own, data)
-    listing = card.button("Delete")["callback_data"].rpartition(":")[2]
+    listing = card.button("Edit")["callback_data"].rpartition(":")[2]
     assert "not in your list" in await eve.words(own, f"delete-yes:{listing}")
     assert (await pay(link_of(card))).status_code == 303
     assert "Coffee" not in " ".join(texts(eve.said))
@@ -251,6 +253,7 @@ async def test_old_buttons_work_and_double_taps_act_once(world: World) -> None:
     assert answers == ["Creating…", *["This form is finished. /new starts another."] * 2]
     card = await sam.first_card()
     assert await sam.words(amount, back) == answers[1]
+    await sam.reach(card, "Stop")
     stops = [sam.person.press(card, "Stop") for _ in range(2)]
     for stop in stops:
         await sam.person.answer(stop, 10)

@@ -48,7 +48,8 @@ class Seller:
         return await self.seen(lambda: self.person.send(text), expect)
 
     async def press(self, message: Message, button: str, expect: str) -> Message:
-        """Press a button; its answer comes, and a message with these words."""
+        """Press a button, of the card's More if need be; a message with these words follows."""
+        await self.reach(message, button)
         pressed = []
         shown = await self.seen(lambda: pressed.append(self.person.press(message, button)), expect)
         await self.person.answer(pressed[0], SECONDS)
@@ -56,8 +57,16 @@ class Seller:
 
     async def refresh(self, card: Message, expect: str) -> None:
         """Press Refresh and wait for these words; the card may have changed to them by itself."""
+        await self.reach(card, "Refresh")
         await self.person.answer(self.person.press(card, "Refresh"), SECONDS)
         await self.world.wait_for(lambda: expect in card.text, SECONDS)
+
+    async def reach(self, card: Message, button: str) -> None:
+        """Press More and wait for the menu, unless the message has such a button itself."""
+        if has_button(card, button) or not has_button(card, "More"):
+            return
+        await self.person.answer(self.person.press(card, "More"), SECONDS)
+        await self.world.wait_for(lambda: has_button(card, button), SECONDS)
 
     async def edit(self, card: Message) -> None:
         """Press Edit and wait for the menu; the card may also change because of a payment."""
@@ -178,6 +187,10 @@ def texts(messages: list[Message]) -> list[str]:
 
 def lines_of(message: Message) -> list[str]:
     return message.text.splitlines()
+
+
+def has_button(message: Message, part: str) -> bool:
+    return any(part in label for label in labels(message))
 
 
 def labels(message: Message) -> list[str]:

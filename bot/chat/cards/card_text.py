@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from bot.chat.messages.buttons import linkable
 from bot.chat.messages.reply import (
     CAPTION_LIMIT,
+    SUCCESS,
     TEXT_LIMIT,
     Button,
     Reply,
@@ -46,12 +47,11 @@ EMAIL_STATES = frozenset(["unconfirmed", "confirmed", "ended"])
 """The states of an e-mail address that its owner has to confirm."""
 
 _CAN_STOP = frozenset(["active", "scheduled"])
-_CHANGES = {
-    **dict.fromkeys(_CAN_STOP, "stop"),
+_REVIVALS = {
     **dict.fromkeys(["stopped", "expired"], "resume"),
     **dict.fromkeys(["soldOut", "completed"], "duplicate"),  # ended for good
 }
-"""The change that the card offers, by status."""
+"""The button of a card that can't be paid, beside More: what makes it payable again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,7 +170,8 @@ def _picture(card: Card) -> str | None:
 def _pay_button(card: Card, language: str) -> Button:
     if card.status == "scheduled":
         return Button(t(language, "button-open"), url=card.url)
-    return Button(t(language, "button-pay", amount=price_text(card, language)), url=card.url)
+    label = t(language, "button-pay", amount=price_text(card, language))
+    return Button(label, url=card.url, style=SUCCESS)
 
 
 def _card_caption(card: Card, language: str, state: str) -> str:
@@ -273,25 +274,19 @@ def _units_left(card: Card, language: str) -> str | None:
 
 
 def _card_rows(card: Card, language: str) -> Rows:
-    """Return the buttons, the most used first, two in a row so that phones show whole labels."""
-    listing_id = card.listing_id
+    """Return the most used buttons, two in a row so that phones show whole labels."""
 
-    def act(word: str, *more: str) -> Button:
-        return Button(t(language, f"button-{word}"), action=(word, listing_id, *more))
+    def act(word: str) -> Button:
+        return Button(t(language, f"button-{word}"), action=(word, card.listing_id))
 
-    refresh, last_row = act("refresh"), (act(_CHANGES[card.status]), act("delete"))
+    revival = _REVIVALS.get(card.status)
+    last_row = (act(revival), act("more")) if revival else (act("more"),)
     if not card.url:
-        return ((refresh,), last_row)
+        return ((act("refresh"),), last_row)
     open_page = Button(t(language, "button-open"), url=card.url)
     copy_link = Button(t(language, "button-copy"), copy=card.url)
-    share = Button(t(language, "button-share"), share=listing_id)
-    return (
-        (open_page, copy_link),
-        (share, act("edit")),
-        (act("poster"), act("payments", "0")),
-        (act("alerts"), refresh),
-        last_row,
-    )
+    share = Button(t(language, "button-share"), share=card.listing_id)
+    return ((open_page, copy_link), (share, act("edit")), last_row)
 
 
 def _list_label(card: Card, language: str) -> str:

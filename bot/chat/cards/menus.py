@@ -1,4 +1,4 @@
-"""The menus of a request: edit, delete, poster, payments, and the replies to an edit.
+"""The menus of a request: more, edit, delete, poster, payments, and the replies to an edit.
 
 A menu replaces the card whose button was pressed, so the card stays one message.
 """
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from bot.chat.cards.card_text import deep_link, page_buttons, seller_card, total_text
 from bot.chat.fields.offers import in_rows
 from bot.chat.fields.registry import EDITS, POSTER_TEXT
-from bot.chat.messages.reply import Button, Reply, escaped, plain
+from bot.chat.messages.reply import DANGER, Button, Reply, escaped, plain
 from bot.chat.model.wish import PAYER_FIELDS
 from bot.chat.times import display, zones
 from bot.core.money.amounts import format_money
@@ -34,6 +34,27 @@ _SAVED = 600
 _MAX_LINK = 300
 _PAYER_LINE = 160
 _PAYER_LABEL = 40
+
+
+_CHANGES = {
+    **dict.fromkeys(["active", "scheduled"], "stop"),
+    **dict.fromkeys(["stopped", "expired"], "resume"),
+}
+"""The change of state that is possible, by status."""
+
+
+def more_menu(card: Card, language: str) -> Reply:
+    """Show what the card itself has no room for, below the text of the card."""
+
+    def act(word: str, *more: str, style: str | None = None) -> Button:
+        label = t(language, f"button-{word}")
+        return Button(label, action=(word, card.listing_id, *more), style=style)
+
+    poster = (act("poster"),) if card.url else ()
+    change = (act(_CHANGES[card.status]),) if card.status in _CHANGES else ()
+    buttons = [act("payments", "0"), *poster, act("alerts"), act("refresh"), act("duplicate")]
+    buttons += [*change, act("delete", style=DANGER), _back(card, language)]
+    return Reply(seller_card(card, language).text, in_rows(buttons, 2))
 
 
 def edit_menu(card: Card, language: str) -> Reply:
@@ -63,7 +84,8 @@ def delete_question(card: Card, language: str) -> Reply:
         lines.append(t(language, "delete-paid", paid=card.paid_count))
     if card.reserved_units:
         lines.append(t(language, "delete-reserved", reserved=card.reserved_units))
-    yes = Button(t(language, "button-delete-yes"), action=("delete-yes", card.listing_id))
+    label = t(language, "button-delete-yes")
+    yes = Button(label, action=("delete-yes", card.listing_id), style=DANGER)
     no = Button(t(language, "button-delete-no"), action=("refresh", card.listing_id))
     return Reply("\n".join(lines), ((yes,), (no,)))
 

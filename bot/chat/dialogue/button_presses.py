@@ -43,7 +43,7 @@ JOBS: dict[str, type[CardJob]] = {
 """The job of each button that needs the service; the others are answered from the database."""
 
 MANAGING = JOBS.keys() | frozenset(
-    ["delete", "edit", "edit-not", "duplicate", "poster", "payments", "alerts"]
+    ["more", "delete", "edit", "edit-not", "duplicate", "poster", "payments", "alerts"]
 )
 """Buttons about a request, which only its seller may use."""
 
@@ -123,6 +123,7 @@ def _manage_listing(
 def _show_menu(context: EventContext, listing: Listing, word: str) -> None:
     """Show a menu in place of the card."""
     menu = {
+        "more": menus.more_menu,
         "delete": menus.delete_question,
         "edit": menus.edit_menu,
         "edit-not": menus.fixed_menu,

@@ -7,6 +7,7 @@ import unicodedata
 from typing import TYPE_CHECKING
 
 from bot.chat.cards import menus
+from bot.chat.cards.card_text import seller_card
 from bot.chat.dialogue.event_context import own_card
 from bot.chat.messages.payloads import PosterFile
 from bot.chat.store import pending, queries
@@ -61,12 +62,16 @@ def file_name(name: str) -> str:
 def show_payments(context: EventContext, listing: Listing, page: int) -> None:
     """Show a page of a request's payments, the last one where there are fewer.
 
-    In a message of its own, for a picture's caption has no room for it.
+    In a message of its own, for a picture's caption has no room for it; the menu in the picture's
+    caption becomes the card again.
     """
     pages = max(1, -(-listing.paid_count // PAGE))
     page = min(page, pages - 1)
     found = queries.payments_page(context.tx, listing.id, PAGE, page * PAGE)
     shown = own_card(context, listing)
     reply = menus.payments_page(shown, found, (page, pages), context.seller)
-    on_picture = context.press is not None and context.press.picture
-    (context.without_press() if on_picture else context).reply(reply)
+    if context.press is not None and context.press.picture:
+        context.without_press().reply(reply)
+        context.reply(seller_card(shown, context.seller.language))
+    else:
+        context.reply(reply)

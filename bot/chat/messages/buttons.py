@@ -42,7 +42,7 @@ _GRAMMAR = re.compile(
         (
             rf"draft:[a-z0-9]{{6}}:(?:{'|'.join(_DRAFT_WORDS)})",
             r"(?:card|refresh|stop|resume|delete|delete-yes):[a-z0-9]{10}",
-            r"(?:edit|edit-not|duplicate|poster|alerts|look):[a-z0-9]{10}",
+            r"(?:more|edit|edit-not|duplicate|poster|alerts|look):[a-z0-9]{10}",
             r"edit:[a-z0-9]{10}:[a-z]{1,12}",
             r"alerts:[a-z0-9]{10}:(?:on|silent|off)",
             r"poster:[a-z0-9]{10}:(?:print|square)-(?:light|dark)",
@@ -109,6 +109,8 @@ def _is_possible(button: Button) -> bool:
 
 def _button(button: Button) -> dict[str, Any]:
     label = {"text": shortened(button.label, _MAX_LABEL)}
+    if button.style is not None:
+        label["style"] = button.style
     if button.action is not None:
         return {**label, "callback_data": encode(button.action)}
     if button.url is not None:

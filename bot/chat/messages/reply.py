@@ -16,6 +16,9 @@ Rows = tuple[tuple["Button", ...], ...]
 TEXT_LIMIT = 4096
 CAPTION_LIMIT = 1024
 
+SUCCESS, DANGER = "success", "danger"
+"""Styles of buttons, green and red (core.telegram.org/bots/api, InlineKeyboardButton)."""
+
 _TAG = re.compile(r"<[^<>]*>")
 _RIGHT_TO_LEFT = frozenset(["R", "AL", "AN"])
 _BIDI_CONTROLS = frozenset(["LRE", "RLE", "LRO", "RLO", "PDF", "LRI", "RLI", "FSI", "PDI"])
@@ -28,7 +31,8 @@ class Button:
     """A button with exactly one effect.
 
     A press sends `action` back, opens `url` or copies `copy`; `share` is the text of an inline
-    query that starts in a chat of the person's choice.
+    query that starts in a chat of the person's choice. `style` is SUCCESS or DANGER where the
+    button has a colour.
     """
 
     label: str
@@ -36,6 +40,7 @@ class Button:
     url: str | None = None
     copy: str | None = None
     share: str | None = None
+    style: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

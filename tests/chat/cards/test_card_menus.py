@@ -10,9 +10,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bot.chat.cards import menus
+from bot.chat.cards.card_text import seller_card
 from bot.chat.cards.request_card import Card
 from bot.chat.dialogue.posters import FILES, LONGEST_FILE_NAME, PAGE, file_name
 from bot.chat.forms.outcome import Change
+from bot.chat.messages.reply import DANGER
 from bot.chat.model.draft import Seller
 from bot.chat.store.queries import ListedPayment
 from bot.core.text.translations import languages
@@ -27,6 +29,46 @@ CARD = Card(
     taken=((750, "USD"),),
 )  # fmt: skip
 SAM = Seller("en", zone="Europe/Berlin")
+
+
+@pytest.mark.parametrize(
+    ("status", "change"),
+    [
+        ("active", [("stop", LISTING)]),
+        ("scheduled", [("stop", LISTING)]),
+        ("stopped", [("resume", LISTING)]),
+        ("expired", [("resume", LISTING)]),
+        ("completed", []),
+        ("soldOut", []),
+    ],
+)
+def test_more_has_every_other_action_whatever_the_status(
+    status: str, change: list[tuple[str, str]]
+) -> None:
+    """Duplicate too, and the change that the status allows; the text of the card stays."""
+    card = replace(CARD, status=status)
+    reply = menus.more_menu(card, "en")
+    check(reply)
+    assert actions(reply.rows) == [
+        ("payments", LISTING, "0"),
+        *((word, LISTING) for word in ("poster", "alerts", "refresh", "duplicate")),
+        *change,
+        ("delete", LISTING),
+        ("refresh", LISTING),
+    ]
+    assert (reply.text, reply.picture) == (seller_card(card, "en").text, None)
+
+
+def test_more_offers_no_poster_before_there_is_a_link() -> None:
+    reply = menus.more_menu(replace(CARD, url=""), "en")
+    assert ("poster", LISTING) not in actions(reply.rows)
+
+
+def test_deleting_is_red_in_the_menu_and_in_the_question() -> None:
+    for reply in (menus.more_menu(CARD, "en"), menus.delete_question(CARD, "en")):
+        styled = [button.label for row in reply.rows for button in row if button.style == DANGER]
+        assert len(styled) == 1
+        assert "elete" in styled[0]
 
 
 def test_each_editable_field_is_a_button() -> None:

@@ -20,7 +20,7 @@ from bot.chat.cards.card_text import (
     visitor_card,
 )
 from bot.chat.cards.request_card import Card
-from bot.chat.messages.reply import Button, Reply, escaped, shortened, units
+from bot.chat.messages.reply import SUCCESS, Button, Reply, escaped, shortened, units
 from tests.support.service_harness import NOON
 from tests.support.telegram_limits import actions, check, check_rows, labels, parsed
 
@@ -112,36 +112,25 @@ def test_a_card_shows_the_request_with_its_qr() -> None:
     assert reply.rows == (
         (Button("🔗 Open", url=URL), Button("📄 Copy link", copy=URL)),
         (Button("📣 Share", share=LISTING), Button("✏ Edit", action=("edit", LISTING))),
-        (
-            Button("🖼 Poster", action=("poster", LISTING)),
-            Button("💰 Payments", action=("payments", LISTING, "0")),
-        ),
-        (
-            Button("🔔 Alerts", action=("alerts", LISTING)),
-            Button("🔄 Refresh", action=("refresh", LISTING)),
-        ),
-        (
-            Button("⏸ Stop", action=("stop", LISTING)),
-            Button("🗑 Delete", action=("delete", LISTING)),
-        ),
+        (Button("⋯ More", action=("more", LISTING)),),
     )
 
 
 @pytest.mark.parametrize(
     ("status", "expected"),
     [
-        ("active", ["stop", "delete"]),
-        ("scheduled", ["stop", "delete"]),
-        ("stopped", ["resume", "delete"]),
-        ("expired", ["resume", "delete"]),
-        ("completed", ["duplicate", "delete"]),
-        ("soldOut", ["duplicate", "delete"]),
+        ("active", ["more"]),
+        ("scheduled", ["more"]),
+        ("stopped", ["resume", "more"]),
+        ("expired", ["resume", "more"]),
+        ("completed", ["duplicate", "more"]),
+        ("soldOut", ["duplicate", "more"]),
     ],
 )
-def test_only_a_request_that_can_be_stopped_or_resumed_offers_it(
+def test_a_card_that_cannot_be_paid_offers_the_way_back_beside_more(
     status: str, expected: list[str]
 ) -> None:
-    """A request that has ended for good offers a duplicate in that place."""
+    """A request that can be resumed offers that, one that has ended for good a duplicate."""
     reply = seller_card(replace(DROP, status=status), "en")
     check(reply)
     assert expected == [word for word, *_ in actions(reply.rows[-1:])]
@@ -206,7 +195,7 @@ def test_a_card_without_an_address_has_no_links_yet() -> None:
     reply = seller_card(replace(DROP, url=""), "en")
     check(reply)
     assert reply.picture is None
-    assert labels(reply.rows) == ["🔄 Refresh", "⏸ Stop", "🗑 Delete"]
+    assert labels(reply.rows) == ["🔄 Refresh", "⋯ More"]
     assert check(reply).endswith("7 of 10 left")
 
 
@@ -273,7 +262,7 @@ def test_others_see_the_request_with_a_pay_button_and_no_takings() -> None:
     assert article.title == "Coffee"
     assert article.description == "$5.00 · For <us>"
     assert parsed(article.text).text == f"Coffee\nFor <us>\n\nDonation · $5.00\n{URL}"
-    assert article.rows == ((Button("Pay $5.00", url=URL),),)
+    assert article.rows == ((Button("Pay $5.00", url=URL, style=SUCCESS),),)
 
 
 def test_a_shared_request_on_localhost_has_its_link_as_text() -> None:

@@ -8,11 +8,12 @@ import pytest
 
 from bot.chat.dialogue.posters import FILES, PAGE
 from bot.chat.messages.jobs import EditRequest, RemoveUnits, ReplyTo
-from bot.chat.messages.payloads import PosterFile
+from bot.chat.messages.payloads import CardMessage, PosterFile
 from bot.chat.store import listings, queries, received_payments
 from bot.chat.store.listings import CREATING, DELETED
 from bot.chat.store.received_payments import Payment
 from bot.core.text.translations import t
+from bot.sandbox.world.model import Draft
 from tests.support.chat_harness import COFFEE, DROP, ChatHarness, service_answer
 
 if TYPE_CHECKING:
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from bot.sandbox.world.people import Person
 
 WORDS = (
-    *("edit", "edit-not", "duplicate", "poster", "alerts"),
+    *("more", "edit", "edit-not", "duplicate", "poster", "alerts"),
     *("edit:{}:name", "edit:{}:units", "poster:{}:print-light", "payments:{}:0", "alerts:{}:off"),
 )
 
@@ -219,6 +220,22 @@ async def test_payments_are_paged_newest_first_with_what_they_come_to(
     assert amounts[0] == [f"$0.{number:02d}</b>" for number in range(PAGE + 2, 2, -1)]
     assert amounts[1] == amounts[2] == ["$0.02</b>", "$0.01</b>"]
     assert all("$0.78" in page[1] for page in pages)
+
+
+async def test_payments_are_a_new_message_below_a_card_which_closes_its_menu(
+    chat: ChatHarness, sam: Person
+) -> None:
+    """A caption has no room for them, and a card with a menu in it would not be refreshed."""
+    listing = chat.add_listing(sam, COFFEE, service_answer())
+    photo = {"file_id": "card", "width": 4, "height": 3}
+    shown = chat.world.post(
+        sam.chat, chat.world.bot, Draft({"photo": [photo], "caption": "Coffee"}, None)
+    )
+    sam.press_old(shown, f"payments:{listing.id}:0")
+    await chat.take()
+    page, card = chat.said
+    assert (page.message_id, page.text.splitlines()[0]) == (None, "<b>Payments for Coffee</b>")
+    assert card == CardMessage(listing.id, "en", shown.id)
 
 
 def test_a_page_among_ten_thousand_payments_is_read_by_its_index(

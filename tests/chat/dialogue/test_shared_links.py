@@ -136,7 +136,7 @@ async def test_its_seller_gets_their_own_card(
     cards: SharedCards, sam: Person, drop: Listing
 ) -> None:
     card = await follow(cards, sam, drop.id)
-    assert [button["text"] for button in card.buttons][-2] == "⏸ Stop"
+    assert [button["text"] for button in card.buttons][-1] == "⋯ More"
 
 
 @pytest.mark.parametrize("who", ["Sam", "Pat"])

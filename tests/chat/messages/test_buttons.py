@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from telegram import InlineKeyboardMarkup
 
 from bot.chat.messages.buttons import decode, encode, linkable, markup
-from bot.chat.messages.reply import Button
+from bot.chat.messages.reply import SUCCESS, Button
 from bot.sandbox.bot_api.keyboards import inline
 from bot.sandbox.world.entities import web_address
 
@@ -37,6 +37,7 @@ ACTIONS: list[Action] = [
     ("draft", "ab2c3d", "hours", "1320-420"),
     ("draft", "ab2c3d", "minute", "0"),
     *[(w, "abcdefghij") for w in ("card", "refresh", "stop", "resume", "delete", "delete-yes")],
+    ("more", "abcdefghij"),
     ("list", "0"),
     ("list", "999999"),
     ("new",),
@@ -128,6 +129,7 @@ def test_markup_is_what_telegram_reads() -> None:
     rows = (
         (Button("Open", url="https://pay.example.com/1"), Button("Copy", copy="text")),
         (Button("Share", share="abcdefghij"), Button("Card", action=("card", "abcdefghij"))),
+        (Button("Pay", url="https://pay.example.com/1", style=SUCCESS),),
     )
     keyboard = markup(rows)
     expected = {
@@ -140,6 +142,7 @@ def test_markup_is_what_telegram_reads() -> None:
                 {"text": "Share", "switch_inline_query": "abcdefghij"},
                 {"text": "Card", "callback_data": "card:abcdefghij"},
             ],
+            [{"text": "Pay", "style": "success", "url": "https://pay.example.com/1"}],
         ]
     }
     assert keyboard == expected == inline(keyboard)
