@@ -72,7 +72,7 @@ ROOMS = {
         "fastapi prometheus_client starlette structlog",
     ),
     # The payment request service.
-    "service.model": Room(f"core.exact_json {MODEL}", pure=True),
+    "service.model": Room(f"core.accents core.exact_json core.mail {MODEL}", pure=True),
     "service.wire": Room("service.model core", "pydantic pydantic_core"),
     "service.rails": Room("service.model core"),
     "service.store": Room("service.model core"),

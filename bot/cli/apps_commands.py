@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from bot.cli import console
+from bot.core.accents import ACCENTS
 from bot.core.clock import now
+from bot.core.errors import BotError
+from bot.service.model import changes
 from bot.service.store.apps import list_all
+from bot.service.store.requests import read_seller
 from bot.service.usecases import applications as usecases
+from bot.service.wire import body_parsing, json_answers
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from bot.service.usecases.applications import Credentials
 
 HOUR = 3600 * 1000
@@ -21,18 +28,75 @@ LONGEST_OVERLAP = 30 * 24
 """Hours: a secret that is no longer trusted must not sign for ever."""
 
 
+PROFILE = (
+    click.option("--image-url", metavar="URL", help="Their picture, an http or https address."),
+    click.option("--contact", help="An @username, an e-mail address or a link."),
+    click.option("--accent-color", type=click.Choice([*ACCENTS, ""]), metavar="COLOR",
+                 help=f"One of {', '.join(ACCENTS)}."),
+    click.option("--description", metavar="TEXT", help="A line about them, up to 160 characters."),
+)  # fmt: skip
+"""Options of a seller's profile, of which the name differs by command."""
+
+
+def _profile_options(command: Callable[..., None]) -> Callable[..., None]:
+    for option in reversed(PROFILE):
+        command = option(command)
+    return command
+
+
 @click.group()
 def apps() -> None:
-    """Create, list, rotate and revoke applications of the payment request service."""
+    """Create, list, describe, rotate and revoke applications of the payment request service."""
 
 
 @apps.command("create")
 @click.argument("name")
-def apps_create(name: str) -> None:
-    """Create the application NAME and print its credentials, once."""
+@click.option("--seller-name", metavar="TEXT", help="Who sells; NAME by default.")
+@_profile_options
+def apps_create(name: str, seller_name: str | None, **profile: str | None) -> None:
+    """Create the application NAME and print its credentials, once.
+
+    The options describe the seller that its payment requests show which name none of their own;
+    without any of them there is none.
+    """
+    given = _given(name=seller_name, **profile)
+    change = body_parsing.read_seller({"name": name} | given) if given else None
+    seller = changes.edit_seller(None, change) if change else None
     _print_credentials(
-        console.in_transaction(lambda tx, vault: usecases.create(tx, vault, name, now()))
+        console.in_transaction(lambda tx, vault: usecases.create(tx, vault, name, now(), seller))
     )
+
+
+@apps.command("seller")
+@click.argument("app_id", metavar="ID")
+@click.option("--name", metavar="TEXT", help="Who sells, up to 100 characters.")
+@_profile_options
+@click.option("--clear", is_flag=True, help="Remove the seller.")
+def apps_seller(app_id: str, clear: bool, **profile: str | None) -> None:  # noqa: FBT001 - click passes options by name
+    """Show or change who sells by the application ID.
+
+    Pay pages, receipts and e-mails show it for payment requests that name no seller of their own.
+    An option left out stays as it is, an empty one is removed.
+    """
+    given = _given(**profile)
+    if clear and given:
+        raise BotError("--clear removes everything: leave the other options out")
+    if clear or given:
+        change = None if clear else body_parsing.read_seller(given)
+        seller = console.in_transaction(
+            lambda tx, _: usecases.change_seller(tx, app_id, change, now())
+        )
+    else:
+        seller = console.read_only(lambda tx: usecases.seller_of(tx, app_id))
+    for field, value in (json_answers.seller(seller) or {"name": None}).items():
+        console.print_fact(field, value)
+
+
+def _given(**options: str | None) -> dict[str, Any]:
+    """Return the options that were given by their names in the interface, an empty one as None."""
+    names = {"image_url": "imageUrl", "accent_color": "accentColor"}
+    named = {names.get(name, name): value for name, value in options.items() if value is not None}
+    return {name: value or None for name, value in named.items()}
 
 
 @apps.command("list")
@@ -46,10 +110,11 @@ def apps_list(as_json: bool) -> None:  # noqa: FBT001 - click passes options by 
             "name": app.name,
             "created": console.time_text(app.created_at),
             "revoked": console.time_text(app.revoked_at),
+            "seller": (seller := read_seller(app.seller)) and seller.name,
         }
         for app in found
     ]
-    console.print_table(("id", "name", "created", "revoked"), rows, as_json=as_json)
+    console.print_table(("id", "name", "created", "revoked", "seller"), rows, as_json=as_json)
 
 
 @apps.command("rotate")

@@ -37,7 +37,7 @@ def erase(
     yes: bool,  # noqa: FBT001 - click passes options by name
     as_json: bool,  # noqa: FBT001 - as above
 ) -> None:
-    """Erase the personal data of payers for good; payments and sums stay.
+    """Erase the personal data of payers, or who a seller is, for good; payments and sums stay.
 
     WHO is an e-mail address, a paymail or a phone number, in any spelling, or the id of a payment,
     which stands for everything that its payer gave with it. --before takes a date or an age such as
@@ -46,9 +46,13 @@ def erase(
     An address that gets e-mails about payments gets no more of them; if it has unsubscribed, that
     stays known.
 
-    Messages that wait are sent without the data. Sellers' own texts and addresses are not touched.
-    The bot may run meanwhile. At the end the database file is rewritten, so that no erased byte
-    is left in it. Exits with 1 where data may be left, and says what to do.
+    The contact of a seller, or the reference that an application gave with the requests (such as
+    seller-4711), removes the seller's name, picture, contact and line from all payment requests of
+    that seller. Other texts and addresses of sellers are not touched.
+
+    Messages that wait are sent without the data. The bot may run meanwhile. At the end the database
+    file is rewritten, so that no erased byte is left in it. Exits with 1 where data may be left,
+    and says what to do.
     """
     from bot.core.database.snapshot import compact  # noqa: PLC0415 - other commands start without it
     from bot.wiring.maintenance import payer_erasure  # noqa: PLC0415 - as above
@@ -85,6 +89,8 @@ def _announce(found: Found) -> None:
         console.print_message(
             f"Found {found.recipients} entries as a recipient of e-mails about payments."
         )
+    if found.sellers:
+        console.print_message(f"Found {found.sellers} places that show who the seller is.")
 
 
 def _report(found: Found, erased: Erased, left: int, *, compacted: bool, as_json: bool) -> None:
@@ -95,6 +101,7 @@ def _report(found: Found, erased: Erased, left: int, *, compacted: bool, as_json
         "messages": erased.messages,
         "recipients": found.recipients,
     }
+    facts |= {"sellers": found.sellers} if found.sellers else {}
     if as_json:
         click.echo(console.json_line({**facts, "left": left, "compacted": compacted}))
         return

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, TypeVar
 from bot.core.errors import FieldProblem, InvalidBody, MoneyError, NotEnoughUnits, NotLimited
 from bot.core.money import amounts
 from bot.service.model.request import Kind, PaymentRequest, Product, Terms, Units, Webhook
+from bot.service.model.seller import SellerProfile
 
 if TYPE_CHECKING:
     from decimal import Decimal
@@ -40,6 +41,17 @@ class Creation:
 
 
 @dataclass(frozen=True, slots=True)
+class SellerEdit:
+    """The fields of a seller's profile to change."""
+
+    name: str | Keep = KEEP
+    image_url: str | Keep | None = KEEP
+    contact: str | Keep | None = KEEP
+    description: str | Keep | None = KEEP
+    accent: str | Keep | None = KEEP
+
+
+@dataclass(frozen=True, slots=True)
 class Edit:
     """A checked body of edit; None clears a field, KEEP leaves it.
 
@@ -55,6 +67,7 @@ class Edit:
     webhook_url: str | Keep | None = KEEP
     custom_parameters: str | Keep | None = KEEP
     email: str | Keep | None = KEEP
+    seller: SellerEdit | Keep | None = KEEP
     expires_at: int | Keep | None = KEEP
     paused: bool | Keep = KEEP
     decrease: int = 0
@@ -102,6 +115,7 @@ def edit(request: PaymentRequest, change: Edit) -> PaymentRequest:
         redirect_url=_or(change.redirect_url, terms.redirect_url),
         webhook=_webhook(terms.webhook, change),
         email=_or(change.email, terms.email),
+        seller=_seller(terms.seller, change.seller),
     )
     return replace(
         request,
@@ -115,6 +129,27 @@ def edit(request: PaymentRequest, change: Edit) -> PaymentRequest:
 def pauses(expires_at: int | None, now: int) -> bool:
     """Return whether an edit that sets this end stops the request at once, as its seller does."""
     return expires_at is not None and expires_at <= now + AT_ONCE
+
+
+def edit_seller(seller: SellerProfile | None, change: SellerEdit) -> SellerProfile:
+    """Return the profile after an edit. Raises InvalidBody for a new one without a name."""
+    name = _or(change.name, seller.name if seller else "")
+    if not name:
+        raise invalid_field("seller.name", "is required: there is none yet")
+    kept = seller or SellerProfile(name)
+    return SellerProfile(
+        name=name,
+        image_url=_or(change.image_url, kept.image_url),
+        contact=_or(change.contact, kept.contact),
+        description=_or(change.description, kept.description),
+        accent=_or(change.accent, kept.accent),
+    )
+
+
+def _seller(seller: SellerProfile | None, change: SellerEdit | Keep | None) -> SellerProfile | None:
+    if isinstance(change, SellerEdit):
+        return edit_seller(seller, change)
+    return _or(change, seller)
 
 
 def _or(value: T | Keep, kept: T) -> T:

@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from decimal import Decimal
 
     from bot.service.model.recipient import RecipientStatus
+    from bot.service.model.seller import SellerProfile
 
 PayerField: TypeAlias = Literal["paymail", "email", "phoneNumber"]
 
@@ -88,7 +89,7 @@ class Units:
 class Terms:
     """What the application asks for; a part of it can be edited later.
 
-    Amounts are minor units of `currency`.
+    Amounts are minor units of `currency`; `seller` is the request's own.
     """
 
     kind: Kind
@@ -101,6 +102,7 @@ class Terms:
     redirect_url: str | None = None
     webhook: Webhook | None = None
     email: str | None = None
+    seller: SellerProfile | None = None
 
     @property
     def currency(self) -> str:
@@ -118,7 +120,8 @@ class PaymentRequest:
     """A request as it is stored; times in UTC epoch ms, `units` None if they are unlimited.
 
     `owner` is its seller within the application, `recipient` the status of the e-mail address
-    that gets letters about its payments; `paused`: an edit ended it at once.
+    that gets letters about its payments, `app_seller` the profile of its application; `paused`: an
+    edit ended it at once.
     """
 
     id: str
@@ -133,6 +136,12 @@ class PaymentRequest:
     owner: str = ""
     recipient: RecipientStatus | None = None
     paused: bool = False
+    app_seller: SellerProfile | None = None
+
+    @property
+    def seller(self) -> SellerProfile | None:
+        """Return the profile to show: its own, or else that of its application."""
+        return self.terms.seller or self.app_seller
 
     @property
     def payments_count(self) -> int:

@@ -19,7 +19,8 @@ class App:
     """An application; its own secret is stored as a hash, those of its webhooks sealed.
 
     The former webhook secret signs beside the new one until `former_until`, in UTC epoch ms.
-    `confirms`: the holders of e-mail addresses that it names have to confirm them.
+    `confirms`: the holders of e-mail addresses that it names have to confirm them. `seller` is the
+    JSON of the profile that its requests show which have none of their own.
     """
 
     id: str
@@ -31,6 +32,7 @@ class App:
     former_webhook_secret: str | None = None
     former_until: int | None = None
     confirms: int = 0
+    seller: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,8 +46,8 @@ class IdempotencyKey:
 def insert(tx: Transaction, app: App) -> None:
     """Store a new application."""
     tx.execute(
-        "INSERT INTO apps (id, name, secret_hash, webhook_secret, created_at, confirms)"
-        " VALUES (:id, :name, :secret_hash, :webhook_secret, :created_at, :confirms)",
+        "INSERT INTO apps (id, name, secret_hash, webhook_secret, created_at, confirms, seller)"
+        " VALUES (:id, :name, :secret_hash, :webhook_secret, :created_at, :confirms, :seller)",
         **asdict(app),
     )
 
@@ -97,6 +99,12 @@ def replace_secrets(
         former_until=former_until,
     )
     return changed == 1
+
+
+def write_seller(tx: Transaction, app_id: str, seller: str | None) -> bool:
+    """Store an application's profile; return False if there is no application of this id."""
+    sql = "UPDATE apps SET seller = :seller WHERE id = :id"
+    return tx.execute(sql, id=app_id, seller=seller) == 1
 
 
 def forget_former(tx: Transaction, now: int) -> int:

@@ -6,12 +6,14 @@ Lapsed reservations are read as remaining units; changes are guarded statements.
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from bot.core import exact_json
 from bot.service.model.recipient import RecipientState, RecipientStatus
 from bot.service.model.request import Kind, PaymentRequest, Product, Receiver, Terms, Units, Webhook
+from bot.service.model.seller import SellerProfile
 from bot.service.store import status_index
 
 if TYPE_CHECKING:
@@ -25,18 +27,20 @@ INSERT = """
       image_url, instrument_currency, denomination_currency, receivers, amount,
       price_before_discount, requested_user_data, redirect_url, webhook_url, custom_parameters,
       email, expiration_type, total_units, remaining_units, enabled_at, expires_at, owner,
-      recipient_id)
+      recipient_id, seller)
     VALUES (:id, :app_id, :created_at, :name, :description, :long_description,
       :image_url, :instrument_currency, :denomination_currency, :receivers, :amount,
       :price_before_discount, :requested_user_data, :redirect_url, :webhook_url, :custom_parameters,
       :email, :expiration_type, :total_units, :remaining_units, :enabled_at, :expires_at, :owner,
-      :recipient_id)
+      :recipient_id, :seller)
 """
 # A lapsed reservation counts as remaining although no statement has returned it yet.
 EVERY = (
     "SELECT r.*, CASE WHEN r.reserved_units > 0 THEN (SELECT COUNT(*) FROM checkouts c"
     " WHERE c.request_id = r.id AND c.state = 'open' AND c.lapses_at <= :now)"
-    " ELSE 0 END AS lapsed, n.state AS notice_state, n.confirmed_at AS notice_at"
+    " ELSE 0 END AS lapsed,"
+    " CASE WHEN r.seller IS NULL THEN (SELECT a.seller FROM apps a WHERE a.id = r.app_id) END"
+    " AS app_seller, n.state AS notice_state, n.confirmed_at AS notice_at"
     " FROM payment_requests r LEFT JOIN recipients n ON n.id = r.recipient_id WHERE"
 )
 EVER = f"{EVERY} r.id = :id"
@@ -166,6 +170,7 @@ def read_row(row: Row) -> PaymentRequest:
         owner=row["owner"],
         recipient=_recipient(row),
         paused=bool(row["paused"]),
+        app_seller=read_seller(row.get("app_seller")),
     )
 
 
@@ -194,6 +199,7 @@ def _terms(row: Row) -> Terms:
         redirect_url=row["redirect_url"],
         webhook=Webhook(url, row["custom_parameters"]) if url else None,
         email=row["email"],
+        seller=read_seller(row["seller"]),
     )
 
 
@@ -236,6 +242,7 @@ def _row(request: PaymentRequest) -> dict[str, Any]:
         "owner": request.owner,
         "recipient_id": request.recipient.id if request.recipient else None,
         "paused": int(request.paused),
+        "seller": write_seller(terms.seller),
     }
 
 
@@ -249,3 +256,21 @@ def read_receivers(text: str) -> tuple[Receiver, ...]:
     return tuple(
         Receiver(name, amount, tuple(tags)) for name, amount, *tags in exact_json.loads(text)
     )
+
+
+def write_seller(seller: SellerProfile | None) -> str | None:
+    """Write a seller's profile as JSON, None without one."""
+    if seller is None:
+        return None
+    fields = asdict(seller).items()
+    return json.dumps({name: value for name, value in fields if value is not None})
+
+
+def read_seller(text: str | None) -> SellerProfile | None:
+    """Read a seller's profile from JSON; most requests of a seller have the same."""
+    return None if text is None else _seller(text)
+
+
+@lru_cache(maxsize=1024)
+def _seller(text: str) -> SellerProfile:
+    return SellerProfile(**exact_json.loads(text))

@@ -6,20 +6,24 @@ import hashlib
 import hmac
 import json
 import secrets
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING
 
 from bot.core import exact_json, signing
 from bot.core.database import vault
 from bot.core.errors import NotFound, Refused, Unauthorized
 from bot.core.ops import audit
+from bot.service.model import changes
+from bot.service.model.seller import SellerProfile
 from bot.service.store import apps as store
+from bot.service.store import requests
 from bot.service.store.apps import App
 from bot.service.usecases.request_commands import new_id
 
 if TYPE_CHECKING:
     from bot.core.database.database import Database, Transaction
     from bot.core.database.vault import Vault
+    from bot.service.model.changes import SellerEdit
 
 EMBEDDED = "embedded-app"
 MAX_NAME = 100
@@ -40,12 +44,18 @@ class Credentials:
     webhook_secret: str
 
 
-def create(tx: Transaction, keys: Vault, name: str, now: int) -> Credentials:
-    """Create an application. Raises Refused for a name that is empty, too long or not one line."""
+def create(
+    tx: Transaction, keys: Vault, name: str, now: int, seller: SellerProfile | None = None
+) -> Credentials:
+    """Create an application with the profile that its requests show.
+
+    Raises Refused for a name that is empty, too long or not one line.
+    """
     if not name.strip() or len(name) > MAX_NAME or not name.isprintable():
         raise Refused(f"A name has 1 to {MAX_NAME} characters in one line.")
     made = _new(new_id())
-    store.insert(tx, _app(made, keys, name, now))
+    app = replace(_app(made, keys, name, now), seller=requests.write_seller(seller))
+    store.insert(tx, app)
     audit.record(tx, audit.operator(), "app.created", made.app_id, now, {"name": name})
     return made
 
@@ -78,6 +88,37 @@ def revoke(tx: Transaction, keys: Vault, app_id: str, now: int) -> None:
     if not store.revoke(tx, app_id, now):
         raise _not_live_error(tx, app_id)
     audit.record(tx, audit.operator(), "app.revoked", app_id, now, {})
+
+
+def change_seller(
+    tx: Transaction, app_id: str, change: SellerEdit | None, now: int
+) -> SellerProfile | None:
+    """Change the profile that the application's requests show; None removes it.
+
+    The audit log has the names of the changed fields only. Raises NotFound, and InvalidBody for a
+    new profile without a name.
+    """
+    before = seller_of(tx, app_id)
+    after = None if change is None else changes.edit_seller(before, change)
+    if after != before:
+        store.write_seller(tx, app_id, requests.write_seller(after))
+        details = {"changed": _differences(before, after)}
+        audit.record(tx, audit.operator(), "app.seller_changed", app_id, now, details)
+    return after
+
+
+def seller_of(tx: Transaction, app_id: str) -> SellerProfile | None:
+    """Return an application's profile. Raises NotFound."""
+    app = store.find(tx, app_id)
+    if app is None:
+        raise _not_live_error(tx, app_id)
+    return requests.read_seller(app.seller)
+
+
+def _differences(before: SellerProfile | None, after: SellerProfile | None) -> list[str]:
+    """Return the names of the fields in which two profiles differ."""
+    names = (one.name for one in fields(SellerProfile))
+    return [name for name in names if getattr(before, name, None) != getattr(after, name, None)]
 
 
 def ensure_embedded_app(tx: Transaction, keys: Vault, now: int) -> Credentials:

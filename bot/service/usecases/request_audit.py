@@ -1,7 +1,7 @@
 """Entries of the audit log, and metrics, about requests: created, edited, deleted.
 
 An entry has the host of a webhook only, because the rest of its address may be a secret; its
-custom parameters are not shown, only that they changed.
+custom parameters and the seller's profile are not shown, only that they changed.
 """
 
 from __future__ import annotations
@@ -67,6 +67,8 @@ def _changes(before: PaymentRequest, after: PaymentRequest) -> Iterator[tuple[st
     yield from _pair("redirect_url", *(_without_query(terms.redirect_url) for terms in (old, new)))
     yield from _webhook(old, new)
     yield from _pair("email", old.email, new.email)
+    if old.seller != new.seller:
+        yield "seller", CHANGED
     yield from _pair("expires", _time(before.expires_at), _time(after.expires_at))
     if before.units and after.units and after.units.decreased > before.units.decreased:
         yield "units_taken_out", after.units.decreased - before.units.decreased

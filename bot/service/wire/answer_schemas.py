@@ -10,6 +10,7 @@ from typing import Annotated, Any, Literal, TypeAlias
 from pydantic import BaseModel, ConfigDict, Field, WithJsonSchema
 from pydantic.alias_generators import to_camel
 
+from bot.core.accents import ACCENTS
 from bot.service.model.delivery import Channel, DeliveryState
 from bot.service.model.request import Kind, PayerField, Status
 
@@ -46,6 +47,16 @@ class ProductAnswer(Answer):
     description: str | None = None
     long_description: str | None = None
     image_url: str | None = None
+
+
+class SellerAnswer(Answer):
+    """Who sells: `accentColor` is the colour of their pages."""
+
+    name: str
+    image_url: str | None = None
+    contact: str | None = None
+    accent_color: Annotated[str, Field(json_schema_extra={"enum": [*ACCENTS]})] | None = None
+    description: str | None = None
 
 
 class ReceiverAnswer(Answer):
@@ -105,9 +116,13 @@ class _PublicFields(Answer):
 
 
 class PublicAnswer(_PublicFields):
-    """The public part of a request, which its pay page shows."""
+    """The public part of a request, which its pay page shows.
+
+    `seller` is the request's own, or else that of its application.
+    """
 
     expires_at: Time | None = None
+    seller: SellerAnswer | None = None
 
 
 class _Request(_PublicFields):
@@ -116,6 +131,7 @@ class _Request(_PublicFields):
     notifications: NotificationsAnswer
     custom_parameters: dict[str, Any]
     created_at: Time
+    seller: SellerAnswer | None = None
 
 
 class RequestAnswer(_Request):

@@ -10,9 +10,23 @@ from pydantic import BaseModel, ValidationError
 from bot.core import exact_json
 from bot.core.errors import FieldProblem, InvalidBody
 from bot.core.exact_json import JsonError
-from bot.service.model.changes import Creation, Edit, invalid_field, minor, pauses
+from bot.service.model.changes import (
+    Creation,
+    Edit,
+    SellerEdit,
+    invalid_field,
+    minor,
+    pauses,
+)
 from bot.service.model.request import Kind, Product, Receiver, Terms, Webhook
-from bot.service.wire.body_schemas import CreateBody, EditBody, NotificationsBody
+from bot.service.model.seller import SellerProfile
+from bot.service.wire.body_schemas import (
+    CreateBody,
+    EditBody,
+    NotificationsBody,
+    SellerBody,
+    SellerEditBody,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -63,10 +77,20 @@ def read_edit(text: str, now: int) -> Edit:
     fields |= {
         name: named[name] for name in ("price_before_discount", "redirect_url") if name in named
     }
+    if "seller" in named:
+        fields["seller"] = body.seller and _seller_edit(body.seller)
     if "expiration_in_seconds" in named or "expires_at" in named:
         end = _end(body.expiration_in_seconds, body.expires_at, now)
         fields |= {"expires_at": end, "paused": pauses(end, now)}
     return Edit(**fields, decrease=named.get("decrease_remaining_units", 0))
+
+
+def read_seller(fields: dict[str, str | None]) -> SellerEdit:
+    """Read the fields of a seller by their names in the interface. Raises InvalidBody."""
+    try:
+        return _seller_edit(SellerEditBody.model_validate(fields))
+    except ValidationError as error:
+        raise invalid_body(error.errors(include_url=False, include_context=False)) from None
 
 
 def read_json(text: str) -> Any:
@@ -127,9 +151,21 @@ def _terms(body: CreateBody) -> Terms:
         redirect_url=body.redirect_url,
         webhook=_webhook(notifications),
         email=notifications.email,
+        seller=_seller(body.seller) if body.seller else None,
     )
     minor(sum((one.send_amount for one in body.receivers), Decimal()), currency, "receivers")
     return terms
+
+
+def _seller(it: SellerBody) -> SellerProfile:
+    return SellerProfile(it.name, it.image_url, it.contact, it.description, it.accent_color)
+
+
+def _seller_edit(body: SellerEditBody) -> SellerEdit:
+    fields = _named(body)
+    if "accent_color" in fields:
+        fields["accent"] = fields.pop("accent_color")
+    return SellerEdit(**fields)
 
 
 def _one_of(body: CreateBody, *spellings: str) -> str | None:

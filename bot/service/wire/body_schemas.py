@@ -65,6 +65,16 @@ class NotificationsBody(Body):
     email: types.Email | None = None
 
 
+class SellerBody(Body):
+    """Who sells, as the pay page, the receipt and letters show it."""
+
+    name: types.Name
+    image_url: types.PictureUrl | None = None
+    contact: types.Contact | None = None
+    accent_color: types.AccentColor | None = None
+    description: types.About | None = None
+
+
 def _given(field: str) -> JsonDict:
     return {"required": [field], "properties": {field: {"not": {"type": "null"}}}}
 
@@ -140,6 +150,7 @@ class CreateBody(Body):
     ) = None
     redirect_url: types.RedirectUrl | None = None
     notifications: NotificationsBody | None = None
+    seller: SellerBody | None = None
     expiration_type: Literal["limit", "never", "onPaymentCompleted"]
     total_units: types.Units | None = None
     expiration_in_seconds: types.Seconds | None = None
@@ -170,6 +181,16 @@ class NotificationsEdit(Body):
     email: types.Email | None = None
 
 
+class SellerEditBody(Body):
+    """The fields of the seller to change; the name is needed where there is no seller yet."""
+
+    name: types.Name = ""
+    image_url: types.PictureUrl | None = None
+    contact: types.Contact | None = None
+    accent_color: types.AccentColor | None = None
+    description: types.About | None = None
+
+
 class EditBody(Body):
     """The fields to change: a field left out stays, null clears an optional one."""
 
@@ -184,6 +205,7 @@ class EditBody(Body):
     price_before_discount: Annotated[types.Amount | None, Field(examples=[7.5])] = None
     redirect_url: types.RedirectUrl | None = None
     notifications: NotificationsEdit | None = None
+    seller: SellerEditBody | None = None
     expiration_in_seconds: types.Seconds | None = None
     expires_at: types.Moment | None = None
     decrease_remaining_units: Annotated[types.Whole, Field(examples=[5])] = 1

@@ -64,4 +64,5 @@ def request(row: Row) -> dict[str, Any]:
         "enabledAt": iso_or_none(row["enabled_at"]),
         "expiresAt": iso_or_none(row["expires_at"]),
         "deletedAt": iso_or_none(row["deleted_at"]),
+        "seller": row["request"].seller and row["request"].seller.name,
     }

@@ -9,10 +9,12 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 from pydantic import AfterValidator, BeforeValidator, Field, WithJsonSchema
 
 from bot.core import exact_json
+from bot.core.accents import ACCENTS
 from bot.core.errors import MoneyError
 from bot.core.mail import smtp
 from bot.core.money import amounts
 from bot.core.text import links
+from bot.service.model import seller
 
 if TYPE_CHECKING:
     from pydantic.config import JsonDict
@@ -30,6 +32,15 @@ _NO_CONTROLS: JsonDict = {"not": {"pattern": r"[\x00-\x1f\x7f-\x9f]"}}
 _NO_CONTROLS_IN_LINES: JsonDict = {"not": {"pattern": r"[\x00-\x09\x0b\x0c\x0e-\x1f\x7f-\x9f]"}}
 _VISIBLE: JsonDict = {"pattern": r"\S", **_NO_CONTROLS}
 _URI: JsonDict = {"format": "uri"}
+_CONTACT: JsonDict = {
+    "description": "An @username of Telegram, an e-mail address, or a link of the web.",
+    "anyOf": [
+        {"pattern": f"^{seller.USERNAME.pattern}$"},
+        {"format": "email"},
+        {"pattern": r"^[Hh][Tt][Tt][Pp][Ss]?://\S"},
+    ],
+    "examples": ["@anna_bakes", "anna@example.org", "https://example.org"],
+}
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MS = timedelta(milliseconds=1)
 
@@ -144,6 +155,19 @@ PictureUrl: TypeAlias = Annotated[
     str,
     Field(min_length=1, max_length=URL, json_schema_extra=_URI),
     AfterValidator(links.check_picture),
+]
+Contact: TypeAlias = Annotated[
+    str,
+    Field(min_length=1, max_length=seller.LONGEST_CONTACT, json_schema_extra=_CONTACT),
+    AfterValidator(seller.check_contact),
+]
+AccentColor: TypeAlias = Annotated[
+    str, AfterValidator(seller.check_accent), Field(json_schema_extra={"enum": [*ACCENTS]})
+]
+About: TypeAlias = Annotated[
+    str,
+    Field(max_length=seller.LONGEST_ABOUT, json_schema_extra=_NO_CONTROLS),
+    AfterValidator(_plain),
 ]
 RedirectUrl: TypeAlias = Annotated[
     str,

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
         Receiver,
         Webhook,
     )
+    from bot.service.model.seller import SellerProfile
 
 Json: TypeAlias = dict[str, Any]
 """A JSON object; amounts in it are Decimals, which `exact_json.dumps` writes as numbers."""
@@ -56,7 +57,9 @@ def item(public_url: str, it: PaymentRequest, now: int) -> Json:
 
 def public(public_url: str, it: PaymentRequest, now: int) -> Json:
     """Write a PublicAnswer, which needs no credentials."""
-    return _public_fields(public_url, it, now) | given(expiresAt=iso_or_none(it.expires_at))
+    return _public_fields(public_url, it, now) | given(
+        expiresAt=iso_or_none(it.expires_at), seller=seller(it.seller)
+    )
 
 
 def payment(it: Payment) -> Json:
@@ -167,6 +170,7 @@ def _request(public_url: str, it: PaymentRequest, now: int, end: str | int | Non
         customParameters=_parameters(parameters),
         createdAt=iso(it.created_at),
         expiresAt=end,
+        seller=seller(terms.seller),
     )
 
 
@@ -200,6 +204,19 @@ def _product(product: Product) -> Json:
         description=product.description,
         longDescription=product.long_description,
         imageUrl=product.image_url,
+    )
+
+
+def seller(it: SellerProfile | None) -> Json | None:
+    """Write a SellerAnswer, None without a seller."""
+    if it is None:
+        return None
+    return given(
+        name=it.name,
+        imageUrl=it.image_url,
+        contact=it.contact,
+        accentColor=it.accent,
+        description=it.description,
     )
 
 

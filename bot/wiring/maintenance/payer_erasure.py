@@ -16,6 +16,7 @@ from bot.core.privacy import erasure
 from bot.core.privacy.erasure import ErasedValues, Scope
 from bot.core.text import phones
 from bot.service.store import personal_data as service
+from bot.service.store import seller_erasure
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -31,7 +32,8 @@ ADDRESS = re.compile(r"[^@\s]+@[^@\s]+")
 class Found:
     """The counts of rows with data to erase, and its values, which are never printed.
 
-    `recorded`: payments in the chat; `recipients`: addresses that get e-mails about payments.
+    `recorded`: payments in the chat; `recipients`: addresses that get e-mails about payments;
+    `sellers`: requests and applications that show who sells.
     """
 
     payments: int
@@ -39,11 +41,12 @@ class Found:
     recorded: int
     values: frozenset[str]
     recipients: int = 0
+    sellers: int = 0
 
     @property
     def rows(self) -> int:
         """Return the number of all rows."""
-        return self.payments + self.checkouts + self.recorded + self.recipients
+        return self.payments + self.checkouts + self.recorded + self.recipients + self.sellers
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +60,7 @@ class Erased:
 def parse_scope(
     tx: Transaction, who: Sequence[str], before: int | None, request_id: str | None
 ) -> Scope:
-    """Read whose data to erase: addresses, phone numbers, or ids of payments for their payers.
+    """Read whose data to erase: addresses, phone numbers, ids of payments, contacts of sellers.
 
     `before` in epoch ms. Raises BotError for any other word, and where nothing narrows it.
     """
@@ -86,6 +89,7 @@ async def survey(db: Database, scope: Scope) -> Found:
         recorded=numbers["received_payments"],
         values=frozenset(values),
         recipients=len(recipients),
+        sellers=len(await db.read(lambda tx: seller_erasure.profiles(tx, scope))),
     )
 
 
@@ -98,6 +102,9 @@ async def erase(db: Database, scope: Scope, found: Found, now: int) -> Erased:
         await erasure.erase_rows(db, place)
     for it in await db.read(lambda tx: service.recipients(tx, scope)):
         await db.transaction(partial(service.forget_recipient, recipient=it, now=now))
+    profiles = await db.read(lambda tx: seller_erasure.profiles(tx, scope))
+    for some in seller_erasure.batches(profiles):
+        await db.transaction(partial(seller_erasure.forget, found=some))
     keys = {erasure.match_key(value) for value in found.values}
     people = scope.people or frozenset()
     values = {*found.values, *(people - keys)}
@@ -109,6 +116,7 @@ async def erase(db: Database, scope: Scope, found: Found, now: int) -> Erased:
     messages = await erasure.erase_rows(db, chat.messages(scope, listing, ErasedValues.of(wanted)))
     details = {"payments": found.payments, "checkouts": found.checkouts, "told": found.recorded}
     details |= {"recipients": found.recipients} if found.recipients else {}
+    details |= {"sellers": found.sellers} if found.sellers else {}
     subject = request_id or "payers"
     await db.transaction(
         lambda tx: audit.record(tx, audit.operator(), "payers.erased", subject, now, details)
@@ -131,9 +139,11 @@ def _people(tx: Transaction, word: str) -> Iterable[str]:
     if data is not None:
         return map(erasure.match_key, erasure.find_texts(data))
     name = erasure.match_key(word)
-    if phones.digits(word.strip()) is None and not ADDRESS.fullmatch(name):
+    known = phones.digits(word.strip()) is not None or ADDRESS.fullmatch(name)
+    if not known and not seller_erasure.profiles(tx, Scope(frozenset({name}))):
         raise BotError(
             f"{word}: is not an e-mail address, paymail or phone number, and no payment has this id"
+            "; no seller has this contact either"
         )
     return [name]
 

@@ -32,12 +32,13 @@ BEYOND = tuple(
         # Bytes, and keys at any depth.
         r"notifications\.webhook\.customParameters: is larger than 8192 bytes",
         r"notifications\.webhook\.customParameters: has control characters in a key",
-        # RFC 3986 takes hosts that DNS does not.
+        # RFC 3986 takes hosts that DNS does not; a contact may have characters beyond its ASCII.
         r"[\w.]+: (The webhook address )?has no valid host",
+        r"seller\.contact: (is no address.*|may not carry a user name or password)",
         # What the operator allows.
         r"redirectUrl: may not be an address of [a-z0-9.+-]+: here",
         # What the request was before an edit.
-        r"notifications\.webhook\.webhookUrl: is required: there is none yet",
+        r"(notifications\.webhook\.webhookUrl|seller\.name): is required: there is none yet",
     )
 )
 """Bodies that match the schema and are refused, with the reason why no schema can say so."""

@@ -49,6 +49,7 @@ WATCHES = ("spent", "ending", "ended", "ended", "starting", "starting")
 
 BESIDE = {
     "checkouts_open",
+    "sqlite_autoindex_apps_1",
     "sqlite_autoindex_takings_1",
     "sqlite_autoindex_payment_requests_1",
     "sqlite_autoindex_recipients_1",

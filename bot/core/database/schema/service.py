@@ -3,6 +3,7 @@
 SERVICE = (
     # After a rotation the former webhook secret signs beside the new one until `former_until`.
     # `confirms`: 1 where holders of the e-mail addresses that it names have to confirm them.
+    # `seller` is the profile, in JSON, that its requests show which have none of their own.
     """
     CREATE TABLE apps (
         id TEXT PRIMARY KEY,
@@ -12,6 +13,7 @@ SERVICE = (
         former_webhook_secret TEXT,
         former_until BIGINT,
         confirms INTEGER NOT NULL DEFAULT 0,
+        seller TEXT,
         created_at BIGINT NOT NULL,
         revoked_at BIGINT
     )
@@ -40,6 +42,7 @@ SERVICE = (
         custom_parameters TEXT,
         email TEXT,
         recipient_id TEXT,
+        seller TEXT,
         expiration_type TEXT NOT NULL,
         total_units BIGINT,
         remaining_units BIGINT CHECK (remaining_units >= 0),

@@ -1,0 +1,69 @@
+"""SQL that erases who sells from requests and applications; their payments stay."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from bot.core.privacy.erasure import match_key, mentions_any
+from bot.service.store.requests import read_seller
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from bot.core.database.database import Row, Transaction
+    from bot.core.privacy.erasure import Scope
+
+BATCH = 500
+"""Profiles erased in one transaction: payments wait for it."""
+
+NAMED = (
+    "SELECT id, app_id, owner, seller FROM payment_requests"
+    " WHERE seller IS NOT NULL AND (owner <> '' OR {named})"
+)
+OF_OWNER = (
+    "SELECT id FROM payment_requests"
+    " WHERE app_id = :app_id AND owner = :owner AND seller IS NOT NULL"
+)
+OF_APPS = "SELECT id, seller FROM apps WHERE seller IS NOT NULL"
+FORGET = {
+    "payment_requests": "UPDATE payment_requests SET seller = NULL WHERE id = :id",
+    "apps": "UPDATE apps SET seller = NULL WHERE id = :id",
+}
+
+
+def profiles(tx: Transaction, scope: Scope) -> list[tuple[str, str]]:
+    """Return table and id of each profile of the people of the scope: all requests of a seller.
+
+    People are sellers by their contact or by their reference (`Owner-Ref`). Returns none if the
+    scope is limited to payments.
+    """
+    if scope.before is not None or scope.request_id is not None or not scope.people:
+        return []
+    named, given = mentions_any("seller", scope.people)
+    rows = [
+        row
+        for row in tx.query(NAMED.format(named=named), **given)
+        if row["owner"].casefold() in scope.people or _is_contact(row, scope.people)
+    ]
+    ids = {row["id"] for row in rows}
+    for app_id, owner in {(row["app_id"], row["owner"]) for row in rows if row["owner"]}:
+        ids.update(row["id"] for row in tx.query(OF_OWNER, app_id=app_id, owner=owner))
+    apps = (row["id"] for row in tx.query(OF_APPS) if _is_contact(row, scope.people))
+    return [*(("payment_requests", one) for one in sorted(ids)), *(("apps", one) for one in apps)]
+
+
+def forget(tx: Transaction, found: list[tuple[str, str]]) -> None:
+    """Erase these profiles."""
+    for table, row_id in found:
+        tx.execute(FORGET[table], id=row_id)
+
+
+def batches(found: list[tuple[str, str]]) -> Iterator[list[tuple[str, str]]]:
+    """Yield the profiles in parts of one transaction each."""
+    for start in range(0, len(found), BATCH):
+        yield found[start : start + BATCH]
+
+
+def _is_contact(row: Row, people: frozenset[str]) -> bool:
+    seller = read_seller(row["seller"])
+    return seller is not None and match_key(seller.contact or "") in people

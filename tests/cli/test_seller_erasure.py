@@ -1,0 +1,117 @@
+"""`erase` and who sells: a contact or a reference removes the profile from all their requests."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from bot.service.model.changes import SellerEdit
+from bot.service.usecases import applications
+from tests.support.command_line import run_bot
+from tests.support.service_harness import NEW, REQUESTS_PATH, open_service
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
+    from tests.support.service_harness import ServiceHarness
+
+pytestmark = pytest.mark.usefixtures("empty_folder")
+
+DATABASE = Path("data/bot.db")
+ANNA = {"name": "Anna Baker", "contact": "@anna_bakes", "description": "Bread since 1987"}
+
+
+async def sell(shop: ServiceHarness, owner: str, seller: dict[str, str] | None) -> None:
+    headers = {"Owner-Ref": owner} if owner else {}
+    body = NEW | ({"seller": seller} if seller else {})
+    answer = await shop.seller.post(REQUESTS_PATH, json=body, headers=headers)
+    assert answer.status_code == 200, answer.text
+
+
+@asynccontextmanager
+async def shop() -> AsyncIterator[ServiceHarness]:
+    DATABASE.parent.mkdir(exist_ok=True)
+    async with open_service(DATABASE.parent) as opened:
+        yield opened
+
+
+async def fill() -> None:
+    """Store requests of Anna, with and without her contact, of Ben, and of an application."""
+    async with shop() as opened:
+        await sell(opened, "seller-1", ANNA)
+        await sell(opened, "seller-1", {"name": "Anna B."})
+        await sell(opened, "seller-2", {"name": "Ben", "contact": "ben@example.org"})
+        await sell(opened, "", {"name": "Anna elsewhere", "contact": "@Anna_Bakes"})
+        await sell(opened, "", {"name": "Nobody's"})
+        await opened.db.transaction(
+            lambda tx: applications.change_seller(
+                tx,
+                opened.credentials.app_id,
+                SellerEdit(name="Ben's shop", contact="Ben@example.org"),
+                opened.clock(),
+            )
+        )
+
+
+def erase(*command: str) -> Any:
+    done = run_bot("erase", *command, "--yes", "--json")
+    assert done.exit_code == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+async def names() -> list[str | None]:
+    async with shop() as opened:
+        rows = await opened.rows("payment_requests")
+        rows += await opened.rows("apps")
+        return [row["seller"] and json.loads(row["seller"])["name"] for row in rows][:6]
+
+
+@pytest.mark.parametrize(
+    ("who", "number", "left"),
+    [
+        ("@anna_bakes", 3, [None, None, "Ben", None, "Nobody's", "Ben's shop"]),
+        ("seller-1", 2, [None, None, "Ben", "Anna elsewhere", "Nobody's", "Ben's shop"]),
+        ("BEN@example.org", 2, ["Anna Baker", "Anna B.", None, "Anna elsewhere", "Nobody's", None]),
+    ],
+)
+def test_a_contact_or_a_reference_removes_a_sellers_profile_everywhere(
+    who: str, number: int, left: list[str | None]
+) -> None:
+    asyncio.run(fill())
+    assert erase(who)["sellers"] == number
+    assert asyncio.run(names()) == left
+
+
+def test_no_erased_byte_is_left_and_the_counts_are_recorded() -> None:
+    asyncio.run(fill())
+    erase("@anna_bakes")
+    whole = DATABASE.read_bytes().lower()
+    assert [word for word in (b"anna", b"bread") if word in whole] == []
+    (line,) = (
+        json.loads(line)
+        for line in run_bot("audit", "--json").stdout.splitlines()
+        if "payers.erased" in line
+    )
+    assert line["details"]["sellers"] == 3
+
+
+def test_a_seller_is_not_erased_by_a_scope_of_payments() -> None:
+    asyncio.run(fill())
+    assert "sellers" not in erase("ben@example.org", "--before", "2030-01-01")
+    assert asyncio.run(names()) == [
+        *("Anna Baker", "Anna B.", "Ben", "Anna elsewhere", "Nobody's", "Ben's shop")
+    ]
+
+
+def test_a_name_is_no_contact() -> None:
+    asyncio.run(fill())
+    refused = run_bot("erase", "Ben", "--yes")
+    assert refused.exit_code == 1
+    assert refused.stderr.endswith(
+        "and no payment has this id; no seller has this contact either\n"
+    )

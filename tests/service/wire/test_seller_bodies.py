@@ -1,0 +1,149 @@
+"""The seller in bodies: who is paid, checked field by field."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from bot.core import exact_json
+from bot.core.accents import ACCENTS
+from bot.service.model.changes import Edit, SellerEdit
+from bot.service.model.seller import SellerProfile
+from bot.service.wire import body_parsing
+from tests.support.wire_bodies import NOW, body, refused
+
+WHOLE = {
+    "name": "Anna's Bakery",
+    "imageUrl": "https://i.example/anna.png",
+    "contact": "@anna_bakes",
+    "accentColor": "teal",
+    "description": "Bread since 1987",
+}
+
+
+def seller_of(**fields: Any) -> SellerProfile | None:
+    return body_parsing.read_create(body(seller={"name": "Anna"} | fields), NOW).terms.seller
+
+
+def edit_of(seller: Any) -> Any:
+    return body_parsing.read_edit(exact_json.dumps({"seller": seller}), NOW).seller
+
+
+def test_every_field_is_read() -> None:
+    assert seller_of(**WHOLE) == SellerProfile(
+        "Anna's Bakery",
+        "https://i.example/anna.png",
+        "@anna_bakes",
+        "Bread since 1987",
+        "teal",
+    )
+
+
+def test_only_the_name_is_needed() -> None:
+    assert seller_of(contact=None, imageUrl=None) == SellerProfile("Anna")
+    assert body_parsing.read_create(body(seller=None), NOW).terms.seller is None
+    assert body_parsing.read_create(body(), NOW).terms.seller is None
+
+
+@pytest.mark.parametrize(
+    ("contact", "url"),
+    [
+        ("@anna_", "https://t.me/anna_"),
+        ("@Anna4", "https://t.me/Anna4"),
+        ("@" + "a" * 32, "https://t.me/" + "a" * 32),
+        ("anna@example.org", "mailto:anna@example.org"),
+        ("anna@bücher.example", "mailto:anna@xn--bcher-kva.example"),
+        ("https://example.org/anna?a=1", "https://example.org/anna?a=1"),
+        ("HTTP://example.org", "HTTP://example.org"),
+    ],
+)
+def test_a_contact_is_a_username_an_address_or_a_link(contact: str, url: str) -> None:
+    found = seller_of(contact=contact)
+    assert found
+    assert (found.contact, found.contact_url) == (contact, url)
+
+
+def test_without_a_contact_there_is_nothing_to_open() -> None:
+    assert SellerProfile("Anna").contact_url is None
+
+
+@pytest.mark.parametrize(
+    "contact",
+    [
+        *("@anna", "anna_bakes", "@" + "a" * 33, "@anna-b", "@anna.b", "@änna_", "@anna_\n"),
+        *("anna@", "@example.org", "anna@example.org\r\nBcc: x@example.org", "anna @example.org"),
+        *("ftp://example.org", "javascript:alert(1)", "tel:+491234", "example.org"),
+        *("https://", "https://a b.example", "https://anna:word@example.org", "", " "),
+        "https://example.org/" + "a" * 235,
+    ],
+)
+def test_any_other_contact_is_refused_by_name(contact: str) -> None:
+    assert list(refused(body(seller={"name": "Anna", "contact": contact}))) == ["seller.contact"]
+
+
+@pytest.mark.parametrize("accent", ACCENTS)
+def test_an_accent_is_one_of_eight_names(accent: str) -> None:
+    found = seller_of(accentColor=accent)
+    assert found
+    assert found.accent == accent
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        *(("name", value) for value in ("", " ", "a" * 101, "a\nb", "a\x00b", 5, None)),
+        *(("imageUrl", value) for value in ("", "data:image/png;base64,AA", "/anna.png")),
+        *(("accentColor", value) for value in ("Blue", "#1558d6", "", "black", 3)),
+        *(("description", value) for value in ("a" * 161, "a\nb", "a\x85b", 5)),
+        ("email", "anna@example.org"),
+        ("accent", "blue"),
+        ("colour", "blue"),
+    ],
+)
+def test_what_does_not_fit_is_refused_by_name(field: str, value: Any) -> None:
+    assert list(refused(body(seller={"name": "Anna"} | {field: value}))) == [f"seller.{field}"]
+    assert list(refused(exact_json.dumps({"seller": {field: value}}), edit=True)) == [
+        f"seller.{field}"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("seller", "field"), [({}, "seller.name"), ([], "seller"), ("A", "seller")]
+)
+def test_a_new_seller_needs_its_name(seller: Any, field: str) -> None:
+    assert list(refused(body(seller=seller))) == [field]
+
+
+def test_the_refusal_says_what_a_contact_and_a_colour_are() -> None:
+    said = refused(body(seller={"name": "Anna", "contact": "anna", "accentColor": "black"}))
+    assert said == {
+        "seller.contact": (
+            "must be an @username of Telegram (5 to 32 letters, digits or _), an e-mail address"
+            " or a link such as https://example.org"
+        ),
+        "seller.accentColor": ("must be one of blue, teal, green, orange, red, pink, purple, grey"),
+    }
+
+
+def test_the_longest_values_are_taken() -> None:
+    name, line, contact = "a" * 100, "b" * 160, "https://example.org/" + "a" * 234
+    assert seller_of(name=name, description=line, contact=contact) == SellerProfile(
+        name, contact=contact, description=line
+    )
+
+
+def test_an_edit_has_only_the_fields_of_its_body() -> None:
+    assert body_parsing.read_edit('{"seller":null}', NOW) == Edit(seller=None)
+    assert body_parsing.read_edit('{"seller":{}}', NOW) == Edit(seller=SellerEdit())
+    assert edit_of({"name": "Anna"}) == SellerEdit(name="Anna")
+    assert edit_of({"accentColor": "red", "contact": None}) == SellerEdit(
+        accent="red", contact=None
+    )
+    assert edit_of(WHOLE) == SellerEdit(
+        name="Anna's Bakery",
+        image_url="https://i.example/anna.png",
+        contact="@anna_bakes",
+        description="Bread since 1987",
+        accent="teal",
+    )
