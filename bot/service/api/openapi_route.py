@@ -4,11 +4,12 @@ from functools import lru_cache
 from typing import Any
 
 from fastapi import APIRouter
-from starlette.responses import JSONResponse, Response
+from starlette.responses import JSONResponse
 
 from bot.service.api import delivery_routes, request_routes
 from bot.service.http import responses
 from bot.service.http.callers import Serving
+from bot.service.http.compression import Text, TextResponse
 from bot.service.http.openapi import document
 
 router = APIRouter(include_in_schema=False)
@@ -29,10 +30,11 @@ def spec(public_url: str) -> dict[str, Any]:
 
 
 @router.get("/openapi.json")
-async def openapi(service: Serving) -> Response:
-    return Response(_encoded(service.public_url), 200, responses.HEADERS, JSONResponse.media_type)
+async def openapi(service: Serving) -> TextResponse:
+    written = _encoded(service.public_url)
+    return TextResponse(written, 200, responses.HEADERS, JSONResponse.media_type)
 
 
 @lru_cache(maxsize=1)
-def _encoded(public_url: str) -> bytes:
-    return bytes(JSONResponse(spec(public_url)).body)
+def _encoded(public_url: str) -> Text:
+    return Text.of(bytes(JSONResponse(spec(public_url)).body).decode())

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from fastapi import APIRouter
 
 from bot.service.http import callers
+from bot.service.http.compression import Text, TextResponse
 from bot.service.http.plain_route import PlainRoute
 from bot.service.page import render
 
@@ -16,7 +17,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from fastapi import Request
-    from starlette.responses import HTMLResponse
 
 
 def docs_router(spec: Callable[[str], dict[str, Any]]) -> APIRouter:
@@ -24,15 +24,15 @@ def docs_router(spec: Callable[[str], dict[str, Any]]) -> APIRouter:
     router = APIRouter(include_in_schema=False, route_class=PlainRoute)
 
     @router.get("/docs")
-    async def docs(request: Request) -> HTMLResponse:
+    async def docs(request: Request) -> TextResponse:
         return render.document(_html(spec, callers.state(request).service.public_url))
 
     return router
 
 
 @lru_cache(maxsize=1)
-def _html(spec: Callable[[str], dict[str, Any]], public_url: str) -> bytes:
-    return render.documentation({"spec": spec(public_url), "brief": brief}).encode()
+def _html(spec: Callable[[str], dict[str, Any]], public_url: str) -> Text:
+    return Text.of(render.documentation({"spec": spec(public_url), "brief": brief}))
 
 
 def brief(schema: dict[str, Any]) -> str:

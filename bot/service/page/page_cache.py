@@ -9,6 +9,7 @@ from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any
 
 from bot.core.errors import NotPayable
+from bot.service.http.compression import Text, TextTemplate
 from bot.service.page import render, template_values
 from bot.service.page.template_values import PayerForm
 from bot.service.store import requests
@@ -42,27 +43,30 @@ class PageCache:
         self._service = service
         self._cached = lru_cache(maxsize=KEPT)(self._write)
 
-    def text(self, reader: Reader, found: PaymentRequest, now: int) -> str:
+    def text(self, reader: Reader, found: PaymentRequest, now: int) -> Text:
         """Return the page as of `now`, with a new token."""
         quote, unpriced = quoted(self._service, found)
         page = self._cached(reader, found, quote, found.hindrance(now) or unpriced)
-        return page.replace(TOKEN, secrets.token_hex(16)).replace(NOW, str(now))
+        return page.fill({TOKEN: secrets.token_hex(16).encode(), NOW: str(now).encode()})
 
     def _write(
         self, reader: Reader, found: PaymentRequest, quote: Quote | None, state: str | None
-    ) -> str:
+    ) -> TextTemplate:
         values = template_values.pay_page(reader, found, 0, PayerForm({}, refused=state))
-        return _written(self._service, reader, found, quote, values | {"token": TOKEN, "now": NOW})
+        slots = {"token": TOKEN, "now": NOW}
+        page = _written(self._service, reader, found, quote, values | slots)
+        return TextTemplate(page, TOKEN + NOW)
 
 
 def write(
     service: Service, reader: Reader, found: PaymentRequest, now: int, form: PayerForm
-) -> str:
+) -> Text:
     """Render the page with the payer's input and its problems."""
     quote, unpriced = quoted(service, found)
     state = form.refused or found.hindrance(now) or unpriced
     values = template_values.pay_page(reader, found, now, replace(form, refused=state))
-    return _written(service, reader, found, quote, values | {"token": secrets.token_hex(16)})
+    page = _written(service, reader, found, quote, values | {"token": secrets.token_hex(16)})
+    return Text.of(page)
 
 
 def _written(

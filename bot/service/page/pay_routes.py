@@ -11,6 +11,7 @@ from starlette.responses import RedirectResponse, Response
 from bot.core.errors import InvalidBody, NotFound, NotPayable
 from bot.core.images import qr
 from bot.service.http import callers
+from bot.service.http.compression import Text, TextResponse
 from bot.service.http.plain_route import PlainRoute
 from bot.service.http.service import Service
 from bot.service.model import payer_data, redirects
@@ -26,6 +27,8 @@ from bot.service.wire import json_answers
 
 FOREVER = "public, max-age=31536000, immutable"
 PICTURE = {"Cache-Control": "public, max-age=3600", "X-Content-Type-Options": "nosniff"}
+SVG = "image/svg+xml"
+ICON = (render.TEMPLATES / "icon.svg").read_bytes()
 ASSETS = {"pay.css": "text/css", "docs.css": "text/css", "pay.js": "text/javascript"}
 _TOKEN = re.compile(r"[A-Za-z0-9_-]{16,64}")
 
@@ -227,7 +230,7 @@ async def png(request: Request) -> Response:
 async def svg(request: Request) -> Response:
     _, url = await _found(request)
     headers = PICTURE | {"Content-Security-Policy": "default-src 'none'"}
-    return Response(_svg(url), headers=headers, media_type="image/svg+xml")
+    return TextResponse(_svg(url), 200, headers, SVG)
 
 
 async def _found(request: Request) -> tuple[PaymentRequest, str]:
@@ -240,7 +243,11 @@ async def _found(request: Request) -> tuple[PaymentRequest, str]:
 
 
 _png = lru_cache(maxsize=1024)(qr.png)
-_svg = lru_cache(maxsize=256)(qr.svg)
+
+
+@lru_cache(maxsize=256)
+def _svg(url: str) -> Text:
+    return Text.of(qr.svg(url))
 
 
 @router.api_route("/assets/{name}.{digest}.{kind}", methods=["GET", "HEAD"])
@@ -254,10 +261,10 @@ async def asset(request: Request) -> Response:
     if address != f"/assets/{name}.{digest}.{kind}":
         raise NotFound
     headers = PICTURE | {"Cache-Control": FOREVER}
-    return Response(content, headers=headers, media_type=media_type)
+    return TextResponse(content, 200, headers, media_type)
 
 
 @router.api_route("/favicon.ico", methods=["GET", "HEAD"])
 async def icon(_request: Request) -> Response:
     """Return the icon that browsers request by themselves."""
-    return Response(render.ICON, headers=PICTURE, media_type="image/svg+xml")
+    return Response(ICON, headers=PICTURE, media_type=SVG)

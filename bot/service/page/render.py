@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
-from starlette.responses import HTMLResponse
 
 from bot.core.errors import NotFound, RateLimited, TooManyHolds
 from bot.service.http import responses
+from bot.service.http.compression import Text, TextResponse
 from bot.service.model import redirects
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from bot.service.page.forms import Reader
 
 TEMPLATES = Path(__file__).with_name("templates")
-ICON = (TEMPLATES / "icon.svg").read_bytes()
+HTML = "text/html"
 HEADERS = {
     "Cache-Control": "no-store",
     "Referrer-Policy": "no-referrer",
@@ -51,11 +51,12 @@ def _templates() -> Environment:
 
 
 @cache
-def asset(file: str) -> tuple[bytes, str]:
+def asset(file: str) -> tuple[Text, str]:
     """Return a stylesheet or script, and its address, which changes with its content."""
     content = (TEMPLATES / file).read_bytes()
     name, _, kind = file.partition(".")
-    return content, f"/assets/{name}.{hashlib.sha256(content).hexdigest()[:16]}.{kind}"
+    address = f"/assets/{name}.{hashlib.sha256(content).hexdigest()[:16]}.{kind}"
+    return Text.of(content.decode()), address
 
 
 @lru_cache(maxsize=1024)
@@ -88,7 +89,7 @@ def text(template: str, reader: Reader, values: dict[str, Any], *, test_money: b
     )
 
 
-def page(written: str, reader: Reader, request: PaymentRequest, status: int = 200) -> HTMLResponse:
+def page(written: Text, reader: Reader, request: PaymentRequest, status: int = 200) -> TextResponse:
     """Answer with the pay page of a request, which may load its picture and redirect."""
     terms = request.terms
     rules = policy(terms.product.image_url, terms.redirect_url, live=True)
@@ -103,15 +104,16 @@ def html(
     status: int = 200,
     test_money: bool = False,
     target: str | None = None,
-) -> HTMLResponse:
+) -> TextResponse:
     """Answer with any other page; its form may redirect to `target`."""
     rules = policy(target=target, live=bool(values.get("live")))
-    return _answer(text(template, reader, values, test_money=test_money), reader, rules, status)
+    written = text(template, reader, values, test_money=test_money)
+    return _answer(Text.of(written), reader, rules, status)
 
 
-def _answer(written: str, reader: Reader, rules: str, status: int = 200) -> HTMLResponse:
+def _answer(written: Text, reader: Reader, rules: str, status: int = 200) -> TextResponse:
     headers = {"Content-Security-Policy": rules, "Content-Language": reader.language}
-    return HTMLResponse(written, status, HEADERS | headers)
+    return TextResponse(written, status, HEADERS | headers, HTML)
 
 
 def part(reader: Reader, values: dict[str, Any]) -> str:
@@ -119,8 +121,8 @@ def part(reader: Reader, values: dict[str, Any]) -> str:
     return _templates().get_template("live.html").render(values, t=reader.t)
 
 
-def alone(reader: Reader, written: str) -> HTMLResponse:
-    return _answer(written, reader, policy())
+def alone(reader: Reader, written: str) -> TextResponse:
+    return _answer(Text.of(written), reader, policy())
 
 
 def documentation(values: dict[str, Any]) -> str:
@@ -128,13 +130,13 @@ def documentation(values: dict[str, Any]) -> str:
     return _templates().get_template("docs.html").render(values, stylesheet=asset("docs.css")[1])
 
 
-def document(written: bytes) -> HTMLResponse:
-    return HTMLResponse(written, 200, HEADERS | {"Content-Security-Policy": policy()})
+def document(written: Text) -> TextResponse:
+    return TextResponse(written, 200, HEADERS | {"Content-Security-Policy": policy()}, HTML)
 
 
 def refused(
     reader: Reader, refusal: Refused, allow: str | None = None, *, looking: bool = False
-) -> HTMLResponse:
+) -> TextResponse:
     """Answer a refused request with a page that says why.
 
     If the payer was only `looking`, the page reloads as soon as that is allowed.
@@ -152,7 +154,7 @@ FULL = f"page-{TooManyHolds.code}"
 
 
 @lru_cache(maxsize=512)
-def _state(reader: Reader, key: str, seconds: int, *, looking: bool) -> str:
+def _state(reader: Reader, key: str, seconds: int, *, looking: bool) -> Text:
     """Render a refusal, cached: callers beyond their limit must not cost more than others."""
     values = {
         "title": reader.t(key),
@@ -161,4 +163,4 @@ def _state(reader: Reader, key: str, seconds: int, *, looking: bool) -> str:
         "live": looking and seconds > 0,
         "again": key == FULL,
     }
-    return text("state.html", reader, values)
+    return Text.of(text("state.html", reader, values))
