@@ -45,7 +45,7 @@ from bot.chat.pictures import card_picture, poster
 from bot.chat.pictures.canvas import PictureContent
 from bot.chat.store.listings import Listing
 from bot.chat.store.queries import ListedPayment
-from bot.chat.store.received_payments import ListingTakings
+from bot.chat.store.received_payments import ListingTakings, Takings
 from bot.core.outbox import outbox
 from bot.core.outbox.queue_policy import ALERT
 from bot.core.text.translations import LOCALES, languages, t
@@ -183,7 +183,7 @@ def card_of(words: str, **given: object) -> Card:
     """A request of that name and description, its words of any length."""
     card = Card(
         LISTING, "drop", name_of(words), words, 250, "USD", 10, 7, 3, "active", URL, 1, None, NOW,
-        zone=BERLIN, taken=((750, "USD"),),
+        zone=BERLIN, takings=Takings(((750, "USD"),), 3),
     )  # fmt: skip
     return replace(card, **given)  # type: ignore[arg-type] # a card's own fields
 
@@ -308,7 +308,7 @@ def test_what_was_not_delivered_is_listed(chat: ChatHarness, language: str, word
 def test_the_daily_summary_names_what_was_paid(language: str, words: str) -> None:
     wish = replace(COFFEE, name=name_of(words))
     listing = Listing(LISTING, 7, 7, "", "live", wish, None, None, 3, NOW)
-    days = [ListingTakings(listing, ((250, "USD"),), 3)] * 21
+    days = [ListingTakings(listing, Takings(((250, "USD"),), 3))] * 21
     held(daily_summary.summary_reply(days, language, NOW), name_of(words))
 
 

@@ -10,7 +10,7 @@ from dataclasses import replace
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from bot.chat.cards.card_text import mark_possibly_repeated, total_text
+from bot.chat.cards.card_text import mark_possibly_repeated, refund_line, total_text
 from bot.chat.messages.buttons import markup
 from bot.chat.messages.payloads import Alert, TextMessage
 from bot.chat.messages.reply import TEXT_LIMIT, Button, Reply, Rows, escaped, plain, shown_units
@@ -160,12 +160,15 @@ def _amount_remarks(group: Sequence[AlertPayment], language: str) -> list[str]:
 
 
 def _total_lines(payments: Sequence[AlertPayment], listing_id: str, language: str) -> list[str]:
-    """Return the total of a request including these payments; nothing after its first payment."""
+    """Return the totals of a request including these payments; nothing after its first payment."""
     of_request = [payment for payment in payments if payment.listing_id == listing_id]
     latest = max(of_request, key=lambda payment: payment.count)
     if latest.count <= 1:
         return []
-    return [total_line(latest.together, latest.count, language)]
+    earned = latest.count - latest.refund_count
+    lines = [total_line(latest.together, earned, language)] if earned > 0 else []
+    refund = refund_line(latest.to_refund, latest.refund_count, language)
+    return [*lines, *filter(None, [refund])]
 
 
 def total_line(amounts: Sequence[tuple[int, str]], count: int, language: str) -> str:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from bot.chat.alerts.alert_text import total_line
 from bot.chat.alerts.delivery import is_quiet
-from bot.chat.cards.card_text import total_text
+from bot.chat.cards.card_text import refund_line, total_text
 from bot.chat.cards.request_card import card_of
 from bot.chat.messages.payloads import TextMessage
 from bot.chat.messages.reply import Reply, escaped
@@ -103,22 +103,28 @@ def _span_in_zone(minute: int, zone: str, now: int) -> Span:
 
 
 def summary_reply(days: Sequence[ListingTakings], language: str, now: int) -> Reply:
-    """Render the takings by request, and their total where there are several."""
+    """Render the takings by request, their total where there are several, and what to refund."""
     if not days:
         return Reply(t(language, "summary-none"))
+    earning = [day for day in days if day.takings.earned]
     lines = [t(language, "summary")]
-    lines += [_line(day, language, now) for day in days[:MAX_LISTED]]
-    if more := len(days[MAX_LISTED:]):
+    lines += [_line(day, language, now) for day in earning[:MAX_LISTED]]
+    if more := len(earning[MAX_LISTED:]):
         lines.append(t(language, "summary-more", more=more))
-    if len(days) > 1:
-        count = sum(day.count for day in days)
-        lines.append(total_line(_sum_by_currency(days), count, language))
+    if len(earning) > 1:
+        count = sum(day.takings.earned_count for day in earning)
+        total = _sum_by_currency(day.takings.earned for day in earning)
+        lines.append(total_line(total, count, language))
+    oversold = sum(day.takings.refund_count for day in days)
+    to_refund = _sum_by_currency(day.takings.to_refund for day in days)
+    if refund := refund_line(to_refund, oversold, language):
+        lines.append(refund)
     return Reply("\n".join(lines))
 
 
 def _line(day: ListingTakings, language: str, now: int) -> str:
-    name, total = escaped(day.listing.wish.name, _NAME), total_text(day.amounts, language)
-    line = t(language, "summary-line", name=name, total=total, count=day.count)
+    name, total = escaped(day.listing.wish.name, _NAME), total_text(day.takings.earned, language)
+    line = t(language, "summary-line", name=name, total=total, count=day.takings.earned_count)
     card = card_of(day.listing, now)
     if card.remaining_units is None or card.total_units is None:
         return line
@@ -126,9 +132,9 @@ def _line(day: ListingTakings, language: str, now: int) -> str:
     return f"{line} · {t(language, 'status-soldOut') if card.status == 'soldOut' else left}"
 
 
-def _sum_by_currency(days: Iterable[ListingTakings]) -> list[tuple[int, str]]:
+def _sum_by_currency(parts: Iterable[Sequence[tuple[int, str]]]) -> list[tuple[int, str]]:
     sums: Counter[str] = Counter()  # in the order of the list
-    for day in days:
-        for amount, currency in day.amounts:
+    for amounts in parts:
+        for amount, currency in amounts:
             sums[currency] += amount
     return [(amount, currency) for currency, amount in sums.items()]

@@ -111,6 +111,15 @@ def total_text(amounts: Sequence[tuple[int, str]], language: str) -> str:
     return " + ".join([*shown, *(["…"] if len(amounts) > _MAX_CURRENCIES else [])])
 
 
+def refund_line(amounts: Sequence[tuple[int, str]], count: int, language: str) -> str | None:
+    """Return the total of `count` oversold payments, None if there are none."""
+    return (
+        t(language, "to-refund", amount=total_text(amounts, language), count=count)
+        if count
+        else None
+    )
+
+
 def page_buttons(action: Action, page: int, pages: int, language: str) -> Rows:
     """Return buttons to the previous and next page, `action` with its number; `page` is from 0."""
     buttons = tuple(
@@ -184,6 +193,8 @@ def _card_caption(card: Card, language: str, state: str) -> str:
     name = t(language, "card-name", name=escaped(card.name, _NAME))
     facts = t(language, "card-facts", kind=t(language, f"kind-{card.kind}"), amount=amount)
     link = escaped(card.url, len(card.url)) if len(card.url) <= _MAX_LINK else ""
+    if shown_units(f"{name}\n{facts}\n{state}\n{link}") > limit:
+        link = ""
     rest = "\n".join(filter(None, [facts, state, link]))
     room = limit - shown_units(f"{name}\n\n{rest}\n")
     if not card.description or room < _MIN_DESCRIPTION:
@@ -195,7 +206,9 @@ def _state(card: Card, language: str) -> str:
     """Return status, open checkouts, takings, start or end, and e-mail address, a line each."""
     being_paid = card.reserved_units if card.status == "active" else 0
     reserved = t(language, "card-reserved", reserved=being_paid) if being_paid else None
-    lines = [_status(card, language), reserved, _takings(card, language)]
+    takings = card.takings
+    refund = refund_line(takings.to_refund, takings.refund_count, language)
+    lines = [_status(card, language), reserved, _takings(card, language), refund]
     lines += [_start_or_end(card, language), _email_state(card, language)]
     return "\n".join(filter(None, lines))
 
@@ -209,11 +222,13 @@ def _email_state(card: Card, language: str) -> str | None:
 
 
 def _takings(card: Card, language: str) -> str | None:
-    if not card.taken or not card.paid_count:
-        hidden = card.paid_count is None or card.kind != "donation"
-        return None if hidden else t(language, "card-paid", paid=card.paid_count)
-    amount = total_text(card.taken, language)
-    return t(language, "card-taken", amount=amount, paid=card.paid_count)
+    takings = card.takings
+    if takings.earned:
+        amount = total_text(takings.earned, language)
+        return t(language, "card-taken", amount=amount, paid=takings.earned_count)
+    if takings.to_refund or card.paid_count is None or card.kind != "donation":
+        return None
+    return t(language, "card-paid", paid=card.paid_count)
 
 
 def _start_or_end(card: Card, language: str) -> str | None:

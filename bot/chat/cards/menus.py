@@ -8,7 +8,13 @@ from __future__ import annotations
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from bot.chat.cards.card_text import deep_link, page_buttons, seller_card, total_text
+from bot.chat.cards.card_text import (
+    deep_link,
+    page_buttons,
+    refund_line,
+    seller_card,
+    total_text,
+)
 from bot.chat.fields.offers import in_rows
 from bot.chat.fields.registry import EDITS, POSTER_TEXT
 from bot.chat.messages.reply import DANGER, Button, Reply, escaped, plain
@@ -24,6 +30,7 @@ if TYPE_CHECKING:
     from bot.chat.forms.outcome import Change
     from bot.chat.model.draft import Seller
     from bot.chat.store.queries import ListedPayment
+    from bot.chat.store.received_payments import Takings
 
 DESIGNS = ("print-light", "print-dark", "square-light", "square-dark")
 """The designs of posters: for paper, and square for stories."""
@@ -114,7 +121,7 @@ def payments_page(
 ) -> Reply:
     """Show a page of a request's payments, newest first; `place` is its number, from 0, and all.
 
-    `card.taken` is the total of all payments; times are in the seller's zone.
+    `card.takings` are those of all payments; times are in the seller's zone.
     """
     language, (page, pages) = seller.language, place
     zone = seller.zone or zones.UTC_ZONE
@@ -122,13 +129,20 @@ def payments_page(
     if not receipts:
         head.append(t(language, "payments-none"))
     else:
-        total = total_text(card.taken, language)
-        head.append(t(language, "payments-total", total=total, count=card.paid_count or 0))
+        head += _totals(card.takings, language)
         head.append(t(language, "payments-zone", zone=escaped(zones.place_name(zone, language))))
     back = Button(t(language, "button-back"), action=("card", card.listing_id))
     lines = [_receipt(receipt, zone, language) for receipt in receipts]
     turns = page_buttons(("payments", card.listing_id), page, pages, language)
     return Reply("\n\n".join(["\n".join(head), *lines]), (*turns, (back,)))
+
+
+def _totals(takings: Takings, language: str) -> list[str]:
+    """Return a line of what was earned and one of what has to be paid back, where there is any."""
+    total, count = total_text(takings.earned, language), takings.earned_count
+    earned = t(language, "payments-total", total=total, count=count) if count else None
+    refund = refund_line(takings.to_refund, takings.refund_count, language)
+    return [*filter(None, [earned, refund])]
 
 
 def saved_reply(card: Card, change: Change, seller: Seller, now: int) -> Reply:

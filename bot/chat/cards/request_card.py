@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from bot.chat.store.listings import DELETED, STOPPED
+from bot.chat.store.received_payments import NO_TAKINGS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from bot.chat.store.listings import Listing
+    from bot.chat.store.received_payments import Takings
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,9 +20,9 @@ class Card:
     `amount` is in minor units. `status` is active, scheduled, expired, stopped, completed (a
     paid one-off), soldOut or deleted. `reserved_units` are in open checkouts. `url` is empty until
     the server has answered. `starts_at` (in the future) and `ends_at` are in epoch ms. `zone` is
-    the seller's. `taken` are the takings in minor units by currency. `image` is the id of the
-    seller's picture. `email_state` is unconfirmed, confirmed or ended, None where the address for
-    payment notifications needs no confirmation.
+    the seller's. `takings` are for the seller's eyes only. `image` is the id of the seller's
+    picture. `email_state` is unconfirmed, confirmed or ended, None where the address for payment
+    notifications needs no confirmation.
     """
 
     listing_id: str
@@ -40,7 +40,7 @@ class Card:
     starts_at: int | None = None
     ends_at: int | None = None
     zone: str | None = None
-    taken: tuple[tuple[int, str], ...] = ()
+    takings: Takings = NO_TAKINGS
     image: str | None = None
     email: str | None = None
     email_state: str | None = None
@@ -51,7 +51,7 @@ def card_of(
     listing: Listing,
     now: int,
     *,
-    taken: Iterable[tuple[int, str]] = (),
+    takings: Takings = NO_TAKINGS,
     zone: str | None = None,
 ) -> Card:
     """Build the card of a listing at `now` (epoch ms) for its seller in a time zone."""
@@ -73,7 +73,7 @@ def card_of(
         starts_at=answer.enabled_at if answer else wish.starts_at,
         ends_at=answer.expires_at if answer else wish.ends_at,
         zone=zone,
-        taken=tuple(taken),
+        takings=takings,
         image=wish.image,
         email=wish.email,
         email_state=answer.email_state if answer else None,

@@ -12,6 +12,7 @@ from bot.chat.cards.request_card import card_of
 from bot.chat.messages.buttons import markup
 from bot.chat.store import received_payments, sellers
 from bot.chat.store.posts import OWN, SHARED, VISITED, Shown
+from bot.chat.store.received_payments import NO_TAKINGS
 from bot.core.text.translations import choose, t
 
 if TYPE_CHECKING:
@@ -105,8 +106,8 @@ def view_of(
     """
     seller = sellers.find_seller(tx, listing.seller_id)
     language = language or (seller.language if seller else choose(None))
-    taken = received_payments.takings(tx, listing.id) if own == OWN else ()
-    card = card_of(listing, now, taken=taken, zone=seller.zone if seller else None)
+    takings = received_payments.takings(tx, listing.id) if own == OWN else NO_TAKINGS
+    card = card_of(listing, now, takings=takings, zone=seller.zone if seller else None)
     render = {
         OWN: card_text.seller_card,
         SHARED: card_text.public_card,

@@ -96,5 +96,5 @@ def own_listing(context: EventContext, listing_id: str) -> Listing | str:
 
 def own_card(context: EventContext, listing: Listing) -> Card:
     """Return a request's card as its seller sees it."""
-    taken = received_payments.takings(context.tx, listing.id)
-    return card_of(listing, context.now, taken=taken, zone=context.seller.zone)
+    takings = received_payments.takings(context.tx, listing.id)
+    return card_of(listing, context.now, takings=takings, zone=context.seller.zone)

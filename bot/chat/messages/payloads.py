@@ -80,10 +80,11 @@ class AlertPayment:
     """A payment as its seller is told of it; `amount` in minor units of `currency`.
 
     `payer` has what the payer was asked for, values of any JSON type. `remaining_units` and
-    `reserved_units` are those after the payment; `together` is what the request took with it in
-    all, by currency, from `count` payments. `found`: the reconciler found it, no webhook brought
-    it. `repeated`: an alert may have been sent before. `price` is that of the request where
-    another amount came; `named` is the amount as the server wrote it where it can't be read.
+    `reserved_units` are those after the payment. Of the `count` payments of the request with it,
+    `refund_count` were oversold and brought `to_refund`, the others `together`, by currency.
+    `found`: the reconciler found it, no webhook brought it. `repeated`: an alert may have been sent
+    before. `price` is that of the request where another amount came; `named` is the amount as the
+    server wrote it where it can't be read.
     """
 
     listing_id: str
@@ -100,6 +101,8 @@ class AlertPayment:
     repeated: bool = False
     together: tuple[tuple[int, str], ...] = ()
     count: int = 0
+    to_refund: tuple[tuple[int, str], ...] = ()
+    refund_count: int = 0
     named: str | None = None
     price: tuple[int, str] | None = None
 

@@ -75,9 +75,15 @@ class Ledger:
             count_alerts(self._tx, listing.id, muted=0 if repeated else 1)
             delivery.announce_ended_drop(self._tx, self._queues, listing.id, self._now)
             return
-        together = takings(self._tx, listing_id)
-        alert = _alert(listing, payment, left)
-        self._put_alert(listing, replace(alert, repeated=repeated, together=tuple(together)))
+        sums = takings(self._tx, listing_id)
+        alert = replace(
+            _alert(listing, payment, left),
+            repeated=repeated,
+            together=sums.earned,
+            to_refund=sums.to_refund,
+            refund_count=sums.refund_count,
+        )
+        self._put_alert(listing, alert)
 
     def record_missing(self, listing_id: str, known: int, missing: int) -> int:
         """Record `missing` payments of which only the units are known; return the number of alerts.

@@ -28,7 +28,7 @@ OWN = (
 )  # fmt: skip
 """Texts without which a payload can't be read; a payer may have given the same words."""
 
-SUMS = ("together", "price")
+SUMS = ("together", "to_refund", "price")
 """Fields of alerts that hold no words but codes of currencies."""
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from bot.chat.model.wish import Wish
@@ -11,7 +11,7 @@ from bot.core import exact_json
 from bot.core.database import big_sums
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from bot.core.database.database import Database, Row, Transaction
 
@@ -24,7 +24,7 @@ BY_WEBHOOK, FOUND_LATER, UNCERTAIN = 0, 1, 2
 placeholder, which may stand for another payment."""
 
 FREE_PLACEHOLDER = (
-    "SELECT transaction_id, amount, currency FROM received_payments"
+    "SELECT transaction_id, amount, currency, oversold FROM received_payments"
     " WHERE request_id = :request AND listing_id = :listing AND transaction_id LIKE :placeholder"
     " AND received_at >= :since AND NOT EXISTS (SELECT 1 FROM received_payments"
     " WHERE request_id = :request AND transaction_id = :transaction)"
@@ -53,12 +53,28 @@ class Payment:
 
 
 @dataclass(frozen=True, slots=True)
+class Takings:
+    """The sums of payments, in minor units by currency, the most frequent currency first.
+
+    `earned` comes from `earned_count` payments. `to_refund` came when no unit was left, from
+    `refund_count` payments: it has to be paid back.
+    """
+
+    earned: tuple[tuple[int, str], ...] = ()
+    earned_count: int = 0
+    to_refund: tuple[tuple[int, str], ...] = ()
+    refund_count: int = 0
+
+
+NO_TAKINGS = Takings()
+
+
+@dataclass(frozen=True, slots=True)
 class ListingTakings:
-    """The takings of a listing within some time: `amounts` in minor units by currency."""
+    """The takings of a listing within some time."""
 
     listing: Listing
-    amounts: tuple[tuple[int, str], ...]
-    count: int
+    takings: Takings
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +120,7 @@ def add_payment(tx: Transaction, listing_id: str, payment: Payment, now: int) ->
         )
     )
     if fresh:
-        _add_to_takings(tx, listing_id, payment.amount, payment.currency, 1)
+        _add_to_takings(tx, listing_id, payment)
     return fresh
 
 
@@ -123,15 +139,21 @@ def replace_placeholder(tx: Transaction, listing_id: str, payment: Payment, sinc
     )
     if row is None or not _replace(tx, payment, row["transaction_id"]):
         return False
-    _add_to_takings(tx, listing_id, -row["amount"], row["currency"], -1)
-    _add_to_takings(tx, listing_id, payment.amount, payment.currency, 1)
+    known = replace(
+        payment,
+        amount=row["amount"],
+        currency=row["currency"],
+        oversold=bool(row["oversold"]),
+    )
+    _add_to_takings(tx, listing_id, known, -1)
+    _add_to_takings(tx, listing_id, payment)
     return True
 
 
 def _replace(tx: Transaction, payment: Payment, placeholder: str) -> int:
     return tx.execute(
         "UPDATE received_payments SET transaction_id = :transaction, amount = :amount,"
-        " currency = :currency, body = :body, found = :found"
+        " currency = :currency, body = :body, oversold = :oversold, found = :found"
         " WHERE request_id = :request AND transaction_id = :placeholder",
         request=payment.request_id,
         transaction=payment.transaction_id,
@@ -140,36 +162,46 @@ def _replace(tx: Transaction, payment: Payment, placeholder: str) -> int:
         amount=payment.amount,
         currency=payment.currency,
         body=exact_json.dumps(payment.payer),
+        oversold=int(payment.oversold),
     )
 
 
-def _add_to_takings(
-    tx: Transaction, listing_id: str, amount: int, currency: str, payments: int
-) -> None:
-    """Add an amount (minor units) and a number of payments to a listing's takings."""
-    billions, rest = big_sums.split_amount(amount)
+def _add_to_takings(tx: Transaction, listing_id: str, payment: Payment, number: int = 1) -> None:
+    """Add a payment to a listing's takings, or remove it (`number` -1)."""
+    billions, rest = big_sums.split_amount(number * payment.amount)
     tx.execute(
-        "INSERT INTO takings (listing_id, currency, billions, rest, payments)"
-        " VALUES (:listing, :currency, :billions, :rest, :payments)"
-        " ON CONFLICT (listing_id, currency) DO UPDATE SET"
+        "INSERT INTO takings (listing_id, currency, oversold, billions, rest, payments)"
+        " VALUES (:listing, :currency, :oversold, :billions, :rest, :payments)"
+        " ON CONFLICT (listing_id, currency, oversold) DO UPDATE SET"
         " billions = takings.billions + excluded.billions, rest = takings.rest + excluded.rest,"
         " payments = takings.payments + excluded.payments",
         listing=listing_id,
-        currency=currency,
+        currency=payment.currency,
+        oversold=int(payment.oversold),
         billions=billions,
         rest=rest,
-        payments=payments,
+        payments=number,
     )
 
 
-def takings(tx: Transaction, listing_id: str) -> list[tuple[int, str]]:
-    """Return a listing's takings: minor units and currency, the most frequent currency first."""
+def takings(tx: Transaction, listing_id: str) -> Takings:
+    """Return a listing's takings."""
     rows = tx.query(
-        "SELECT billions, rest, currency FROM takings WHERE listing_id = :listing AND payments > 0"
-        " ORDER BY payments DESC, currency",
+        "SELECT billions, rest, currency, oversold, payments FROM takings"
+        " WHERE listing_id = :listing AND payments > 0 ORDER BY payments DESC, currency",
         listing=listing_id,
     )
-    return [(big_sums.join_amount(row), str(row["currency"])) for row in rows]
+    return _takings(rows)
+
+
+def _takings(rows: Iterable[Row]) -> Takings:
+    """Sum up rows with `billions`, `rest`, `currency`, `oversold` and `payments`."""
+    amounts: tuple[list[tuple[int, str]], ...] = ([], [])
+    counts = [0, 0]
+    for row in rows:
+        amounts[row["oversold"]].append((big_sums.join_amount(row), str(row["currency"])))
+        counts[row["oversold"]] += int(row["payments"])
+    return Takings(tuple(amounts[0]), counts[0], tuple(amounts[1]), counts[1])
 
 
 def alert_counts(tx: Transaction, listing_id: str) -> AlertCounts | None:
@@ -215,11 +247,12 @@ def takings_between(
     The listing with the most payments comes first; one that can't be parsed is left out.
     """
     rows = tx.query(
-        "SELECT listing_id, p.currency, COUNT(*) AS payments,"  # noqa: S608 - our own words
+        "SELECT listing_id, p.currency, oversold, COUNT(*) AS payments,"  # noqa: S608 - our own words
         f" SUM({big_sums.BILLIONS}) AS billions, SUM({big_sums.REST}) AS rest"
         " FROM listings JOIN received_payments p ON listing_id = listings.id"
         " WHERE seller_id = :seller AND received_at >= :since AND received_at < :until"
-        " GROUP BY listing_id, p.currency ORDER BY payments DESC, listing_id, p.currency",
+        " GROUP BY listing_id, p.currency, oversold"
+        " ORDER BY payments DESC, listing_id, p.currency",
         seller=seller_id,
         since=since,
         until=until,
@@ -228,16 +261,8 @@ def takings_between(
     for row in rows:
         taken_by.setdefault(row["listing_id"], []).append(row)
     found = [(alert_counts(tx, listing_id), parts) for listing_id, parts in taken_by.items()]
-    read = [
-        ListingTakings(
-            known.listing,
-            tuple((big_sums.join_amount(row), str(row["currency"])) for row in parts),
-            sum(int(row["payments"]) for row in parts),
-        )
-        for known, parts in found
-        if known
-    ]
-    return sorted(read, key=lambda one: -one.count)
+    read = [ListingTakings(known.listing, _takings(parts)) for known, parts in found if known]
+    return sorted(read, key=lambda one: -one.takings.earned_count)
 
 
 def settle_uncertain(tx: Transaction, listing_id: str, most: int) -> list[int]:

@@ -167,6 +167,21 @@ def test_an_alert_ends_with_the_total_of_its_request() -> None:
     )
 
 
+def test_the_total_of_an_alert_leaves_oversold_payments_out() -> None:
+    """They are shown apart, as money to refund; without any earned money there is no total."""
+    owed = replace(PACK, count=10, to_refund=((250, "USD"),), refund_count=1)
+    mixed = replace(owed, together=((2250, "USD"),))
+    lines = check(alert_reply([mixed], "en")).splitlines()
+    assert lines[-2:] == [
+        "Together: $22.50 from 9 payments",
+        "⚠️ To refund: $2.50 (1 payment)",
+    ]
+    nothing = replace(PACK, count=2, to_refund=((500, "USD"),), refund_count=2)
+    lines = check(alert_reply([nothing], "en")).splitlines()
+    assert lines[-1] == "⚠️ To refund: $5.00 (2 payments)"
+    assert not [line for line in lines if "Together" in line]
+
+
 def test_a_total_never_adds_two_currencies() -> None:
     paid = replace(COFFEE, together=((1000, "USD"), (700, "EUR")), count=3)
     last = check(alert_reply([paid], "en")).splitlines()[-1]

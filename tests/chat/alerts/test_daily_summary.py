@@ -48,8 +48,15 @@ def put(chat: ChatHarness) -> list[str]:
     return chat.texts
 
 
-def pay(chat: ChatHarness, listing: Listing, number: int, currency: str = "USD") -> None:
-    paid = Payment(listing.request_id or "", f"t{number}", 500, currency, {})
+def pay(
+    chat: ChatHarness,
+    listing: Listing,
+    number: int,
+    currency: str = "USD",
+    *,
+    oversold: bool = False,
+) -> None:
+    paid = Payment(listing.request_id or "", f"t{number}", 500, currency, {}, oversold=oversold)
 
     def record(tx: Transaction) -> None:
         Ledger(tx, chat.queues, chat.clock()).record(listing.id, paid, None)
@@ -96,6 +103,25 @@ def test_a_summary_shows_takings_and_units_left_by_request(chat: ChatHarness, sa
         "• <b>&lt;Coffee&gt;</b>: $10.00 + €5.00 from 3 payments",
         "• <b>Stickers</b>: $5.00 from 1 payment · 2 of 3 left",
         "Together: <b>$15.00 + €5.00</b> from 4 payments",
+    ]
+
+
+def test_a_summary_shows_oversold_money_apart_from_the_takings(
+    chat: ChatHarness, sam: Person
+) -> None:
+    """A request that only oversold has no line of takings, and no part in their total."""
+    wish(chat, sam)
+    coffee = chat.add_listing(sam, COFFEE, service_answer(id="c"))
+    mug = chat.add_listing(sam, replace(STICKERS, name="Mug"), service_answer(id="m"))
+    pay(chat, coffee, 1)
+    pay(chat, coffee, 2, oversold=True)
+    pay(chat, mug, 3, oversold=True)
+    chat.clock.advance(12 * 3600)
+    (text,) = put(chat)
+    assert text.splitlines() == [
+        "📊 <b>The last 24 hours</b>",
+        "• <b>Coffee</b>: $5.00 from 1 payment",
+        "⚠️ To refund: <b>$10.00</b> (2 payments)",
     ]
 
 

@@ -17,6 +17,7 @@ from bot.chat.forms.outcome import Change
 from bot.chat.messages.reply import DANGER
 from bot.chat.model.draft import Seller
 from bot.chat.store.queries import ListedPayment
+from bot.chat.store.received_payments import Takings
 from bot.core.text.translations import languages
 from tests.support.chat_harness import BOT_NAME
 from tests.support.service_harness import NOON
@@ -26,7 +27,7 @@ LISTING = "abcdefghij"
 URL = "https://pay.example.com/pay/0123456789abcdef01234567"
 CARD = Card(
     LISTING, "drop", "Sticker pack", "Ten", 250, "USD", 10, 7, 3, "active", URL,
-    taken=((750, "USD"),),
+    takings=Takings(((750, "USD"),), 3),
 )  # fmt: skip
 SAM = Seller("en", zone="Europe/Berlin")
 
@@ -166,6 +167,18 @@ def page(*receipts: ListedPayment, place: tuple[int, int] = (0, 1), seller: Sell
     return check(menus.payments_page(CARD, receipts, place, seller))
 
 
+def test_oversold_payments_are_totalled_apart_in_the_list() -> None:
+    mixed = replace(CARD, takings=Takings(((500, "USD"),), 2, ((250, "USD"),), 1))
+    lines = check(menus.payments_page(mixed, [receipt()], (0, 1), SAM)).splitlines()
+    assert lines[1:3] == [
+        "Together: $5.00 from 2 payments",
+        "⚠️ To refund: $2.50 (1 payment)",
+    ]
+    owed = replace(CARD, takings=Takings((), 0, ((250, "USD"),), 1))
+    lines = check(menus.payments_page(owed, [receipt()], (0, 1), SAM)).splitlines()
+    assert lines[1] == "⚠️ To refund: $2.50 (1 payment)"
+
+
 def test_a_page_of_payments_shows_time_amount_and_payer() -> None:
     """In the seller's time, with the payer's data as typed."""
     text = page(
@@ -219,7 +232,8 @@ def test_payment_pages_have_buttons_only_to_existing_pages() -> None:
 )
 def test_no_typed_text_breaks_a_menu(name: str, payer: dict[str, Any]) -> None:
     shown = replace(CARD, name=name, url=f"{URL}?{name}")
-    full = replace(shown, taken=tuple((10**17, code) for code in ("USD", "EUR", "BTC", "JPY")))
+    sums = tuple((10**17, code) for code in ("USD", "EUR", "BTC", "JPY"))
+    full = replace(shown, takings=Takings(sums, 3, sums, 3))
     worst = receipt(payer=payer, oversold=True, found=True, in_doubt=True, amount=10**17)
     for language in languages():
         seller = replace(SAM, language=language)

@@ -9,9 +9,16 @@ import pytest
 
 from bot.chat.cards.request_card import card_of, status_of
 from bot.chat.store.listings import STOPPED
-from bot.chat.store.received_payments import BY_WEBHOOK, FOUND_LATER, UNCERTAIN, Payment
+from bot.chat.store.received_payments import (
+    BY_WEBHOOK,
+    FOUND_LATER,
+    UNCERTAIN,
+    Payment,
+    Takings,
+    takings,
+)
 from bot.core.outbox.queue_policy import ALERT
-from tests.support.chat_harness import COFFEE, PAINTING, STICKERS, service_answer
+from tests.support.chat_harness import COFFEE, PAINTING, REQUEST_ID, STICKERS, service_answer
 
 if TYPE_CHECKING:
     from bot.sandbox.world.people import Person
@@ -104,6 +111,23 @@ async def test_a_drop_whose_last_units_are_only_reserved_is_not_sold_out(
     assert text.splitlines()[1:] == ["0 of 3 left", "2 are being paid right now"]
     card = card_of(chat.listing(listing.id), chat.clock())
     assert (card.status, card.remaining_units, card.reserved_units) == ("active", 0, 2)
+
+
+async def test_oversold_money_is_summed_apart(chat: ChatHarness, sam: Person) -> None:
+    """Also where the payment replaces a placeholder, which counted as sold."""
+    listing = chat.add_listing(sam, STICKERS, service_answer())
+    first, second, third = (pay(number, REQUEST_ID) for number in (1, 2, 3))
+    await chat.recorder.record(listing, first, 2)
+    await chat.recorder.record(listing, replace(second, oversold=True), 0)
+    await chat.recorder.record_missing(listing.id, 2, 1)
+    before = chat.db.run(lambda tx: takings(tx, listing.id))
+    assert (before.earned_count, before.refund_count) == (2, 1)
+    await chat.recorder.record(listing, replace(third, oversold=True), 0)
+    sums = chat.db.run(lambda tx: takings(tx, listing.id))
+    assert sums == Takings(((250, "USD"),), 1, ((500, "USD"),), 2)
+    (told,) = chat.said[-1].payments
+    assert (told.together, told.count) == (sums.earned, 3)
+    assert (told.to_refund, told.refund_count) == (sums.to_refund, 2)
 
 
 async def test_an_oversold_payment_is_announced_as_such(chat: ChatHarness, sam: Person) -> None:

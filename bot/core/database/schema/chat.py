@@ -104,15 +104,16 @@ CHAT = (
     )
     """,
     # The sum of a listing's payments, for alerts and cards, in `billions` and `rest` of minor units
-    # (core/database/big_sums.py).
+    # (core/database/big_sums.py). Oversold payments have a row of their own: they are not earned.
     """
     CREATE TABLE takings (
         listing_id TEXT NOT NULL REFERENCES listings (id),
         currency TEXT NOT NULL,
+        oversold INTEGER NOT NULL DEFAULT 0,
         payments BIGINT NOT NULL,
         billions BIGINT NOT NULL DEFAULT 0,
         rest BIGINT NOT NULL DEFAULT 0,
-        PRIMARY KEY (listing_id, currency)
+        PRIMARY KEY (listing_id, currency, oversold)
     )
     """,
     # Messages that show a request. `own`: 1 in its seller's chat, 2 in the chat of somebody who
