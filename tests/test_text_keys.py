@@ -68,6 +68,7 @@ COMPOSED: dict[str, list[tuple[str, ...]]] = {
     "consent-button-{}": [("confirm",), ("seller",), ("everybody",)],
     "cleared-{}": [(field,) for field, each in EDITS.items() if each.is_optional],
     "command-{}": [(name,) for name in COMMANDS],
+    "destination-{}": [("test",), ("handcash",), ("other",)],
     "kind-{}": [(kind,) for kind in KINDS],
     "line-form-{}": [(kind,) for kind in KINDS],
     "mark-{}": [(status,) for status in STATUSES],

@@ -11,7 +11,7 @@ from bot.chat.dialogue.form_effects import apply_outcome
 from bot.chat.forms.bot_texts import about_service, help_reply, settings, start_reply
 from bot.chat.forms.form import new_form, resume_offer, take_message
 from bot.chat.forms.inputs import cancel
-from bot.chat.forms.one_line import one_line
+from bot.chat.forms.one_line import offer_line, one_line
 from bot.chat.messages.reply import Reply
 from bot.chat.model.wish import KINDS
 from bot.chat.store import listings, queries, sellers
@@ -19,6 +19,7 @@ from bot.chat.store import listings, queries, sellers
 if TYPE_CHECKING:
     from bot.chat.dialogue.event_context import EventContext
     from bot.chat.dialogue.events import MessageEvent
+    from bot.chat.forms.outcome import Outcome
 
 PAGE = 8
 """Requests on one page of the list."""
@@ -30,8 +31,7 @@ FROM_INLINE = "new"
 def handle_message(context: EventContext, event: MessageEvent) -> None:
     """Handle a message: a command, or the answer to a question."""
     if event.command is None:
-        given = (event.text, event.photo)
-        apply_outcome(context, take_message(context.draft, *given, context.seller, context.now))
+        apply_outcome(context, _take_message(context, event))
     elif event.command == "start" and sharing.open_deep_link(context, event.text):
         return
     elif event.command in ("new", *KINDS) and not context.may_create:
@@ -46,6 +46,16 @@ def handle_message(context: EventContext, event: MessageEvent) -> None:
         show_page(context, "new")
     else:
         show_page(context, event.command)
+
+
+def _take_message(context: EventContext, event: MessageEvent) -> Outcome:
+    """Return what follows from a message that is no command."""
+    if context.draft is None and context.may_create:
+        offer = offer_line(event.text, listings.short_id(6), context.seller)
+        if offer is not None:
+            return offer
+    given = (event.text, event.photo)
+    return take_message(context.draft, *given, context.seller, context.now)
 
 
 def _greet(context: EventContext, *, again: bool) -> None:

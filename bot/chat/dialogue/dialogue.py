@@ -2,19 +2,29 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import structlog
 
 from bot.chat.cards.request_card import card_of
+from bot.chat.dialogue import form_effects
 from bot.chat.dialogue.button_presses import handle_press
 from bot.chat.dialogue.commands import handle_message
 from bot.chat.dialogue.event_context import EventContext
-from bot.chat.dialogue.events import BlockEvent, MessageEvent, PostedEvent, PressEvent, read
+from bot.chat.dialogue.events import (
+    BlockEvent,
+    MessageEvent,
+    Person,
+    PostedEvent,
+    PressEvent,
+    read,
+)
 from bot.chat.dialogue.sharing import handle_posted
 from bot.chat.forms.bot_texts import commands
 from bot.chat.messages.payloads import CallbackAnswer, new_message
 from bot.chat.messages.reply import Reply
+from bot.chat.model.draft import TEST_MONEY
 from bot.chat.store import queries, sellers
 from bot.core.errors import Unreadable
 from bot.core.outbox import lanes, outbox
@@ -24,9 +34,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from bot.chat.cards.request_card import Card
-    from bot.chat.dialogue.events import Event, Person
+    from bot.chat.dialogue.events import Event
     from bot.chat.messages.payloads import MessagePayload
     from bot.chat.messages.queues import Queues
+    from bot.chat.model.draft import PayoutService
     from bot.core.database.database import Database, Transaction
     from bot.core.outbox.outbox import Message
 
@@ -34,7 +45,10 @@ log = structlog.get_logger()
 
 
 class Chat:
-    """Handles updates; `allowed` are the people who may create requests, empty for everyone."""
+    """Handles updates; `allowed` are the people who may create requests, empty for everyone.
+
+    `paid_at` is the service that pays them.
+    """
 
     def __init__(
         self,
@@ -45,6 +59,7 @@ class Chat:
         bot_name: Callable[[], str],
         allowed: frozenset[int] = frozenset(),
         operator_contact: str | None = None,
+        paid_at: PayoutService = TEST_MONEY,
     ) -> None:
         self._db = db
         self._queues = queues
@@ -52,6 +67,7 @@ class Chat:
         self._now = now
         self._allowed = allowed
         self._operator_contact = operator_contact
+        self._paid_at = paid_at
 
     async def handle(self, message: Message) -> None:
         """Handle one stored update.
@@ -75,6 +91,18 @@ class Chat:
             # The id of a private chat is the id of the person.
             language = sellers.language_of(tx, chat_id) or choose(None)
             self._put(tx, chat_id, new_message(Reply(t(language, "update-failed")), language))
+
+    def receive_photo(self, tx: Transaction, message: Message, photo: bytes | str) -> None:
+        """Resume the form of a downloaded photo; `photo` is its data, or why there is none."""
+        wanted, chat_id = message.body, int(message.lane)
+        seller = sellers.find_seller(tx, wanted.seller_id)
+        if seller is None:
+            return
+        person = Person(wanted.seller_id, chat_id, private=True, tag=None)
+        draft = sellers.find_draft(tx, chat_id, wanted.seller_id)
+        seller, now = replace(seller, paid_at=self._paid_at), self._now()
+        context = EventContext(tx, self._queues, person, seller, draft, now)
+        form_effects.receive_photo(context, wanted.draft_id, photo)
 
     async def search(self, seller_id: int, text: str, limit: int, start: int) -> list[Card]:
         """Return cards of the seller's requests that can be shared and match `text`.
@@ -115,7 +143,7 @@ class Chat:
         lanes.resume(tx, self._queues.messages, str(person.chat_id))
         seller = sellers.ensure_seller(tx, person.id, language, now)
         return EventContext(
-            tx, self._queues, person, seller,
+            tx, self._queues, person, replace(seller, paid_at=self._paid_at),
             draft=sellers.find_draft(tx, person.chat_id, person.id),
             now=now,
             bot_name=self._bot_name(),

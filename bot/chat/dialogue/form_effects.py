@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 from bot.chat.cards import menus
 from bot.chat.dialogue.event_context import EventContext, own_card, own_listing
-from bot.chat.dialogue.events import Person
 from bot.chat.fields.registry import EDITS, POSTER_TEXT, UNITS
 from bot.chat.forms.form import edit_form, take_picture
 from bot.chat.messages.jobs import CreateRequest
@@ -19,11 +18,8 @@ from bot.core.outbox import outbox
 
 if TYPE_CHECKING:
     from bot.chat.forms.outcome import Change, Outcome, Setting
-    from bot.chat.messages.queues import Queues
     from bot.chat.model.wish import Wish
     from bot.chat.store.listings import Listing
-    from bot.core.database.database import Transaction
-    from bot.core.outbox.outbox import Message
 
 NAME = 200
 """UTF-16 units of a request's name."""
@@ -144,22 +140,18 @@ def removal_obstacle(context: EventContext, listing: Listing) -> str | None:
     )
 
 
-def receive_photo(
-    tx: Transaction, queues: Queues, message: Message, photo: bytes | str, now: int
-) -> None:
-    """Resume the form of a photo; `photo` is its data, or the reason why there is none.
+def receive_photo(context: EventContext, draft_id: str, photo: bytes | str) -> None:
+    """Resume the form `draft_id` with its photo: the data, or the reason why there is none.
 
     The photo is deleted if its form has ended, and so is the photo that it replaces.
     """
-    wanted: PhotoDownload = message.body
-    seller_id, chat_id = wanted.seller_id, int(message.lane)
-    seller, draft = sellers.find_seller(tx, seller_id), sellers.find_draft(tx, chat_id, seller_id)
-    if seller is None:
-        return
-    image = seller_images.add_image(tx, seller_id, photo, now) if isinstance(photo, bytes) else None
-    problem = f"photo-{photo}" if isinstance(photo, str) else None
-    outcome = take_picture(draft, wanted.draft_id, image, problem, seller)
-    person = Person(seller_id, chat_id, private=True, tag=None)
-    apply_outcome(EventContext(tx, queues, person, seller, draft, now), outcome)
+    tx, draft, seller_id = context.tx, context.draft, context.person.id
+    image = problem = None
+    if isinstance(photo, bytes):
+        image = seller_images.add_image(tx, seller_id, photo, context.now)
+    else:
+        problem = f"photo-{photo}"
+    outcome = take_picture(draft, draft_id, image, problem, context.seller)
+    apply_outcome(context, outcome)
     if outcome.change is None:  # otherwise a job needs it
         seller_images.delete_unused(tx, [image, draft.image if draft else None])

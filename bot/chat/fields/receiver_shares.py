@@ -14,14 +14,14 @@ from typing import TYPE_CHECKING
 
 from bot.chat.fields.typed_text import AmbiguousAmount, read_destination, read_price
 from bot.chat.messages.reply import Problem, escaped
-from bot.chat.model.draft import REST, Portion
+from bot.chat.model.draft import REST, TEST_MONEY, Portion
 from bot.chat.model.wish import Share
 from bot.core.errors import MoneyError
 from bot.core.money.amounts import MAX_AMOUNT, format_money, from_minor, read_amount, to_minor
 from bot.core.text.translations import t
 
 if TYPE_CHECKING:
-    from bot.chat.model.draft import Draft
+    from bot.chat.model.draft import Draft, PayoutService
 
 MAX_RECEIVERS = 1000  # as the service has it
 WHOLE = 100  # per cent
@@ -64,7 +64,9 @@ def shares_of(draft: Draft) -> tuple[Share, ...] | Problem:
     return divide_price(draft.receivers, minor_of(draft), draft.currency)
 
 
-def read_portions(text: str, currency: str) -> tuple[Portion, ...] | Problem:
+def read_portions(
+    text: str, currency: str, service: PayoutService = TEST_MONEY
+) -> tuple[Portion, ...] | Problem:
     """Parse receivers, one a line, each with a percentage, an amount, `rest` or nothing."""
     lines = [line.strip() for line in _BETWEEN.split(text.replace("\r", "\n")) if line.strip()]
     if len(lines) < 2:  # noqa: PLR2004 - several are two at least
@@ -74,7 +76,7 @@ def read_portions(text: str, currency: str) -> tuple[Portion, ...] | Problem:
     portions: dict[str, Portion] = {}
     twice = None
     for line in lines:
-        portion = _portion(line, currency)
+        portion = _portion(line, currency, service)
         if isinstance(portion, Problem):
             return portion
         if portions.setdefault(portion.destination.casefold(), portion) is not portion:
@@ -82,9 +84,9 @@ def read_portions(text: str, currency: str) -> tuple[Portion, ...] | Problem:
     return twice or tuple(portions.values())
 
 
-def _portion(line: str, currency: str) -> Portion | Problem:
+def _portion(line: str, currency: str, service: PayoutService) -> Portion | Problem:
     name, *rest = line.split(None, 1)
-    destination = read_destination(name.removesuffix(":") if rest else name)
+    destination = read_destination(name.removesuffix(":") if rest else name, service)
     if isinstance(destination, Problem):
         return destination
     measure = _measure(rest[0].strip(), currency) if rest else ""
@@ -97,13 +99,22 @@ def _measure(text: str, currency: str) -> str | Problem:
     if percent := _PERCENT.fullmatch(text):
         return _percentage(percent["before"] or percent["after"], text)
     price = read_price(text, currency)
-    if isinstance(price, AmbiguousAmount):
+    if isinstance(price, AmbiguousAmount) or _may_be_thousands(text, currency):
         return Problem("problem-receivers-unclear", {"typed": escaped(text, _QUOTED)})
     if isinstance(price, Problem):
         return price
     if price.currency != currency:
         return Problem("problem-receivers-currency", {"currency": currency})
     return f"{price.amount:f}"
+
+
+def _may_be_thousands(text: str, currency: str) -> bool:
+    """Return whether the mark in a share may group digits, also where one reading is no amount."""
+    try:
+        read_amount(text, currency)
+    except MoneyError as error:
+        return error.reason == "ambiguous"
+    return False
 
 
 def _percentage(text: str, whole: str) -> str | Problem:

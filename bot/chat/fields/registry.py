@@ -153,7 +153,7 @@ RECEIVERS = Field(
     option=7,
     is_optional=True,
     empty=(),
-    read=lambda typed: read_portions(typed.text, typed.draft.currency or ""),
+    read=lambda typed: read_portions(typed.text, typed.draft.currency or "", typed.seller.paid_at),
     ask=wording.receivers_question,
     offers=offers.price_of_receivers,
     shown=Shown(line=wording.receivers_line, brief=lambda receivers, _seller: len(receivers)),
@@ -239,6 +239,7 @@ FIELDS = (
     PICTURE,
     Field(
         name="destination",
+        ask=wording.destination_question,
         shown=Shown(value=lambda _draft, seller: seller.destination, line=wording.destination_line),
         wire=Wire(refused_as=rf"{_RECEIVER}(destination)?"),
     ),

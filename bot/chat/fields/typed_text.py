@@ -8,13 +8,23 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from bot.chat.messages.reply import Problem, escaped
+from bot.chat.model.draft import TEST_MONEY
 from bot.core.errors import MoneyError
 from bot.core.mail import smtp
-from bot.core.money.amounts import exponent, find_currency, read_amount, read_currency, to_minor
+from bot.core.money.amounts import (
+    example,
+    exponent,
+    find_currency,
+    read_amount,
+    read_currency,
+    to_minor,
+)
 from bot.core.text import links
 
 if TYPE_CHECKING:
     from decimal import Decimal
+
+    from bot.chat.model.draft import PayoutService
 
 FINEST = "BTC"
 """The currency with the most decimals: an amount that it refuses, all refuse."""
@@ -26,7 +36,16 @@ MAX_DESTINATION = 512  # as the service has it: some wallet identifiers are long
 MAX_UNITS = 1_000_000
 MAX_POSTER_TEXT = 300
 
-_HOST_AND_PORT = re.compile(r"(?:localhost|[^:/?#]*\.[^:/?#]*):\d{1,5}(?:[/?#].*)?", re.DOTALL)
+USUAL = "USD"
+"""The currency of examples where none is known."""
+
+_BARE_HOST = re.compile(
+    r"[^:/?#@]+\.[^:/?#@.]*[^\W\d_][^:/?#@]*(?::\d{1,5})?(?:[/?#].*)?", re.DOTALL
+)
+_LOCAL = re.compile(r"[^:/?#.]*:\d{1,5}(?:[/?#].*)?", re.DOTALL)
+_HANDCASH = re.compile(
+    r"\$?[a-z0-9][a-z0-9._-]*|[a-z0-9._+-]+@(?:[a-z0-9-]+\.)+[a-z]{2,}", re.IGNORECASE
+)
 _QUOTED = 32  # UTF-16 units of a text that a problem quotes
 _FOLDED = "\t\n\r"  # control characters that keyboards write
 _BLANK = frozenset("\u115f\u1160\u2800\u3164\uffa0\ufffc")  # letters that look blank
@@ -58,12 +77,19 @@ def read_description(text: str) -> str | Problem:
     return _line(text, "description", MAX_DESCRIPTION)
 
 
-def read_destination(text: str) -> str | Problem:
-    """Parse a handle or wallet identifier; spaces and invisible characters are refused."""
+def read_destination(text: str, service: PayoutService = TEST_MONEY) -> str | Problem:
+    """Parse a handle or wallet identifier of `service`, without spaces or invisible characters.
+
+    HandCash has handles and paymails; other servers of the interface decide for themselves.
+    """
     bare = "".join(" " if unicodedata.category(char) == "Cf" else char for char in text).strip()
     line = _line(bare, "destination", MAX_DESTINATION)
-    if isinstance(line, str) and " " in line:
+    if isinstance(line, Problem):
+        return line
+    if " " in line:
         return Problem("problem-destination-spaces")
+    if service.is_handcash and not _HANDCASH.fullmatch(line):
+        return Problem("problem-destination-handcash")
     return line
 
 
@@ -78,13 +104,18 @@ def read_poster_text(text: str) -> str | Problem:
 def read_redirect(text: str) -> str | Problem:
     """Parse the address where payers go: of the web, or with an application's own scheme.
 
-    A host with a port but no `https://` is refused, though it has the form of such a scheme.
+    A host without a scheme gets `https://`; a name and a port alone, which has the form of a
+    scheme, is refused.
     """
     url = text.strip()
+    if not any(map(_is_visible, url)):
+        return Problem("problem-redirect-empty")
+    if _BARE_HOST.fullmatch(url):
+        url = f"https://{url}"
     if len(url) > links.LONGEST_URL:
         return Problem("problem-redirect-long", {"length": len(url), "most": links.LONGEST_URL})
     has_invisible = any(unicodedata.category(char) in ("Cf", "Cs") for char in url)
-    if has_invisible or _HOST_AND_PORT.fullmatch(url):
+    if has_invisible or _LOCAL.fullmatch(url):
         return Problem("problem-redirect")
     try:
         return links.check_redirect(url)
@@ -95,6 +126,8 @@ def read_redirect(text: str) -> str | Problem:
 def read_email(text: str) -> str | Problem:
     """Parse an e-mail address that mail can be sent to."""
     address = text.strip().removeprefix("mailto:")
+    if not any(map(_is_visible, address)):
+        return Problem("problem-email-empty")
     return Problem("problem-email") if smtp.ascii_address(address) is None else address
 
 
@@ -115,6 +148,8 @@ def _is_visible(char: str) -> bool:
 
 def read_units(text: str) -> int | Problem:
     """Parse a number of units, 1 to 1 000 000; a mark in it can only group digits."""
+    if not any(map(_is_visible, text)):
+        return Problem("problem-units-empty")
     try:
         number, currency = read_amount(text, None)
     except MoneyError as error:
@@ -130,26 +165,29 @@ def read_units(text: str) -> int | Problem:
 
 def read_price(text: str, default: str | None) -> Price | AmbiguousAmount | Problem:
     """Parse an amount with its currency, `default` where none is named."""
+    if not any(map(_is_visible, text)):
+        return Problem("problem-amount-empty", {"example": example_price(default)})
     try:
         return check_price(*read_amount(text, default))
     except MoneyError as error:
         if error.reason == "ambiguous":
             return _ambiguous(text, default, error.choices)
-        return money_problem(error, text, None)
+        return money_problem(error, text, default)
 
 
 def _ambiguous(
     text: str, default: str | None, choices: tuple[Decimal, ...]
-) -> AmbiguousAmount | Problem:
+) -> Price | AmbiguousAmount | Problem:
     """Return the readings that the currency allows: `1.234` euros has only one."""
     try:
         currency = read_currency(text, default)
     except MoneyError as error:
-        return money_problem(error, text, None)
-    possible = tuple(
-        choice for choice in choices if isinstance(check_price(choice, currency), Price)
-    )
-    return AmbiguousAmount(possible, currency)
+        return money_problem(error, text, default)
+    checked = [check_price(choice, currency) for choice in choices]
+    possible = [price for price in checked if isinstance(price, Price)]
+    if len(possible) > 1:
+        return AmbiguousAmount(tuple(price.amount for price in possible), currency)
+    return possible[0] if possible else checked[-1]
 
 
 def check_price(amount: Decimal, currency: str | None) -> Price | Problem:
@@ -163,6 +201,8 @@ def check_price(amount: Decimal, currency: str | None) -> Price | Problem:
 
 def read_code(text: str) -> str | Problem:
     """Parse a currency: its code, sign or name."""
+    if not any(map(_is_visible, text)):
+        return Problem("problem-currency-empty")
     try:
         return find_currency(text)
     except MoneyError as error:
@@ -175,8 +215,19 @@ def money_problem(error: MoneyError, typed: str, currency: str | None) -> Proble
         return Problem("problem-currency", {"typed": escaped(typed, _QUOTED)})
     if error.reason == "tooManyDecimals":
         known = currency or FINEST
-        values = {"currency": known, "decimals": exponent(known)}
+        values = {
+            "currency": known,
+            "decimals": exponent(known),
+            "example": example_price(known),
+        }
         return Problem("problem-amount-decimals", values)
+    shown = example_price(currency)
     if error.reason in ("notPositive", "tooLarge"):
-        return Problem(f"problem-amount-{error.reason}")
-    return Problem("problem-amount")
+        return Problem(f"problem-amount-{error.reason}", {"example": shown})
+    return Problem("problem-amount", {"example": shown})
+
+
+def example_price(currency: str | None) -> str:
+    """Return a price as it can be typed: `5 USD`, `0.001 BTC`."""
+    code = currency or USUAL
+    return f"{example(code)} {code}"

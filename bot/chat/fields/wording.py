@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
 from typing import TYPE_CHECKING
 
 from bot.chat.fields.receiver_shares import shares_of
+from bot.chat.fields.typed_text import example_price
 from bot.chat.messages.reply import Problem, escaped
-from bot.core.money.amounts import format_money, to_minor
+from bot.core.money.amounts import example, format_money, to_minor
 from bot.core.text.translations import t
 
 if TYPE_CHECKING:
-    from decimal import Decimal
-
     from bot.chat.model.draft import Draft, Seller
 
 SHOWN_RECEIVERS = 10
@@ -29,11 +29,15 @@ def shown_amount(amount: Decimal | None, currency: str | None, seller: Seller) -
 
 def amount_question(draft: Draft, seller: Seller) -> str:
     """Ask for the price, in the usual currency where there is one."""
-    usual = draft.currency or seller.currency
-    question = t(seller.language, f"ask-amount-{draft.kind}")
+    language, usual = seller.language, draft.currency or seller.currency
+    question = t(language, f"ask-amount-{draft.kind}")
     if usual is None:
-        return f"{question}\n{t(seller.language, 'ask-amount-hint')}"
-    return f"{question}\n{t(seller.language, 'ask-amount-usual', currency=usual)}"
+        return f"{question}\n{t(language, 'ask-amount-hint')}"
+    typed = example(usual)
+    meant = escaped(shown_amount(Decimal(typed), usual, seller))
+    other = example_price("EUR" if usual != "EUR" else "USD")
+    hint = t(language, "ask-amount-usual", example=typed, meant=meant, other=other)
+    return f"{question}\n{hint}"
 
 
 def units_line(draft: Draft, seller: Seller) -> str | None:
@@ -43,6 +47,19 @@ def units_line(draft: Draft, seller: Seller) -> str | None:
     if draft.form == "edit":
         return t(seller.language, "left", left=draft.units)
     return t(seller.language, "review-units", value=draft.units)
+
+
+def destination_question(draft: Draft, seller: Seller) -> str:
+    """Ask where the money goes, in the words of the service that pays it out."""
+    language, service = seller.language, seller.paid_at
+    is_setting = draft.form == "settings"
+    kind = "handcash" if service.is_handcash else "other" if service.host else "test"
+    parts = [
+        t(language, "ask-destination-settings" if is_setting else "ask-destination"),
+        t(language, f"destination-{kind}", host=escaped(service.host or "")),
+        t(language, "destination-later" if is_setting else "destination-kept"),
+    ]
+    return "\n".join(parts)
 
 
 def destination_line(draft: Draft, seller: Seller) -> str | None:

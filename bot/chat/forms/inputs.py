@@ -129,7 +129,7 @@ def _take_currency(draft: Draft, code: str, seller: Seller) -> Outcome:
 
 
 def _destination_typed(draft: Draft, text: str, seller: Seller) -> Outcome:
-    destination = typed_text.read_destination(text)
+    destination = typed_text.read_destination(text, seller.paid_at)
     if isinstance(destination, Problem):
         return flow.ask_again(draft, destination, seller)
     return flow.save_destination(draft, destination, seller)

@@ -2,19 +2,27 @@
 
 from __future__ import annotations
 
+import re
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from bot.chat.fields import typed_text
-from bot.chat.forms.flow import new_form_under_way
+from bot.chat.fields.typed_text import Price
+from bot.chat.fields.wording import shown_amount
+from bot.chat.forms.flow import go_on, new_form_under_way
 from bot.chat.forms.inputs import take_price
 from bot.chat.forms.outcome import Outcome
-from bot.chat.messages.reply import Problem, Reply
+from bot.chat.messages.reply import Problem, Reply, escaped
 from bot.chat.model.draft import Draft, Seller
 from bot.core.money.amounts import currencies
 from bot.core.text.translations import t
 
 if TYPE_CHECKING:
-    from bot.chat.fields.typed_text import AmbiguousAmount, Price
+    from bot.chat.fields.typed_text import AmbiguousAmount
+
+
+_QUOTED = 32  # UTF-16 units of an amount in an example
+_GROUP = re.compile(r"[0-9]{3}")
 
 
 def one_line(
@@ -44,6 +52,38 @@ def one_line(
         units=units,
         paused=new_form_under_way(current),
     )
+    return take_price(draft, price, seller)
+
+
+def offer_line(text: str, draft_id: str, seller: Seller) -> Outcome | None:
+    """Begin a request with the price and the name of a plain text, such as `5 USD Coffee`.
+
+    `100 2.50 USD Pack` has the units of a drop before them. None for any other text, and for
+    `2 500 USD Chair`, which may be two chairs or a dear one.
+    """
+    words = text.split()
+    units, line = None, _read_line(words)
+    if isinstance(line, Problem) and words and not _GROUP.fullmatch("".join(words[1:2])):
+        units, line = typed_text.read_units(words[0]), _read_line(words[1:])
+    if isinstance(line, Problem) or isinstance(units, Problem):
+        return None
+    price, name = line
+    draft = Draft(
+        draft_id,
+        "new",
+        "amount",
+        kind="drop" if units else None,
+        name=name,
+        currency=price.currency,
+        units=units,
+        asks_destination=seller.destination is None,
+    )
+    if isinstance(price, Price):
+        shown = escaped(shown_amount(price.amount, price.currency, seller))
+        note = t(seller.language, "offer-line", name=escaped(name), amount=shown)
+        return go_on(replace(draft, amount=price.amount), seller, note)
+    if draft.kind is None:  # which amount is asked about in its turn
+        return go_on(draft, seller, t(seller.language, "offer-line-unclear", name=escaped(name)))
     return take_price(draft, price, seller)
 
 
@@ -80,5 +120,8 @@ def _with_currency(words: list[str]) -> Price | AmbiguousAmount | Problem:
     """
     if len(words) == 1 or words[1].istitle():
         return Problem("line-no-currency")
+    if words[1].isdecimal():
+        example = f"{words[0]}{words[1]} {typed_text.USUAL}"
+        return Problem("line-amount-spaced", {"example": escaped(example, _QUOTED)})
     code = typed_text.read_code(words[1])
     return code if isinstance(code, Problem) else typed_text.read_price(words[0], code)

@@ -78,7 +78,5 @@ def _question(draft: Draft, seller: Seller) -> str:
     if draft.step == "review":
         lines = (field.line(draft, seller) for field in FIELDS)
         return "\n".join([t(seller.language, "review"), *filter(None, lines)])
-    if draft.form == "settings" and draft.step == "destination":
-        return t(seller.language, "ask-destination-settings")
     field = field_at(draft.form, draft.step)
     return field.question(draft, seller) if field else t(seller.language, f"ask-{draft.step}")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
 
 from bot.chat.model.wish import RequestOptions
 
@@ -15,11 +16,32 @@ REST = "rest"
 
 
 @dataclass(frozen=True, slots=True)
+class PayoutService:
+    """The service at which sellers are paid; `host` is None for the embedded one's test money."""
+
+    host: str | None = None
+
+    @classmethod
+    def at(cls, url: str | None) -> PayoutService:
+        """Return the service at PAYMENTS_URL, the embedded one for None."""
+        return cls(urlsplit(url).hostname if url else None)
+
+    @property
+    def is_handcash(self) -> bool:
+        """Return whether destinations are HandCash's handles and paymails."""
+        return self.host is not None and f".{self.host}".endswith(".handcash.io")
+
+
+TEST_MONEY = PayoutService()
+
+
+@dataclass(frozen=True, slots=True)
 class Seller:
     """The settings of a seller; `currency` is the last one used.
 
     `prices` are the last ones, in minor units with their currency. `zone` is an IANA name. `quiet`
-    hours begin and end, and the `summary` comes, at these minutes of the zone's day.
+    hours begin and end, and the `summary` comes, at these minutes of the zone's day. `paid_at` is
+    not stored: it follows from the configuration.
     """
 
     language: str
@@ -29,6 +51,7 @@ class Seller:
     zone: str | None = None
     quiet: tuple[int, int] | None = None
     summary: int | None = None
+    paid_at: PayoutService = TEST_MONEY
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,6 +12,7 @@ from bot.chat.messages.jobs import (
     RemoveUnits,
     SellerJob,
 )
+from bot.chat.model.draft import PayoutService
 from bot.chat.requests.change_job import ChangeHandler
 from bot.chat.requests.create_job import CreateHandler
 from bot.chat.requests.edit_job import EditHandler
@@ -37,7 +38,7 @@ class JobHandler:
     def __init__(
         self, db: Database, queues: Queues, now: Callable[[], int], server: PaymentServer
     ) -> None:
-        self._outcomes = outcomes = Outcomes(db, queues, now)
+        self._outcomes = outcomes = Outcomes(db, queues, now, PayoutService.at(server.url))
         self._creates = CreateHandler(outcomes, server)
         self._changes = ChangeHandler(outcomes, server.client)
         self._edits = EditHandler(outcomes, server)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, TypeAlias
 
 from bot.chat.cards.card_text import seller_card
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from bot.chat.messages.jobs import CardJob, Job, SellerJob
     from bot.chat.messages.payloads import MessagePayload
     from bot.chat.messages.queues import Queues
+    from bot.chat.model.draft import PayoutService
     from bot.chat.store.listings import Listing
     from bot.core.database.database import Database, Transaction
     from bot.core.outbox.outbox import Message
@@ -37,12 +39,15 @@ Follow: TypeAlias = "Callable[..., None]"
 
 
 class Outcomes:
-    """Settles jobs, each in one transaction; `now` in epoch ms."""
+    """Settles jobs, each in one transaction; `now` in epoch ms. `paid_at` pays the sellers."""
 
-    def __init__(self, db: Database, queues: Queues, now: Callable[[], int]) -> None:
+    def __init__(
+        self, db: Database, queues: Queues, now: Callable[[], int], paid_at: PayoutService
+    ) -> None:
         self.db = db
         self.queues = queues
         self.now = now
+        self._paid_at = paid_at
 
     async def finish(self, message: Message, follow: Follow | None = None, *values: object) -> None:
         """Finish a job with what follows, unless another worker has it by now."""
@@ -136,6 +141,7 @@ class Outcomes:
     ) -> None:
         """Open the form that a refusal needs, and queue its questions."""
         seller = sellers.ensure_seller(tx, listing.seller_id, job.reply_to.language, self.now())
+        seller = replace(seller, paid_at=self._paid_at)
         current = sellers.find_draft(tx, listing.chat_id, listing.seller_id)
         outcome = form(draft_id=listings.short_id(6), seller=seller, current=current)
         sellers.save_draft(tx, listing.chat_id, listing.seller_id, outcome.draft, self.now())

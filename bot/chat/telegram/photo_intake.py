@@ -15,7 +15,6 @@ import httpx
 import structlog
 from telegram.error import BadRequest, Forbidden, InvalidToken, RetryAfter, TelegramError
 
-from bot.chat.dialogue import form_effects
 from bot.chat.pictures import decoder_process
 from bot.chat.telegram.failures import describe_error, retry_after_ms
 from bot.core.bounded_process import PICTURE_BUDGET, BoundedChild
@@ -40,6 +39,7 @@ if TYPE_CHECKING:
 
     from telegram import Bot, File
 
+    from bot.chat.dialogue.dialogue import Chat
     from bot.chat.messages.queues import Queues
     from bot.core.database.database import Database, Transaction
     from bot.core.outbox.outbox import Message
@@ -156,16 +156,17 @@ def _relative_path(file: File, bot: Bot) -> str:
 
 
 class PhotoIntake:
-    """Downloads photos and continues their forms."""
+    """Downloads photos and continues their forms in `chat`."""
 
     def __init__(
-        self, db: Database, downloads: Downloads, queues: Queues, now: Callable[[], int]
+        self, db: Database, downloads: Downloads, queues: Queues, now: Callable[[], int], chat: Chat
     ) -> None:
         self._db = db
         self._downloads = downloads
         self._child = BoundedChild(decoder_process.MODULE, PICTURE_BUDGET)
         self._queues = queues
         self._now = now
+        self._chat = chat
 
     async def take(self, message: Message) -> None:
         """Download one photo, prepare it and continue its form."""
@@ -191,14 +192,14 @@ class PhotoIntake:
 
     def buried(self, tx: Transaction, message: Message) -> None:
         """Ask the seller for another photo in place of one that was set aside."""
-        form_effects.receive_photo(tx, self._queues, message, TOO_HEAVY, self._now())
+        self._chat.receive_photo(tx, message, TOO_HEAVY)
 
     def _retry(self, tx: Transaction, message: Message, delay: int, note: str) -> None:
         outbox.retry(tx, self._queues.photos, message, self._now() + delay, note)
 
     def _finish(self, tx: Transaction, message: Message, photo: bytes | str) -> None:
         if outbox.done(tx, self._queues.photos, message, self._now()):
-            form_effects.receive_photo(tx, self._queues, message, photo, self._now())
+            self._chat.receive_photo(tx, message, photo)
 
 
 def _reason(error: Exception) -> str:

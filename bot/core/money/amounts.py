@@ -26,6 +26,8 @@ MAX_AMOUNT = 1_000_000_000  # in major units; our limit
 MAX_MINOR = 2**63 - 1  # BIGINT
 RATE_DIGITS = 8
 MAX_TEXT = 64  # characters; a longer text is no amount
+EXAMPLE, EXAMPLE_WITHOUT_DECIMALS = "5", "500"
+"""Prices that examples show in currencies of ISO 4217; the others have their own in the table."""
 
 _DATA = Path(__file__).with_name("currencies.json")
 _NOT_ISO = frozenset({"CNH", "XXX"})  # beside ISO in CLDR's tables: ours, "no currency"
@@ -57,11 +59,15 @@ _LAKHS = re.compile(r"[1-9][0-9]?(?: [0-9]{2})+ [0-9]{3}")
 
 @dataclass(frozen=True, slots=True)
 class _Currency:
-    """Decimals of a currency; `shown` of them are written even if they are zero."""
+    """Decimals of a currency; `shown` of them are written even if they are zero.
+
+    `example` is the price of something small, in major units.
+    """
 
     decimals: int
     shown: int
     iso: bool
+    example: str
     aliases: tuple[str, ...] = ()
 
 
@@ -70,7 +76,11 @@ def _table() -> dict[str, _Currency]:
     own = json.loads(_DATA.read_text("utf-8"))
     table = {
         code: _Currency(
-            fact["decimals"], fact["shownDecimals"], iso=False, aliases=(*fact["aliases"],)
+            fact["decimals"],
+            fact["shownDecimals"],
+            iso=False,
+            example=fact["example"],
+            aliases=(*fact["aliases"],),
         )
         for code, fact in own.items()
     }
@@ -78,7 +88,8 @@ def _table() -> dict[str, _Currency]:
         for code, _, ended, _ in entries:
             if territory != _NOWHERE and ended is None and code not in _NOT_ISO:
                 decimals = get_currency_precision(code)
-                table[code] = _Currency(decimals, decimals, iso=True)
+                example = EXAMPLE if decimals else EXAMPLE_WITHOUT_DECIMALS
+                table[code] = _Currency(decimals, decimals, iso=True, example=example)
     return table
 
 
@@ -111,6 +122,11 @@ def exponent(currency: str) -> int:
     Raises MoneyError unknownCurrency, also for lower-case codes.
     """
     return _currency(currency).decimals
+
+
+def example(currency: str) -> str:
+    """Return an amount in major units that a seller may ask for: 5 for USD, 0.001 for BTC."""
+    return _currency(currency).example
 
 
 def _currency(code: str) -> _Currency:

@@ -11,6 +11,7 @@ from bot.chat.cards.image_route import PATH as IMAGES_PATH
 from bot.chat.cards.image_route import image_router
 from bot.chat.dialogue.dialogue import Chat
 from bot.chat.messages.queues import FAILED_FOR, SEEN_FOR, SENT_AT_ONCE, make_queues
+from bot.chat.model.draft import PayoutService
 from bot.chat.payments.reconciler import Reconciler
 from bot.chat.payments.recording import PaymentRecorder
 from bot.chat.payments.webhook import PATH as RECEIVER_PATH
@@ -74,6 +75,7 @@ class TelegramSide:
             bot_name=lambda: self._bots.messages.username or "",  # before it was reached
             allowed=frozenset(settings.allowed_sellers),
             operator_contact=settings.operator_contact,
+            paid_at=PayoutService.at(settings.payments_url),
         )  # fmt: skip
         recorder = PaymentRecorder(db, self._queues, now)
         self._receiver = Receiver(db, recorder, proof, now)
@@ -91,7 +93,7 @@ class TelegramSide:
         db, queues, now = foundation.db, self._queues, foundation.now
         sender = Sender(db, self._bots.messages, queues, now)
         answers = Sender(db, self._bots.others, queues, now)
-        photos = PhotoIntake(db, self._downloads, queues, now)
+        photos = PhotoIntake(db, self._downloads, queues, now, chat)
         settings = foundation.settings
         server = PaymentServer(
             self._client,

@@ -16,7 +16,7 @@ from bot.chat.forms.bot_texts import (
 )
 from bot.chat.forms.form import new_form, reopen, settings_form
 from bot.chat.forms.inputs import cancel
-from bot.chat.forms.one_line import one_line
+from bot.chat.forms.one_line import offer_line, one_line
 from bot.chat.messages.reply import units
 from bot.chat.model.wish import Wish
 from bot.core.text.translations import languages, t
@@ -73,22 +73,22 @@ BAD_LINES = [
     ("donation", "5", "The currency is missing."),
     ("donation", "5 USD", "A name is needed"),
     ("donation", "$5", "A name is needed"),
-    ("donation", "Coffee", "I can't read an amount"),
+    ("donation", "Coffee", "I couldn't find an amount. Type a number and a currency, like 5 USD."),
     ("donation", "5 Coffee", "The currency is missing."),
     ("donation", "5 Cup of tea", "The currency is missing."),
     ("donation", "5 coffee", "I know no currency in “coffee”."),
-    ("donation", "1 000 USD Coffee", "I know no currency in “000”."),
+    ("donation", "1 000 USD Coffee", "The amount has to be one word, like 1000 USD."),
     ("donation", "$5 EUR Coffee", "Is it USD or EUR?"),
     ("donation", "0 USD Coffee", "must be more than zero"),
     ("donation", "-5 USD Coffee", "must be more than zero"),
-    ("donation", "2.555555 USD Coffee", "USD has 2 decimals at most."),
+    ("donation", "2.555555 USD Coffee", "USD has at most 2 decimals."),
     ("donation", "5 USD " + "x" * 101, "That name has 101 characters"),
     ("donation", "5 USD a\x00b", "can't be shown"),
-    ("donation", "x" * 4096, "I can't read an amount"),
+    ("donation", "x" * 4096, "I couldn't find an amount"),
     ("drop", "", "The number of pieces is missing."),
     ("drop", "ten 5 USD Pack", "how many pieces"),
     ("drop", "0 5 USD Pack", "how many pieces"),
-    ("drop", "5 USD Pack", "I can't read an amount"),
+    ("drop", "5 USD Pack", "I couldn't find an amount"),
     ("drop", "100", "The amount is missing."),
     ("drop", "9999999 5 USD Pack", "1,000,000 pieces are possible at most."),
 ]
@@ -110,6 +110,56 @@ def test_the_example_of_each_line_can_be_typed() -> None:
     for kind in ("donation", "oneoff", "drop"):
         example = line(kind, "").last.splitlines()[-1]
         assert len(line(kind, example.removeprefix(f"/{kind} ")).wishes) == 1
+
+
+def plain(text: str) -> Talk:
+    talk, begun = Talk(KNOWN), offer_line(text, FORM, KNOWN)
+    assert begun is not None
+    talk.take(begun)
+    return talk
+
+
+OFFERS = [
+    ("5 USD Coffee", (None, Decimal(5), "USD", None, "Coffee")),
+    ("$5 Coffee for the team", (None, Decimal(5), "USD", None, "Coffee for the team")),
+    ("2,50 € Tea", (None, Decimal("2.50"), "EUR", None, "Tea")),
+    ("100 2.50 USD Pack", ("drop", Decimal("2.50"), "USD", 100, "Pack")),
+]
+
+
+@pytest.mark.parametrize(("text", "expected"), OFFERS)
+def test_a_plain_line_begins_a_form_with_its_price_and_name(
+    text: str, expected: tuple[str | None, Decimal, str, int | None, str]
+) -> None:
+    talk = plain(text)
+    form, (kind, amount, currency, count, name) = talk.form, expected
+    assert (form.kind, form.amount, form.currency) == (kind, amount, currency)
+    assert (form.units, form.name) == (count, name)
+    assert talk.step == ("review" if kind else "kind")
+    assert f"👍 {name} for " in talk.last
+    assert talk.wishes == []
+
+
+def test_a_plain_line_with_two_readings_asks_which_amount() -> None:
+    talk = plain("10 1.000 EUR Pack")
+    assert labels(talk.replies[-1].rows)[:2] == ["€1.00", "€1,000.00"]
+    assert talk.press_label("€1,000.00").step == "review"
+    assert (talk.form.amount, talk.form.name) == (Decimal(1000), "Pack")
+
+
+def test_a_plain_line_with_two_readings_and_no_kind_asks_for_the_amount_later() -> None:
+    talk = plain("1.000 EUR Coffee")
+    assert (talk.step, talk.form.amount, talk.form.currency) == ("kind", None, "EUR")
+    assert "👍 Coffee. Let's turn it into a payment link." in talk.last
+    assert talk.press("kind", "donation").step == "amount"
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "hello", "5", "5 USD", "5 kids are here", "Coffee 5 USD", "2 500 USD Chair", "0 5 USD x"],
+)
+def test_another_plain_text_begins_no_form(text: str) -> None:
+    assert offer_line(text, FORM, KNOWN) is None
 
 
 def test_an_ambiguous_line_asks_then_creates() -> None:

@@ -75,7 +75,7 @@ async def studio(chat: ChatHarness) -> AsyncIterator[Studio]:
     async with telegram_of(chat.world) as bot:
         root = bot.base_url.removesuffix(f"/bot{bot.token}")
         downloads = Downloads(bot, root, chat.clock)
-        yield Studio(chat, PhotoIntake(chat.db, downloads, chat.queues, chat.clock))
+        yield Studio(chat, PhotoIntake(chat.db, downloads, chat.queues, chat.clock, chat.dialogue))
         await downloads.close()
 
 

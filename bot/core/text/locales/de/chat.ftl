@@ -124,7 +124,7 @@ ask-amount-donation = <b>Wie hoch ist eine Spende?</b>
 ask-amount-oneoff = <b>Was kostet es?</b>
 ask-amount-drop = <b>Was kostet ein Stück?</b>
 ask-amount-hint = Schreib Betrag und Währung, zum Beispiel <code>5 EUR</code> oder <code>2,50 €</code>.
-ask-amount-usual = Zum Beispiel <code>5</code> (in { $currency }) oder mit einer anderen Währung wie <code>7,50 CHF</code>.
+ask-amount-usual = Schreib <code>{ $example }</code> für { $meant } oder nenne eine andere Währung wie <code>{ $other }</code>.
 ask-which-amount =
     <b>Welchen Betrag meinst du?</b>
     Das lässt sich auf mehr als eine Art lesen. Wähle unten aus oder schreib ihn noch einmal.
@@ -134,12 +134,8 @@ ask-currency =
 ask-units =
     <b>Wie viele Stück gibt es?</b>
     Schreib eine ganze Zahl, zum Beispiel <code>100</code>.
-ask-destination =
-    <b>Wohin soll das Geld gehen?</b>
-    Schreib dein Handle oder deine Wallet-Kennung, zum Beispiel <code>$anna</code>. Das Geld geht genau dorthin, also prüfe es bitte gut. Ich merke es mir für das nächste Mal; mit /settings änderst du es.
-ask-destination-settings =
-    <b>Wohin soll dein Geld ab jetzt gehen?</b>
-    Schreib dein Handle oder deine Wallet-Kennung, zum Beispiel <code>$anna</code>. Das Geld geht genau dorthin, also prüfe es bitte gut. Zahlungslinks, die du schon erstellt hast, behalten ihre bisherige Empfangsadresse.
+ask-destination = <b>Wohin soll das Geld gehen?</b>
+ask-destination-settings = <b>Wohin soll dein Geld ab jetzt gehen?</b>
 review = <b>Bitte prüfe noch einmal: Stimmt alles?</b>
 review-name = Name: <b>{ $value }</b>
 review-kind = Art: { $value }
@@ -182,14 +178,14 @@ problem-description-long = ⚠ Das sind { $length } Zeichen, möglich sind { $mo
 problem-destination-empty = ⚠ Darin sehe ich kein Handle. Schreib eines wie <code>$anna</code>.
 problem-destination-long = ⚠ Das sind { $length } Zeichen, möglich sind { $most }. Ist das wirklich ein Handle oder eine Wallet-Kennung?
 problem-destination-spaces = ⚠ Ein Handle oder eine Wallet-Kennung hat keine Leerzeichen und keine unsichtbaren Zeichen. Schreib nur das, zum Beispiel <code>$anna</code>.
-problem-amount = ⚠ Darin erkenne ich keinen Betrag. Schreib eine Zahl und eine Währung, zum Beispiel <code>5 EUR</code> oder <code>2,50 USD</code>.
-problem-amount-notPositive = ⚠ Der Betrag muss größer als null sein, zum Beispiel <code>5 EUR</code>.
-problem-amount-tooLarge = ⚠ Das ist zu viel: Möglich sind höchstens 1.000.000.000. Schreib einen kleineren Betrag, zum Beispiel <code>5 EUR</code>.
+problem-amount = ⚠ Darin erkenne ich keinen Betrag. Schreib eine Zahl und eine Währung, zum Beispiel <code>{ $example }</code>.
+problem-amount-notPositive = ⚠ Der Betrag muss größer als null sein, zum Beispiel <code>{ $example }</code>.
+problem-amount-tooLarge = ⚠ Das ist zu viel: Möglich sind höchstens 1.000.000.000. Schreib einen kleineren Betrag, zum Beispiel <code>{ $example }</code>.
 problem-amount-decimals =
     { $decimals ->
-        [0] ⚠ { $currency } hat keine Nachkommastellen. Schreib einen ganzen Betrag, zum Beispiel <code>5 { $currency }</code>.
-        [one] ⚠ { $currency } hat höchstens { $decimals } Nachkommastelle. Schreib den Betrag mit weniger, zum Beispiel <code>5 { $currency }</code>.
-       *[other] ⚠ { $currency } hat höchstens { $decimals } Nachkommastellen. Schreib den Betrag mit weniger, zum Beispiel <code>5 { $currency }</code>.
+        [0] ⚠ { $currency } hat keine Nachkommastellen. Schreib einen ganzen Betrag, zum Beispiel <code>{ $example }</code>.
+        [one] ⚠ { $currency } hat höchstens { $decimals } Nachkommastelle. Schreib den Betrag mit weniger, zum Beispiel <code>{ $example }</code>.
+       *[other] ⚠ { $currency } hat höchstens { $decimals } Nachkommastellen. Schreib den Betrag mit weniger, zum Beispiel <code>{ $example }</code>.
     }
 problem-currency = ⚠ In „{ $typed }“ erkenne ich keine Währung. Schreib ihr Kürzel aus drei Buchstaben, zum Beispiel EUR.
 problem-units = ⚠ Bitte schreib die Stückzahl als ganze Zahl, zum Beispiel <code>100</code>.

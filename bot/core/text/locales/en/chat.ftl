@@ -123,7 +123,7 @@ ask-amount-donation = <b>How much is one donation?</b>
 ask-amount-oneoff = <b>What does it cost?</b>
 ask-amount-drop = <b>What does one piece cost?</b>
 ask-amount-hint = Write the amount and the currency, for example <code>5 USD</code> or <code>2,50 €</code>.
-ask-amount-usual = For example <code>5</code> for { $currency }, or name another currency, as in <code>2,50 €</code>.
+ask-amount-usual = Type <code>{ $example }</code> for { $meant }, or include another currency, like <code>{ $other }</code>.
 ask-which-amount =
     <b>Which amount do you mean?</b>
     It can be read in more than one way. Choose below, or write it anew.
@@ -133,12 +133,8 @@ ask-currency =
 ask-units =
     <b>How many pieces are there?</b>
     Write a whole number, for example <code>100</code>.
-ask-destination =
-    <b>Where should the money go?</b>
-    Write your handle or wallet identifier, for example <code>$anna</code>. Money is sent exactly there, so please check it well. I remember it for next time; /settings changes it.
-ask-destination-settings =
-    <b>Where should your money go from now on?</b>
-    Write your handle or wallet identifier, for example <code>$anna</code>. Money is sent exactly there, so please check it well. Requests that you have already made keep their old destination.
+ask-destination = <b>Where should the money go?</b>
+ask-destination-settings = <b>Where should your money go from now on?</b>
 review = <b>Please check: is everything right?</b>
 review-name = Name: <b>{ $value }</b>
 review-kind = Kind: { $value }
@@ -181,14 +177,14 @@ problem-description-long = ⚠ That has { $length } characters; { $most } are po
 problem-destination-empty = ⚠ I see no handle in that. Write one such as <code>$anna</code>.
 problem-destination-long = ⚠ That has { $length } characters; { $most } are possible. Is it a handle or wallet identifier?
 problem-destination-spaces = ⚠ A handle or wallet identifier has no spaces and no invisible characters. Write only that, for example <code>$anna</code>.
-problem-amount = ⚠ I can't read an amount in that. Write a number and a currency, for example <code>5 USD</code> or <code>2.50 EUR</code>.
-problem-amount-notPositive = ⚠ The amount must be more than zero, for example <code>5 USD</code>.
-problem-amount-tooLarge = ⚠ That is too much: up to 1,000,000,000 is possible. Write a smaller amount, for example <code>5 USD</code>.
+problem-amount = ⚠ I couldn't find an amount. Type a number and a currency, like <code>{ $example }</code>.
+problem-amount-notPositive = ⚠ The amount must be more than zero, like <code>{ $example }</code>.
+problem-amount-tooLarge = ⚠ That's too much; the limit is 1,000,000,000. Type a smaller amount, like <code>{ $example }</code>.
 problem-amount-decimals =
     { $decimals ->
-        [0] ⚠ { $currency } has no decimals. Write a whole amount, for example <code>5 { $currency }</code>.
-        [one] ⚠ { $currency } has { $decimals } decimal at most. Write the amount with fewer, for example <code>5 { $currency }</code>.
-       *[other] ⚠ { $currency } has { $decimals } decimals at most. Write the amount with fewer, for example <code>5 { $currency }</code>.
+        [0] ⚠ { $currency } has no decimals. Type a whole amount, like <code>{ $example }</code>.
+        [one] ⚠ { $currency } has at most { $decimals } decimal. Type an amount with fewer, like <code>{ $example }</code>.
+       *[other] ⚠ { $currency } has at most { $decimals } decimals. Type an amount with fewer, like <code>{ $example }</code>.
     }
 problem-currency = ⚠ I know no currency in “{ $typed }”. Use its three-letter code, such as USD.
 problem-units = ⚠ Please write how many pieces as a whole number, for example <code>100</code>.
