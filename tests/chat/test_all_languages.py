@@ -31,7 +31,7 @@ CALL = re.compile(r"(?:NUMBER|DATETIME)\([^)]*\)")
 MOMENT = re.compile(r"DATETIME\(\$([a-z]+)")
 EXAMPLE = re.compile(r"<code>/(donation|oneoff|drop) (.+)</code>")
 IN_MENU = re.compile(r": (.+)")
-AMOUNT = re.compile(r"<code>([^</]*[A-Z]{3}|[^</]*€)</code>")
+AMOUNT = re.compile(r"<code>([^</]*[0-9][^</]* ?[A-Z]{3}|[^</]*€)</code>")
 
 BESIDE = 18
 """Characters of a label that a narrow phone shows whole where two buttons share a row."""
@@ -71,6 +71,7 @@ def filled(language: str, key: str, number: int) -> str:
     """A text with this number for every value, and a time where it wants one."""
     source = TEXTS[DEFAULT][key]
     values: dict[str, object] = dict.fromkeys(VARIABLE.findall(source), number)
+    values |= dict.fromkeys({"example", "other"} & {*values}, "5 USD")
     values |= dict.fromkeys(MOMENT.findall(source), datetime(2027, 1, 15, tzinfo=UTC))
     return t(language, key, **values)
 

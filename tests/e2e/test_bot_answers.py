@@ -63,13 +63,13 @@ async def test_each_command_answers_and_an_unknown_one_lists_them(
         ("/donation 5 Cup of tea", "The currency is missing."),
         ("/donation 0 USD Tea", "more than zero"),
         ("/donation -5 USD Tea", "more than zero"),
-        ("/donation five USD Tea", "can't read an amount"),
-        ("/donation 1e3 USD Tea", "can't read an amount"),
-        ("/donation NaN USD Tea", "can't read an amount"),
-        ("/donation 5.0001 USD Tea", "2 decimals at most"),
-        ("/donation 5.001 USD Tea", "Which amount do you mean?"),
+        ("/donation five USD Tea", "I couldn't find an amount"),
+        ("/donation 1e3 USD Tea", "I couldn't find an amount"),
+        ("/donation NaN USD Tea", "I couldn't find an amount"),
+        ("/donation 5.0001 USD Tea", "at most 2 decimals"),
+        ("/donation 5.001 USD Tea", "Did you mean $5,001.00?"),
         ("/donation 5 XYZ Tea", "I know no currency in “XYZ”"),
-        ("/donation 9999999999 USD Tea", "That is too much"),
+        ("/donation 9999999999 USD Tea", "That's too much"),
         ("/donation $5 EUR Tea", "Name one currency only"),
         ("/donation 5 USD " + "x" * 101, "101 characters; 100 are possible"),
         ("/donation 5 USD \u2063", "A name is needed"),
@@ -79,8 +79,8 @@ async def test_each_command_answers_and_an_unknown_one_lists_them(
         ("/drop 0 5 USD Tea", "as a whole number"),
         ("/drop 1000001 5 USD Tea", "1,000,000 pieces are possible at most"),
         ("/drop 10", "The amount is missing."),
-        ("/donation " + "9" * 4000, "can't read an amount"),
-        ("/donation " + "<" * 4000, "can't read an amount"),
+        ("/donation " + "9" * 4000, "I couldn't find an amount"),
+        ("/donation " + "<" * 4000, "I couldn't find an amount"),
         ("/donation 5 " + "&" * 4000, "I know no currency"),
         ("/" + "x" * 4095, "I don't know this command."),
     ],
@@ -114,8 +114,8 @@ async def test_each_question_explains_a_wrong_answer(world: World, run: Process)
     await sam.say("y" * 101, "That name has 101 characters; 100 are possible")
     await sam.say("y" * 4096, "4,096 characters")
     await sam.say("Mug", "What does one piece cost")
-    await sam.say("cheap", "can't read an amount")
-    await sam.say("1,00,0 USD", "can't read an amount")
+    await sam.say("cheap", "I couldn't find an amount")
+    await sam.say("1,00,0 USD", "I couldn't find an amount")
     await sam.say("2,50 €", "How many pieces")
     await sam.say("1.5", "as a whole number")
     review = await sam.say("1 000", "is everything right")

@@ -12,7 +12,12 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from bot.chat.fields.typed_text import AmbiguousAmount, read_destination, read_price
+from bot.chat.fields.typed_text import (
+    AmbiguousAmount,
+    may_be_grouped,
+    read_destination,
+    read_price,
+)
 from bot.chat.messages.reply import Problem, escaped
 from bot.chat.model.draft import REST, TEST_MONEY, Portion
 from bot.chat.model.wish import Share
@@ -99,22 +104,13 @@ def _measure(text: str, currency: str) -> str | Problem:
     if percent := _PERCENT.fullmatch(text):
         return _percentage(percent["before"] or percent["after"], text)
     price = read_price(text, currency)
-    if isinstance(price, AmbiguousAmount) or _may_be_thousands(text, currency):
+    if isinstance(price, AmbiguousAmount) or may_be_grouped(text, currency):
         return Problem("problem-receivers-unclear", {"typed": escaped(text, _QUOTED)})
     if isinstance(price, Problem):
         return price
     if price.currency != currency:
         return Problem("problem-receivers-currency", {"currency": currency})
     return f"{price.amount:f}"
-
-
-def _may_be_thousands(text: str, currency: str) -> bool:
-    """Return whether the mark in a share may group digits, also where one reading is no amount."""
-    try:
-        read_amount(text, currency)
-    except MoneyError as error:
-        return error.reason == "ambiguous"
-    return False
 
 
 def _percentage(text: str, whole: str) -> str | Problem:

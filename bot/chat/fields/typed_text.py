@@ -190,6 +190,15 @@ def _ambiguous(
     return possible[0] if possible else checked[-1]
 
 
+def may_be_grouped(text: str, currency: str | None) -> bool:
+    """Return whether a mark in an amount may group digits, also where one reading is no amount."""
+    try:
+        read_amount(text, currency)
+    except MoneyError as error:
+        return error.reason == "ambiguous"
+    return False
+
+
 def check_price(amount: Decimal, currency: str | None) -> Price | Problem:
     """Check an amount against the bounds of its currency, or of any while it is not known."""
     try:

@@ -42,6 +42,8 @@ def one_line(
     if isinstance(line, Problem):
         return _wrong(kind, line, seller, current)
     price, name = line
+    if isinstance(price, Price) and typed_text.may_be_grouped(words[0], price.currency):
+        return _wrong(kind, _unsure(price, seller), seller, current)
     draft = Draft(
         draft_id,
         "line",
@@ -92,6 +94,13 @@ def _wrong(kind: str, problem: Problem, seller: Seller, current: Draft | None) -
     language = seller.language
     text = f"{problem.text(language)}\n\n{t(language, f'line-form-{kind}')}"
     return Outcome(current, (Reply(text),))
+
+
+def _unsure(price: Price, seller: Seller) -> Problem:
+    """Return the Problem of `5.001 USD`: a price that nobody has seen creates nothing."""
+    meant = escaped(shown_amount(price.amount, price.currency, seller))
+    example = f"{price.amount:f} {price.currency}"
+    return Problem("line-amount-grouped", {"meant": meant, "example": example})
 
 
 def _read_line(words: list[str]) -> tuple[Price | AmbiguousAmount, str] | Problem:

@@ -96,6 +96,13 @@ async def test_one_line_makes_a_listing_and_asks_the_service_once(
     assert chat.jobs == [CreateRequest(row["id"], ReplyTo(sam.id, "en"))]
 
 
+async def test_a_plain_line_offers_a_link(chat: ChatHarness, sam: Person) -> None:
+    await chat.says(sam, "5 USD Coffee")
+    assert chat.texts[-1].startswith("👍 <b>Coffee</b> for <b>$5.00</b>.")
+    await chat.says(sam, "4 USD Tea")
+    assert "Tea" not in "".join(chat.texts), "a form under way takes the text as its answer"
+
+
 async def test_a_repeated_update_is_handled_once(chat: ChatHarness, sam: Person) -> None:
     await with_destination(chat, sam)
     sam.send("/donation 5 USD Coffee")
@@ -334,6 +341,11 @@ async def test_a_person_who_is_not_allowed_cannot_create(shop: ChatHarness, text
     await shop.says(pat, text)
     assert shop.texts == [t("en", "not-allowed")]
     assert (shop.rows("listings"), shop.rows("drafts"), shop.jobs) == ([], [], [])
+
+
+async def test_a_person_who_is_not_allowed_gets_no_offer(shop: ChatHarness) -> None:
+    await shop.says(shop.add_person("Eve", user_id=1002), "5 USD Coffee")
+    assert shop.texts == [t("en", "not-understood")]
 
 
 async def test_a_person_who_is_not_allowed_cannot_create_by_a_button(shop: ChatHarness) -> None:

@@ -79,6 +79,8 @@ BAD_LINES = [
     ("donation", "5 coffee", "I know no currency in “coffee”."),
     ("donation", "1 000 USD Coffee", "The amount has to be one word, like 1000 USD."),
     ("donation", "$5 EUR Coffee", "Is it USD or EUR?"),
+    ("donation", "5.001 USD Tea", "Did you mean $5,001.00? Then type 5001 USD."),
+    ("donation", "€1.234 Tea", "Did you mean €1,234.00? Then type 1234 EUR."),
     ("donation", "0 USD Coffee", "must be more than zero"),
     ("donation", "-5 USD Coffee", "must be more than zero"),
     ("donation", "2.555555 USD Coffee", "USD has at most 2 decimals."),

@@ -16,3 +16,4 @@ problem-redirect-empty = ⚠ Hier fehlt eine Webadresse, zum Beispiel <code>http
 problem-email-empty = ⚠ Hier fehlt eine E-Mail-Adresse, zum Beispiel <code>anna@example.org</code>.
 problem-destination-handcash = ⚠ Das ist kein HandCash-Handle. Es sieht aus wie <code>$anna</code>: Buchstaben, Ziffern, Punkte, Binde- und Unterstriche. Ein Paymail wie <code>anna@handcash.io</code> geht auch.
 line-amount-spaced = ⚠ Der Betrag muss ein Wort sein, zum Beispiel <code>{ $example }</code>.
+line-amount-grouped = ⚠ Meinst du { $meant }? Dann schreib <code>{ $example }</code>.
