@@ -97,7 +97,7 @@ COMPOSED: dict[str, list[tuple[str, ...]]] = {
     "settings-{}": [(name,) for name in HOURS],
     "stamp-{}": [(status,) for status in sorted(STAMPED_STATUSES)],
     "status-{}": [(status,) for status in STATUSES],
-    "{}-why": [(f"page-{word}",) for word in (*REFUSED, "missing")],
+    "{}-why": [(f"page-{word}",) for word in (*REFUSED, "missing", "nowhere")],
 }
 """What the code composes keys of, by the shape of the key."""
 

@@ -16,6 +16,7 @@ BotError
 │   ├── EmailUnavailable       400 emailUnavailable
 │   ├── Unauthorized           401 unauthorized
 │   ├── NotFound               404 notFound
+│   │   └── NoSuchAddress          404 notFound
 │   ├── MethodNotAllowed       405 methodNotAllowed
 │   ├── NotLimited             409 notLimited
 │   ├── NotEnoughUnits         409 notEnoughUnits
@@ -169,6 +170,10 @@ class Unauthorized(Refused):
 class NotFound(Refused):
     code = "notFound"
     default = "There is no such payment request."
+
+
+class NoSuchAddress(NotFound):
+    default = "There is nothing at this address."
 
 
 class MethodNotAllowed(Refused):

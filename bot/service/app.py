@@ -16,7 +16,7 @@ from bot.service.api import delivery_routes, openapi_route, request_routes
 from bot.service.http import responses
 from bot.service.http.responses import Internal, Unavailable
 from bot.service.http.service import ServiceState
-from bot.service.page import docs_page, email_routes, forms, pay_routes, render
+from bot.service.page import docs_page, email_routes, forms, pay_routes, render, site_routes
 from bot.service.page.page_cache import LiveParts, PageCache
 from bot.service.wire import body_parsing
 
@@ -31,6 +31,9 @@ if TYPE_CHECKING:
 PAGES = ("/pay/", "/email/")
 """Addresses for people, whose errors are pages too."""
 
+PROGRAMS = ("/v3", "/openapi.json", "/webhooks", "/telegram", "/metrics", "/livez", "/readyz")
+"""Addresses for programs, whose errors are JSON whatever they accept."""
+
 ROUTERS = (
     request_routes.quick,
     pay_routes.router,
@@ -39,6 +42,7 @@ ROUTERS = (
     request_routes.router,
     delivery_routes.router,
     openapi_route.router,
+    site_routes.router,
     docs_page.docs_router(openapi_route.spec),
 )
 
@@ -71,10 +75,17 @@ def create_app(service: Service) -> FastAPI:
 
 
 def _answer(request: Request, refusal: Refused, allow: str | None = None) -> Response:
-    if request.url.path.startswith(PAGES):
+    if request.url.path.startswith(PAGES) or _is_lost(request, refusal):
         looking = request.method == "GET"
         return render.refused(forms.reader(request), refusal, allow, looking=looking)
     return responses.refused(refusal, allow)
+
+
+def _is_lost(request: Request, refusal: Refused) -> bool:
+    """Return whether a person has opened an address that does not exist."""
+    is_browser = "text/html" in request.headers.get("accept", "")
+    for_people = is_browser and not request.url.path.startswith(PROGRAMS)
+    return for_people and isinstance(refusal, errors.NotFound)
 
 
 def _handler(refusal_of: Callable[[Any], Refused]) -> Callable[..., Awaitable[Response]]:
@@ -87,7 +98,8 @@ def _handler(refusal_of: Callable[[Any], Refused]) -> Callable[..., Awaitable[Re
 async def _http_error(request: Request, error: Any) -> Response:
     """Answer the framework's own refusals in the form of ours."""
     if error.status_code == HTTPStatus.NOT_FOUND:
-        return _answer(request, errors.NotFound("There is nothing at this address."))
+        is_ours = request.url.path.startswith(PAGES)
+        return _answer(request, errors.NotFound() if is_ours else errors.NoSuchAddress())
     if error.status_code == HTTPStatus.METHOD_NOT_ALLOWED:
         allow = _allowed(request.url.path) or (error.headers or {}).get("Allow")
         return _answer(request, errors.MethodNotAllowed(), allow)

@@ -62,8 +62,8 @@ class Ops:
 
     def router(self) -> APIRouter:
         router = APIRouter(include_in_schema=False)
-        router.add_api_route("/livez", self._livez)
-        router.add_api_route("/readyz", self._readyz)
+        for path, answer in (("/livez", self._livez), ("/readyz", self._readyz)):
+            router.add_api_route(path, answer, methods=["GET", "HEAD"])
         router.add_api_route("/metrics", self._metrics)
         return router
 

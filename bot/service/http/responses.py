@@ -18,6 +18,7 @@ STATUS: dict[type[Refused], int] = {
     errors.EmailUnavailable: 400,
     errors.Unauthorized: 401,
     errors.NotFound: 404,
+    errors.NoSuchAddress: 404,
     errors.MethodNotAllowed: 405,
     errors.NotLimited: 409,
     errors.NotEnoughUnits: 409,

@@ -24,6 +24,7 @@ class Service:
 
     `public_url` has no slash at its end, and `operator_contact` is of `check_contact`.
     A rate of None is no limit. `payer_key` signs the cookies of payers; replicas share it.
+    `bot_name` returns the username of the bot that sellers chat with, None while it is unknown.
     """
 
     db: Database
@@ -35,6 +36,7 @@ class Service:
     payer_rate: Rate | None = None
     payer_key: bytes = field(default_factory=lambda: secrets.token_bytes(32))
     operator_contact: str | None = None
+    bot_name: Callable[[], str | None] = lambda: None
 
 
 class ServiceState:

@@ -76,12 +76,12 @@ def _written(
     quote: Quote | None,
     values: dict[str, Any],
 ) -> str:
+    url = json_answers.pay_url(service.public_url, found.id)
     more = {
         "quote": template_values.exchange_text(reader, found, quote),
         "manners": service.payment_context.rail.manners,
-        "shared": template_values.link_preview(
-            reader, found, json_answers.pay_url(service.public_url, found.id)
-        ),
+        "about": template_values.about(reader, found),
+        "shared": template_values.link_preview(reader, found, url),
     }
     return render.text(
         "pay.html", reader, values | more, test_money=service.payment_context.rail.test_money

@@ -25,11 +25,12 @@ from bot.service.usecases import paying
 from bot.service.usecases.paying import PaymentForm, PaymentProgress
 from bot.service.wire import json_answers
 
-FOREVER = "public, max-age=31536000, immutable"
-PICTURE = {"Cache-Control": "public, max-age=3600", "X-Content-Type-Options": "nosniff"}
+PICTURE = {
+    "Cache-Control": "public, max-age=3600",
+    "X-Content-Type-Options": "nosniff",
+    "X-Robots-Tag": "noindex",
+}
 SVG = "image/svg+xml"
-ICON = (render.TEMPLATES / "icon.svg").read_bytes()
-ASSETS = {"pay.css": "text/css", "docs.css": "text/css", "pay.js": "text/javascript"}
 _TOKEN = re.compile(r"[A-Za-z0-9_-]{16,64}")
 
 log = structlog.get_logger()
@@ -142,7 +143,7 @@ async def watch(request: Request) -> Response:
     if text is None:
         callers.admit_payer(request)
         raise NotFound
-    return render.alone(reader, text)
+    return render.alone(reader, Text.of(text))
 
 
 @router.api_route("/pay/{id}/card.png", methods=["GET", "HEAD"])
@@ -248,23 +249,3 @@ _png = lru_cache(maxsize=1024)(qr.png)
 @lru_cache(maxsize=256)
 def _svg(url: str) -> Text:
     return Text.of(qr.svg(url))
-
-
-@router.api_route("/assets/{name}.{digest}.{kind}", methods=["GET", "HEAD"])
-async def asset(request: Request) -> Response:
-    """Return a stylesheet or script at the address of its present content."""
-    name, digest, kind = (request.path_params[part] for part in ("name", "digest", "kind"))
-    media_type = ASSETS.get(f"{name}.{kind}")
-    if media_type is None:
-        raise NotFound
-    content, address = render.asset(f"{name}.{kind}")
-    if address != f"/assets/{name}.{digest}.{kind}":
-        raise NotFound
-    headers = PICTURE | {"Cache-Control": FOREVER}
-    return TextResponse(content, 200, headers, media_type)
-
-
-@router.api_route("/favicon.ico", methods=["GET", "HEAD"])
-async def icon(_request: Request) -> Response:
-    """Return the icon that browsers request by themselves."""
-    return Response(ICON, headers=PICTURE, media_type=SVG)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
-from bot.core.errors import NotFound, RateLimited, TooManyHolds
+from bot.core.errors import NoSuchAddress, NotFound, RateLimited, TooManyHolds
 from bot.service.http import responses
 from bot.service.http.compression import Text, TextResponse
 from bot.service.model import redirects
@@ -27,6 +27,7 @@ HEADERS = {
     "Referrer-Policy": "no-referrer",
     "X-Content-Type-Options": "nosniff",
     "Cross-Origin-Opener-Policy": "same-origin",
+    "Permissions-Policy": "camera=(), geolocation=(), microphone=(), payment=(), usb=()",
     "Vary": "Accept-Language",
 }
 
@@ -42,6 +43,7 @@ def _templates() -> Environment:
         auto_reload=False,
     )
     made.globals |= {
+        "icon": asset("icon.svg")[1],
         "live": False,
         "script": asset("pay.js")[1],
         "stylesheet": asset("pay.css")[1],
@@ -121,8 +123,9 @@ def part(reader: Reader, values: dict[str, Any]) -> str:
     return _templates().get_template("live.html").render(values, t=reader.t)
 
 
-def alone(reader: Reader, written: str) -> TextResponse:
-    return _answer(Text.of(written), reader, policy())
+def alone(reader: Reader, written: Text) -> TextResponse:
+    """Answer with a page that loads no picture and has neither form nor script."""
+    return _answer(written, reader, policy())
 
 
 def documentation(values: dict[str, Any]) -> str:
@@ -141,7 +144,7 @@ def refused(
 
     If the payer was only `looking`, the page reloads as soon as that is allowed.
     """
-    key = "page-missing" if isinstance(refusal, NotFound) else f"page-{refusal.code}"
+    key = MISSING.get(type(refusal), f"page-{refusal.code}")
     passing = isinstance(refusal, RateLimited | responses.Unavailable)
     seconds = int(responses.headers(refusal)["Retry-After"]) if passing else 0
     written = _state(replace(reader, tag=reader.language), key, seconds, looking=looking)
@@ -150,6 +153,7 @@ def refused(
     return answer
 
 
+MISSING: dict[type[Refused], str] = {NotFound: "page-missing", NoSuchAddress: "page-nowhere"}
 FULL = f"page-{TooManyHolds.code}"
 
 

@@ -103,14 +103,12 @@ def live_part(
 def link_preview(reader: Reader, request: PaymentRequest, url: str) -> list[tuple[str, str]]:
     """Return the Open Graph properties of the page at `url`, for chats that preview links."""
     product = request.terms.product
-    amount = money_text(request.terms.amount, request.terms.currency, reader.tag)
-    about = " ".join((product.description or "").split())
     properties = [
         ("og:type", "website"),
         ("og:site_name", reader.t("page-site")),
         ("og:locale", reader.t("page-locale")),
         ("og:title", product.name),
-        ("og:description", " · ".join(filter(None, (amount, about)))),
+        ("og:description", about(reader, request)),
         ("og:url", url),
     ]
     if picture := _picture(request):
@@ -124,6 +122,13 @@ def link_preview(reader: Reader, request: PaymentRequest, url: str) -> list[tupl
         ("og:image:height", str(height)),
         ("og:image:alt", reader.t("page-card", name=product.name)),
     ]
+
+
+def about(reader: Reader, request: PaymentRequest) -> str:
+    """Return the price and the description in one line, for chats and search."""
+    amount = money_text(request.terms.amount, request.terms.currency, reader.tag)
+    words = " ".join((request.terms.product.description or "").split())
+    return " · ".join(filter(None, (amount, words)))
 
 
 def _picture(request: PaymentRequest) -> str | None:

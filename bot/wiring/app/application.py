@@ -194,11 +194,16 @@ class Application:
         """Return the embedded service; None if PAYMENTS_URL names another server."""
         if self._settings.payments_url:
             return None
-        side = ServiceSide(foundation, self._own_address if has_receiver else None)
+        receiver = self._own_address if has_receiver else None
+        side = ServiceSide(foundation, receiver, self._bot_name)
         self._closers.extend(side.closers)
         for name, check in side.checks.items():
             self._ops.readiness.watch(name, check)
         return side
+
+    def _bot_name(self) -> str | None:
+        """Return the bot's username, None without a chat and until Telegram has told it."""
+        return self._chat.bot_name if self._chat is not None else None
 
     def _make_chat(self, foundation: Foundation) -> TelegramSide:
         side = TelegramSide(foundation, *self._provider_access())

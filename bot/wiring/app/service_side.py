@@ -46,11 +46,15 @@ class ServiceSide:
     """The service; `own` are the credentials with which the bot calls it.
 
     `receiver` returns the host and port of the bot's own receiver of webhooks in this process, or
-    is None where it has none. `checks` ask the servers that the service depends on.
+    is None where it has none; `bot_name` is that of the service. `checks` ask the servers that the
+    service depends on.
     """
 
     def __init__(
-        self, foundation: Foundation, receiver: Callable[[], tuple[str, int]] | None
+        self,
+        foundation: Foundation,
+        receiver: Callable[[], tuple[str, int]] | None,
+        bot_name: Callable[[], str | None] = lambda: None,
     ) -> None:
         settings, db, now = foundation.settings, foundation.db, foundation.now
         keys = foundation.vault
@@ -75,7 +79,8 @@ class ServiceSide:
         context = PaymentContext(rail, exchange, reservation, settings.payer_holds)
         service = Service(
             db, now, settings.url, policy, context,
-            settings.api_rate, settings.payer_rate, payer_key.encode(), settings.operator_contact,
+            settings.api_rate, settings.payer_rate, payer_key.encode(),
+            settings.operator_contact, bot_name,
         )  # fmt: skip
         internal = {INTERNAL_HOST: receiver} if receiver else None
         webhooks = WebhookDelivery(db, keys, now, allow, internal, embedded_app_id=self.own.app_id)

@@ -116,6 +116,11 @@ class TelegramSide:
         updates = [webhook_router(self._intake, self._secret)] if self._update_url else []
         return [self._receiver.router(), image_router(self._db), *updates]
 
+    @property
+    def bot_name(self) -> str | None:
+        """Return the bot's username, None until Telegram was reached."""
+        return None if self._bots.problem else self._bots.messages.username
+
     async def problem(self) -> str | None:
         """Return why Telegram was not reached yet; None once it was: messages can wait then."""
         return self._bots.problem

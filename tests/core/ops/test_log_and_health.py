@@ -186,6 +186,12 @@ async def raises() -> str | None:
     raise LookupError("with a secret in it")
 
 
+@pytest.mark.parametrize("path", ["/livez", "/readyz"])
+async def test_a_probe_may_ask_for_the_head_alone(near: httpx.AsyncClient, path: str) -> None:
+    asked, found = await near.head(path), await near.get(path)
+    assert (asked.status_code, asked.headers) == (found.status_code, found.headers)
+
+
 async def test_readyz_is_503_and_names_the_failed_check(desk: Ops, near: httpx.AsyncClient) -> None:
     desk.readiness.needed |= {"telegram": tells, "other": raises}
     answer = await near.get("/readyz")
