@@ -77,17 +77,17 @@ async def make_drop(page: Page) -> Locator:
     """Press START and fill in the guided form as a newcomer would; return the card."""
     await page.goto("/chat")
     await page.get_by_role("button", name="START").click()
-    await press(page, "I make payment links for you", "New request")
-    await press(page, "What kind of request is it?", "Limited drop")
-    await expect(from_bot(page, "What is it called?")).to_be_visible()
+    await press(page, "I make payment links for you", "New payment link")
+    await press(page, "What kind of payment link is it?", "Limited drop")
+    await expect(from_bot(page, "What's it called?")).to_be_visible()
     await say(page, "Sticker <b>pack</b>")
-    await expect(from_bot(page, "What does one piece cost?")).to_be_visible()
+    await expect(from_bot(page, "How much does one item cost?")).to_be_visible()
     await say(page, "2,50 €")
-    await expect(from_bot(page, "How many pieces are there?")).to_be_visible()
+    await expect(from_bot(page, "How many items are there?")).to_be_visible()
     await say(page, "2")
     await expect(from_bot(page, "Where should the money go?")).to_be_visible()
     await say(page, "$anna")
-    await press(page, "Please check: is everything right?", "Create")
+    await press(page, "Does everything look right?", "Create")
     card = from_bot(page, "2 of 2 left")
     await expect(card).to_contain_text("Sticker <b>pack</b>")
     return card
@@ -152,8 +152,8 @@ async def test_a_drop_is_shared_into_a_group_and_sold_out_there_too(
         await expect(posted).to_contain_text("SOLD OUT")
         await expect(posted.get_by_role("link", name="Pay €2.50")).to_have_count(0)
         await page.get_by_role("button", name="Payment Requests").first.click()
-        await expect(card_of(page)).to_contain_text("SOLD OUT: all 2 are gone")
-        await expect(from_bot(page, "2 alerts delivered")).to_be_visible()
+        await expect(card_of(page)).to_contain_text("SOLD OUT: all 2 sold")
+        await expect(from_bot(page, "Sold out: all 2 sold.")).to_be_visible()
 
 
 def card_of(page: Page) -> Locator:
@@ -178,8 +178,8 @@ async def test_a_reloaded_page_shows_the_earlier_messages(
         card = from_bot(page, "2 of 2 left")
         await expect(card).to_be_visible()
         await card.get_by_role("button", name="More").click()
-        await card.get_by_role("button", name="Stop").click()
-        await expect(from_bot(page, "Stopped")).to_be_visible()
+        await card.get_by_role("button", name="Pause").click()
+        await expect(from_bot(page, "Paused")).to_be_visible()
 
 
 async def test_a_payment_told_by_e_mail_is_read_in_the_page(

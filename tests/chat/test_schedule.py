@@ -51,7 +51,7 @@ async def test_a_card_opens_and_expires_by_itself(cards: SharedCards, work: Sche
     cards.chat.clock.advance(HOUR)
     await work.tick()
     await cards.work_later(1)
-    assert "Expired: it can't be paid any more" in card.text
+    assert "Expired: can't be paid any more" in card.text
 
 
 async def test_the_next_check_is_when_something_is_due(cards: SharedCards, work: Schedule) -> None:

@@ -35,16 +35,16 @@ def made(run: Process, seller_id: int) -> int:
 @pytest.mark.parametrize(
     ("command", "expect"),
     [
-        ("/settings", "You have not said yet where your money should be sent."),
+        ("/settings", "You haven't set a payout address yet."),
         ("/help", "/donation 5 USD Coffee for the team"),
-        ("/cancel", "There is nothing to cancel."),
-        ("/privacy", "What I store, and why"),
+        ("/cancel", "There's nothing to cancel."),
+        ("/privacy", "What I store and why"),
         ("/paysupport", "Help with a payment"),
-        ("/list", "You have no requests yet."),
+        ("/list", "You don't have any payment links yet."),
         ("/HELP@PaymentRequestBot", "/donation 5 USD Coffee for the team"),
-        ("/nonsense", "I don't know this command."),
-        ("/", "I don't know this command."),
-        ("hello", "I am not sure what to do with that."),
+        ("/nonsense", "I don't know that command."),
+        ("/", "I don't know that command."),
+        ("hello", "I'm not sure what to do with that."),
     ],
 )
 async def test_each_command_answers_and_an_unknown_one_lists_them(
@@ -59,7 +59,7 @@ async def test_each_command_answers_and_an_unknown_one_lists_them(
     [
         ("/donation", "The amount is missing."),
         ("/donation 5", "The currency is missing."),
-        ("/donation 5 USD", "A name is needed"),
+        ("/donation 5 USD", "It needs a name"),
         ("/donation 5 Cup of tea", "The currency is missing."),
         ("/donation 0 USD Tea", "more than zero"),
         ("/donation -5 USD Tea", "more than zero"),
@@ -68,21 +68,21 @@ async def test_each_command_answers_and_an_unknown_one_lists_them(
         ("/donation NaN USD Tea", "I couldn't find an amount"),
         ("/donation 5.0001 USD Tea", "at most 2 decimals"),
         ("/donation 5.001 USD Tea", "Did you mean $5,001.00?"),
-        ("/donation 5 XYZ Tea", "I know no currency in “XYZ”"),
+        ("/donation 5 XYZ Tea", "I don't recognise “XYZ”"),
         ("/donation 9999999999 USD Tea", "That's too much"),
-        ("/donation $5 EUR Tea", "Name one currency only"),
-        ("/donation 5 USD " + "x" * 101, "101 characters; 100 are possible"),
-        ("/donation 5 USD \u2063", "A name is needed"),
+        ("/donation $5 EUR Tea", "Use only one currency"),
+        ("/donation 5 USD " + "x" * 101, "101 characters; the limit is 100"),
+        ("/donation 5 USD \u2063", "It needs a name"),
         ("/donation 5 USD <b>" + "&" * 100, "103 characters"),
         ("/oneoff 5 USD", '/oneoff 120 EUR Painting "Dawn"'),
         ("/drop 5 USD Tea", "/drop 100 2.50 USD Sticker pack"),
         ("/drop 0 5 USD Tea", "as a whole number"),
-        ("/drop 1000001 5 USD Tea", "1,000,000 pieces are possible at most"),
+        ("/drop 1000001 5 USD Tea", "The limit is 1,000,000 items"),
         ("/drop 10", "The amount is missing."),
         ("/donation " + "9" * 4000, "I couldn't find an amount"),
         ("/donation " + "<" * 4000, "I couldn't find an amount"),
-        ("/donation 5 " + "&" * 4000, "I know no currency"),
-        ("/" + "x" * 4095, "I don't know this command."),
+        ("/donation 5 " + "&" * 4000, "I don't recognise"),
+        ("/" + "x" * 4095, "I don't know that command."),
     ],
     ids=lambda value: value[:28],
 )
@@ -108,23 +108,23 @@ async def test_an_ambiguous_amount_is_asked_about(world: World, run: Process) ->
 async def test_each_question_explains_a_wrong_answer(world: World, run: Process) -> None:
     """The form stays where it is until the answer can be used."""
     sam = await seller_with_destination(world)
-    kind = await sam.say("/new", "What kind of request")
-    await sam.say("a donation please", "Please press one of the buttons below.")
-    await sam.press(kind, "Limited drop", "What is it called")
-    await sam.say("y" * 101, "That name has 101 characters; 100 are possible")
+    kind = await sam.say("/new", "What kind of payment link")
+    await sam.say("a donation please", "Please tap one of the buttons below.")
+    await sam.press(kind, "Limited drop", "What's it called")
+    await sam.say("y" * 101, "That's 101 characters; the limit is 100")
     await sam.say("y" * 4096, "4,096 characters")
-    await sam.say("Mug", "What does one piece cost")
+    await sam.say("Mug", "How much does one item cost")
     await sam.say("cheap", "I couldn't find an amount")
     await sam.say("1,00,0 USD", "I couldn't find an amount")
-    await sam.say("2,50 €", "How many pieces")
+    await sam.say("2,50 €", "How many items")
     await sam.say("1.5", "as a whole number")
-    review = await sam.say("1 000", "is everything right")
-    options = await sam.press(review, "More options", "What else?")
+    review = await sam.say("1 000", "Does everything look right")
+    options = await sam.press(review, "More options", "Anything else?")
     await sam.press(options, "Description", "Describe it")
-    await sam.say("z" * 501, "That has 501 characters; 500 are possible")
-    options = await sam.say("z" * 500, "What else?")
-    review = await sam.press(options, "Done", "is everything right")
-    assert "Pieces: 1,000" in lines_of(review)
+    await sam.say("z" * 501, "That's 501 characters; the limit is 500")
+    options = await sam.say("z" * 500, "Anything else?")
+    review = await sam.press(options, "Done", "Does everything look right")
+    assert "Quantity: 1,000" in lines_of(review)
     assert "Amount: €2.50" in lines_of(review)
     assert made(run, sam.person.id) == 0
     card = await sam.press(review, "Create", "1,000 of 1,000 left")
@@ -144,14 +144,14 @@ async def test_typed_text_is_shown_unchanged(world: World) -> None:
     assert "&lt;script&gt;alert(1)&lt;/script&gt;" in page.text
     alert = await sam.alert(pay(link_of(card)))
     assert alert.text.splitlines()[0] == f"💰 $5.00 received for {shown}"
-    listed = await sam.say("/list", "Your requests")
+    listed = await sam.say("/list", "Your payment links")
     assert labels(listed)[0].startswith("🟢 <b>A&B</b>")
     asked = await sam.person.inline("A&B")
     assert asked.results[0]["title"].startswith("<b>A&B</b>")
     posted = sam.person.choose(asked, asked.results[0]["id"], sam.person.dialog(sam_friend(world)))
     assert posted.text.splitlines()[0] == shown
     await sam.press(card, "Delete", f"Delete “{shown}”?")
-    await sam.say("/settings", "Your money is sent to <i>$anna</i>.")
+    await sam.say("/settings", "Your money goes to <i>$anna</i>.")
 
 
 def sam_friend(world: World) -> people.Person:
@@ -161,28 +161,28 @@ def sam_friend(world: World) -> people.Person:
 async def test_a_new_destination_is_used_for_later_requests(world: World) -> None:
     """What is no handle is refused; the form that was under way goes on afterwards."""
     sam = await seller_with_destination(world)
-    kind = await sam.say("/new", "What kind of request")
-    await sam.press(kind, "Donation", "What is it called")
-    page = await sam.say("/settings", "Your money is sent to $anna.")
-    await sam.press(page, "Change the destination", "Where should your money go from now on?")
-    await sam.say("two words", "no spaces")
-    await sam.say("$bert", "Your money goes to $bert from now on.")
-    await sam.say("Coffee", "How much is one donation")
-    review = await sam.say("5 USD", "is everything right")
+    kind = await sam.say("/new", "What kind of payment link")
+    await sam.press(kind, "Donation", "What's it called")
+    page = await sam.say("/settings", "Your money goes to $anna.")
+    await sam.press(page, "Change payout address", "Where should your money go from now on?")
+    await sam.say("two words", "can't contain spaces")
+    await sam.say("$bert", "From now on, your money goes to $bert.")
+    await sam.say("Coffee", "How much is each donation")
+    review = await sam.say("5 USD", "Does everything look right")
     assert "Money goes to: $bert" in lines_of(review)
 
 
 async def test_an_open_form_is_offered_again(world: World) -> None:
     """A second /new asks: go on, or start over."""
     sam = await seller_with_destination(world)
-    kind = await sam.say("/new", "What kind of request")
-    await sam.press(kind, "Donation", "What is it called")
-    await sam.say("Coffee", "How much is one donation")
-    again = await sam.say("/new", "You have begun a request: Coffee.")
-    await sam.press(again, "Continue", "How much is one donation")
-    again = await sam.say("/new", "You have begun a request: Coffee.")
-    first = await sam.press(again, "Start over", "What kind of request")
-    assert "What kind of request" in first.text
+    kind = await sam.say("/new", "What kind of payment link")
+    await sam.press(kind, "Donation", "What's it called")
+    await sam.say("Coffee", "How much is each donation")
+    again = await sam.say("/new", "You've already started a payment link: Coffee.")
+    await sam.press(again, "Continue", "How much is each donation")
+    again = await sam.say("/new", "You've already started a payment link: Coffee.")
+    first = await sam.press(again, "Start over", "What kind of payment link")
+    assert "What kind of payment link" in first.text
 
 
 async def test_pictures_and_files_are_answered_like_unknown_words(
@@ -190,11 +190,11 @@ async def test_pictures_and_files_are_answered_like_unknown_words(
 ) -> None:
     sam = await seller_with_destination(world)
     await sam.seen(
-        lambda: sam.person.send_document("a.pdf", b"%PDF"), "I am not sure what to do with that."
+        lambda: sam.person.send_document("a.pdf", b"%PDF"), "I'm not sure what to do with that."
     )
-    kind = await sam.say("/new", "What kind of request")
-    await sam.press(kind, "Donation", "What is it called")
-    await sam.seen(lambda: sam.person.send_document("a.pdf", b"%PDF"), "A name is needed")
+    kind = await sam.say("/new", "What kind of payment link")
+    await sam.press(kind, "Donation", "What's it called")
+    await sam.seen(lambda: sam.person.send_document("a.pdf", b"%PDF"), "It needs a name")
     assert made(run, sam.person.id) == 0
 
 
@@ -205,7 +205,7 @@ async def test_in_a_group_requests_are_made_in_private_only(world: World, run: P
     told_there = await world.bot_message(group, "private", seconds=10)
     assert "@PaymentRequestBot" in told_there.text
     sam.person.send("/donation@OtherBot 5 USD Tea", group)
-    await sam.say("/list", "You have no requests yet")
+    await sam.say("/list", "You don't have any payment links yet")
     assert texts(group.from_bot()) == [told_there.text]
     assert made(run, sam.person.id) == 0
 
@@ -213,9 +213,9 @@ async def test_in_a_group_requests_are_made_in_private_only(world: World, run: P
 async def test_a_seller_without_a_language_is_answered_in_english(world: World) -> None:
     sam = seller(world, language=None)
     assert "Hello!" in (await sam.start()).text
-    assert "Telegram Stars" in sam.said[0].text
+    assert "Telegram requires Stars" in sam.said[0].text
     again = await sam.start()
-    assert "Telegram Stars" not in again.text
+    assert "Telegram requires Stars" not in again.text
 
 
 async def test_every_callback_is_answered_with_any_data(world: World) -> None:
@@ -224,5 +224,5 @@ async def test_every_callback_is_answered_with_any_data(world: World) -> None:
     for data in ("x", "card:", "draft:zzzzzz:create:00000000", "list:99999999999", "\N{SNOWMAN}"):
         answer = await sam.person.answer(sam.person.press_old(card, data), 10)
         assert answer["show_alert"] is False
-    assert "read this button" in await sam.words(card, "nonsense")
-    assert "This form is finished" in await sam.words(card, "draft:zzzzzz:cancel")
+    assert "recognise that button" in await sam.words(card, "nonsense")
+    assert "This form is closed" in await sam.words(card, "draft:zzzzzz:cancel")

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from bot.sandbox.world.model import Message
     from tests.support.sellers_and_payers import Seller
 
-MARK = "Possibly repeated: I may have told you this already."
+MARK = "You may have seen this already."
 ALERT = "💰 $5.00 received for Coffee"
 UNDER_WAY = "SELECT COUNT(*) FROM outbox WHERE state IN ('waiting', 'leased')"
 
@@ -229,11 +229,13 @@ async def test_an_open_form_continues_after_a_crash(stage: ProductSetup, port: s
     """Drafts live in the database: the next answer is taken as if nothing had been."""
     async with killed(stage, port):
         sam = seller(stage.world)
-        kind = await sam.say("/new", "What kind of request")
-        await sam.press(kind, "Donation", "What is it called")
+        kind = await sam.say("/new", "What kind of payment link")
+        await sam.press(kind, "Donation", "What's it called")
     sam.person.send("Coffee")
     async with killed(stage, port):
-        await stage.world.bot_message(sam.person.chat, "How much is one donation", seconds=PATIENCE)
+        await stage.world.bot_message(
+            sam.person.chat, "How much is each donation", seconds=PATIENCE
+        )
         await sam.say("5 USD", "Where should the money go")
-        review = await sam.say("$anna", "is everything right")
+        review = await sam.say("$anna", "Does everything look right")
         assert "Name: Coffee" in lines_of(review)

@@ -49,7 +49,7 @@ async def test_an_address_named_in_the_chat_gets_letters_once_its_holder_confirm
             await sam.say("/donation 5 USD Coffee", "Donation · $5.00")
             card = await sam.first_card()
             await sam.edit(card)
-            await sam.press(card, "E-mail", "Who gets an e-mail")
+            await sam.press(card, "Payment emails", "Who should get an email")
             await sam.say(ADDRESS, "Saved")
             question = await arrived(post, 1)
             assert question["To"] == ADDRESS
@@ -65,11 +65,11 @@ async def test_an_address_named_in_the_chat_gets_letters_once_its_holder_confirm
             assert "Address confirmed" in (await reader.post(confirm)).text
             summary = await arrived(post, 2)
             assert summary["Subject"] == "2 payments received"
-            await sam.refresh(card, f"Payments are also e-mailed to {ADDRESS} (confirmed")
+            await sam.refresh(card, f"Payments are also emailed to {ADDRESS} (confirmed")
             stop = run.url + link(summary, "stop", run.url)
             await reader.post(stop, data={"List-Unsubscribe": "One-Click"})
             await pay(link_of(card))
-            await sam.refresh(card, "doesn't want e-mails")
+            await sam.refresh(card, "has unsubscribed from payment emails")
             assert len(post.letters) == 2
 
 
@@ -81,8 +81,8 @@ async def test_the_demos_mailbox_shows_the_confirmation_and_later_letters(tmp_pa
         async with httpx.AsyncClient(base_url=api, trust_env=False) as http:
             link = await offer_vase(http)
             await press(http, "Edit")
-            await press(http, "E-mail")
-            await shown(http, "Who gets an e-mail")
+            await press(http, "Payment emails")
+            await shown(http, "Who should get an email")
             await say(http, ADDRESS)
             await shown(http, f"{ADDRESS} isn't confirmed yet")
             (question,) = await mails(http, 1)

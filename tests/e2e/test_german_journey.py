@@ -46,13 +46,13 @@ async def test_a_german_seller_reads_german_from_start_to_sold_out(
     await sam.say("2,50 €", "Wie viele Stück")
     await sam.say("2", "Wohin soll das Geld gehen")
     review = await sam.say("$anna", "Stimmt alles?")
-    options = await sam.press(review, "Mehr Angaben", "Was noch?")
+    options = await sam.press(review, "Mehr Angaben", "Noch etwas?")
     zone = await sam.press(options, "Ende", "In welcher Zeitzone bist du?")
     await sam.press(zone, "Wien", "Bis wann kann gezahlt werden?")
     options = await sam.say("31.12.", "Ende: ")
     assert "31. Dezember" in lines_of(options)[0]
     ends = await sam.press(options, "Ende", "Bis wann kann gezahlt werden?")
-    options = await sam.press(ends, "Entfernen", "Was noch?")
+    options = await sam.press(ends, "Entfernen", "Noch etwas?")
     review = await sam.press(options, "Fertig", "Stimmt alles?")
     assert lines_of(review)[3:] == [
         "Name: Sticker",
@@ -72,13 +72,13 @@ async def test_a_german_seller_reads_german_from_start_to_sold_out(
 async def test_shared_cards_and_refusals_of_a_german_seller_are_german(world: World) -> None:
     sam = seller(world, language="de-AT")
     await sam.say("/donation 5 EUR Tee", "Wohin soll das Geld gehen")
-    await sam.say("$anna", "Noch nicht bezahlt")
+    await sam.say("$anna", "Noch keine Zahlungen")
     group = sam.person.new_group("Markt")
     found = await sam.person.inline("Tee", group)
     assert inline_button(found.results[0])["text"] == "5,00\xa0€ zahlen"
     sam.person.send("/new", group)
     assert await world.bot_message(group, "nur im privaten Chat", seconds=SECONDS)
-    assert "Mit diesem Knopf" in await sam.words(sam.cards[0], "nonsense")
+    assert "Diesen Knopf kenne ich nicht" in await sam.words(sam.cards[0], "nonsense")
     await sam.say("/donation 1.000 KWD Tee", "Welchen Betrag meinst du?")
 
 

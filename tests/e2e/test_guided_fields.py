@@ -34,34 +34,34 @@ def photo() -> bytes:
 
 
 async def reviewed(sam: Seller) -> Message:
-    kind = await sam.say("/new", "What kind of request")
-    await sam.press(kind, "Donation", "What is it called")
-    await sam.say("Coffee", "How much is one donation")
-    return await sam.say("5 USD", "is everything right")
+    kind = await sam.say("/new", "What kind of payment link")
+    await sam.press(kind, "Donation", "What's it called")
+    await sam.say("Coffee", "How much is each donation")
+    return await sam.say("5 USD", "Does everything look right")
 
 
 async def test_every_option_is_asked_shown_and_sent(world: World, run: Process) -> None:
     """The service has each field as the review said it."""
     sam = await seller_with_destination(world)
     review = await reviewed(sam)
-    options = await sam.press(review, "More options", "What else?")
+    options = await sam.press(review, "More options", "Anything else?")
     await sam.press(options, "Description", "Describe it")
     options = await sam.say("Warm & strong", "👍 Description: Warm & strong")
-    await sam.press(options, "Several receivers", "Who shares each payment of $5.00?")
+    await sam.press(options, "Split payments", "Who shares each payment of $5.00?")
     options = await sam.say("$anna 60%\n$ben rest", "• $ben $2.00")
-    zone = await sam.press(options, "Ends", "Which time zone are you in?")
+    zone = await sam.press(options, "End date", "Which time zone are you in?")
     await sam.press(zone, "London", "When does it end?")
     options = await sam.say("in 3 days", "London time (in 3 days)")
-    asks = await sam.press(options, "Ask the payer", "What do payers have to tell you?")
-    asks = await sam.press(asks, "E-mail", "What do payers have to tell you?")
-    assert labels(asks)[0] == "✓ E-mail"
-    options = await sam.press(asks, "Done", "What else?")
-    await sam.press(options, "After payment", "Where do payers go after paying?")
+    asks = await sam.press(options, "Payer details", "What do you need from payers?")
+    asks = await sam.press(asks, "Email", "What do you need from payers?")
+    assert labels(asks)[0] == "✓ Email"
+    options = await sam.press(asks, "Done", "Anything else?")
+    await sam.press(options, "After payment", "Where should payers go after paying?")
     options = await sam.say("https://example.org/thanks", "👍 After payment")
-    await sam.press(options, "Picture", "Send a photo of it.")
-    options = await sam.seen(lambda: sam.person.send_photo(photo()), "👍 Picture: there")
-    review = await sam.press(options, "Done", "is everything right")
-    assert "Picture: there" in lines_of(review)
+    await sam.press(options, "Photo", "Send a photo of it.")
+    options = await sam.seen(lambda: sam.person.send_photo(photo()), "👍 Photo added ✓")
+    review = await sam.press(options, "Done", "Does everything look right")
+    assert "Photo added ✓" in lines_of(review)
     card = await sam.press(review, "Create", "Donation · $5.00")
     page = (await open_pay_page(link_of(card))).text
     assert "Warm &amp; strong" in page
@@ -79,33 +79,35 @@ async def test_a_refused_option_is_asked_for_at_its_step(world: World) -> None:
     """No SMTP_URL is set: the service takes no e-mail address, and the seller leaves it out."""
     sam = await seller_with_destination(world)
     review = await reviewed(sam)
-    options = await sam.press(review, "More options", "What else?")
-    await sam.press(options, "E-mail notice", "Who gets an e-mail")
-    options = await sam.say("anna@example.org", "👍 E-mail about payments")
-    review = await sam.press(options, "Done", "is everything right")
-    asked = await sam.press(review, "Create", "did not accept this: It sends no e-mail.")
-    assert "Who gets an e-mail about each payment?" in asked.text
-    review = await sam.press(asked, "Remove", "is everything right")
+    options = await sam.press(review, "More options", "Anything else?")
+    await sam.press(options, "Payment emails", "Who should get an email")
+    options = await sam.say("anna@example.org", "👍 Payment emails go to")
+    review = await sam.press(options, "Done", "Does everything look right")
+    asked = await sam.press(review, "Create", "didn't accept this: It doesn't send emails.")
+    assert "Who should get an email about each payment?" in asked.text
+    review = await sam.press(asked, "Remove", "Does everything look right")
     await sam.press(review, "Create", "Donation · $5.00")
 
 
 async def test_settings_are_asked_for_and_shown(world: World) -> None:
     sam = await seller_with_destination(world)
-    page = await sam.say("/settings", "Your money is sent to $anna.")
+    page = await sam.say("/settings", "Your money goes to $anna.")
     zone = await sam.press(page, "Quiet hours", "Which time zone are you in?")
-    back = await sam.press(zone, "Back", "Your money is sent to $anna.")
+    back = await sam.press(zone, "Back", "Your money goes to $anna.")
     zone = await sam.press(back, "Quiet hours", "Which time zone are you in?")
     await sam.say("Berlin", "When should I be quiet?")
-    await sam.say("22:00-7:00", "Saved. Your quiet hours are")
-    page = await sam.say("/settings", "Your time zone: Berlin")
-    await sam.press(page, "Daily summary", "When should the daily summary come?")
-    await sam.say("8 pm", "The summary comes every day at 20:00.")
-    assert "Daily summary: 20:00" in (await sam.say("/settings", "Your money is sent")).text
+    await sam.say("22:00-7:00", "Saved. During your quiet hours, ")
+    page = await sam.say("/settings", "Time zone: Berlin")
+    await sam.press(page, "Daily summary", "When should I send the daily summary?")
+    await sam.say("8 pm", "You'll get the summary every day at 20:00.")
+    assert "Daily summary: 20:00" in (await sam.say("/settings", "Your money goes to")).text
 
 
 async def test_start_offers_an_open_form(world: World) -> None:
     sam = await seller_with_destination(world)
-    kind = await sam.say("/new", "What kind of request")
-    await sam.press(kind, "Donation", "What is it called")
-    hello = await sam.seen(lambda: sam.person.send("/start"), "You have begun a request")
-    await sam.press(hello, "Continue", "What is it called")
+    kind = await sam.say("/new", "What kind of payment link")
+    await sam.press(kind, "Donation", "What's it called")
+    hello = await sam.seen(
+        lambda: sam.person.send("/start"), "You've already started a payment link"
+    )
+    await sam.press(hello, "Continue", "What's it called")

@@ -68,19 +68,19 @@ async def test_a_donation_and_a_one_off_are_made_paid_and_alerted(tmp_path: Path
         assert await alerted(sam, server, coffee.id, PAYER) == [
             "💰 $5.00 received for Coffee for the team",
             "Paymail: pat@<i>hand</i>cash.io",
-            "E-mail: pat@example.org",
+            "Email: pat@example.org",
         ]
         assert await alerted(sam, server, coffee.id) == [
             "💰 $5.00 received for Coffee for the team",
-            "Together: $10.00 from 2 payments",
+            "Total: $10.00 from 2 payments",
         ]
         await sam.card('/oneoff 120 EUR Painting "Dawn"', "Painting")
         painting = next(one for one in server.made.values() if one is not coffee)
         assert await alerted(sam, server, painting.id) == [
             '💰 €120.00 received for Painting "Dawn"',
-            "✅ Paid: closed now.",
+            "✅ Paid and closed.",
         ]
-        listed = await sam.say("/list", "Your requests")
+        listed = await sam.say("/list", "Your payment links")
         assert labels(listed)[:2] == [
             '✅ Painting "Dawn" · €120.00',
             "🟢 Coffee for the team · $5.00",
@@ -90,31 +90,31 @@ async def test_a_donation_and_a_one_off_are_made_paid_and_alerted(tmp_path: Path
 
 async def test_a_guided_drop_is_sold_out_stopped_resumed_and_deleted(tmp_path: Path) -> None:
     async with playing(tmp_path) as (server, stage, run, sam):
-        kind = await sam.say("/new", "What kind of request")
-        await sam.press(kind, "Limited drop", "What is it called")
-        await sam.say("Sticker pack", "What does one piece cost")
-        await sam.say("2.50 USD", "How many pieces")
-        review = await sam.say("2", "is everything right")
+        kind = await sam.say("/new", "What kind of payment link")
+        await sam.press(kind, "Limited drop", "What's it called")
+        await sam.say("Sticker pack", "How much does one item cost")
+        await sam.say("2.50 USD", "How many items")
+        review = await sam.say("2", "Does everything look right")
         card = await sam.press(review, "Create", "2 of 2 left")
         drop = server.only
         assert decoded(stage.world, card) == link_of(card) == f"{server.url}/pay/{drop.id}"
         assert (await alerted(sam, server, drop.id, PAYER))[-1] == "1 of 2 left"
         await sam.refresh(card, "1 of 2 left")
-        await sam.press(card, "Stop", "Stopped")
+        await sam.press(card, "Pause", "Paused")
         assert drop.expires_at is not None
         await sam.press(card, "Resume", "1 of 2 left")
         last = await alerted(sam, server, drop.id)
         assert last == [
             "💰 $2.50 received for Sticker pack",
             "🏁 SOLD OUT: that was the last one.",
-            "Together: $5.00 from 2 payments",
+            "Total: $5.00 from 2 payments",
         ]
-        await sam.refresh(card, "SOLD OUT: all 2 are gone")
+        await sam.refresh(card, "SOLD OUT: all 2 sold")
         question = await sam.press(card, "Delete", "Delete “Sticker pack”?")
         await sam.press(question, "Yes, delete it", "Sticker pack is deleted")
         assert (await open_pay_page(f"{server.url}/pay/{drop.id}")).status_code == 404
         assert (server.made, [*server.deleted]) == ({}, [drop.id])
-        await sam.say("/list", "You have no requests yet")
+        await sam.say("/list", "You don't have any payment links yet")
         assert (len(sam.alerts), server.asked("POST")) == (2, 1)
         assert run.rows("SELECT COUNT(*) FROM payment_requests") == [(0,)]
 
@@ -145,15 +145,15 @@ async def test_a_webhook_has_one_alert_and_a_forged_one_none(tmp_path: Path) -> 
 async def test_a_name_too_long_for_the_server_is_corrected_at_its_step(tmp_path: Path) -> None:
     async with playing(tmp_path) as (server, _, __, sam):
         asked = await sam.say(f"/drop 3 2 USD {'S' * 26}", "less than or equal to 25 characters")
-        assert "What is it called" in asked.text
+        assert "What's it called" in asked.text
         assert server.made == {}
-        review = await sam.say("S" * 25, "is everything right")
+        review = await sam.say("S" * 25, "Does everything look right")
         card = await sam.press(review, "Create", "3 of 3 left")
         assert (link_of(card), server.only.body["product"]["name"]) == (
             f"{server.url}/pay/{server.only.id}",
             "S" * 25,
         )
-        assert (await sam.say("/list", "Your requests")).text.count("S" * 20) == 0
+        assert (await sam.say("/list", "Your payment links")).text.count("S" * 20) == 0
         assert len(server.made) == 1
 
 
@@ -164,14 +164,14 @@ async def test_a_request_is_edited_and_units_are_removed(tmp_path: Path) -> None
         drop = server.only
         await alerted(sam, server, drop.id)
         await sam.edit(card)
-        await sam.press(card, "Name", "What is it called")
+        await sam.press(card, "Name", "What's it called")
         await sam.say("S" * 26, "less than or equal to 25 characters")
-        await sam.say("Pack", "Its name is now: Pack")
+        await sam.say("Pack", "Name updated: Pack")
         assert drop.body["product"]["name"] == "Pack"
         await stage.world.wait_for(lambda: "Pack" in card.text, PATIENCE)
         await sam.edit(card)
-        await sam.press(card, "Take units out", "How many pieces")
-        await sam.say("2", "2 pieces are taken out")
+        await sam.press(card, "Remove items", "How many items")
+        await sam.say("2", "2 items removed")
         await stage.world.wait_for(lambda: "7 of 8 left" in card.text, PATIENCE)
         assert (drop.remaining, server.asked("PUT")) == (7, 3)
         assert "6 of 8 left" in await alerted(sam, server, drop.id)
@@ -188,18 +188,18 @@ async def test_an_outage_of_the_server_loses_and_doubles_nothing(tmp_path: Path)
         async with stage.run(**settings) as run:
             await run.ready()
             sam = await seller_with_destination(stage.world)
-            await sam.say("/donation 5 USD Coffee", "The payment service is not answering.")
+            await sam.say("/donation 5 USD Coffee", "The payment service isn't responding.")
             async with handcash(app_secret=SECRET, port=port) as server:
                 coffee = await sam.first_card()
                 assert link_of(coffee) == f"{server.url}/pay/{server.only.id}"
                 server.fail("POST", LOST)
-                await sam.say("/donation 7 USD Cake", "The payment service is not answering.")
+                await sam.say("/donation 7 USD Cake", "The payment service isn't responding.")
                 await stage.world.wait_for(lambda: len(sam.cards) == 2, PATIENCE)
                 assert (len(server.made), server.asked("POST")) == (2, 2)
                 for made in tuple(server.made.values()):
                     await alerted(sam, server, made.id)
-            silent = await sam.press(coffee, "Stop", "was not done")
-            assert silent.text.startswith("The payment service can't be reached")
+            silent = await sam.press(coffee, "Pause", "so nothing was done")
+            assert silent.text.startswith("The payment service is unavailable")
             assert [lines_of(alert)[0] for alert in sam.alerts] == [
                 "💰 $5.00 received for Coffee",
                 "💰 $7.00 received for Cake",

@@ -125,7 +125,7 @@ async def test_sigterm_in_a_burst_ends_in_time_and_the_next_start_sends_the_rest
         await run.ready()
         await taken(stage)
         await assert_books_match(run, shop, crashes=True)
-        lists = [text for text in texts(shop.seller.said) if "Your requests" in text]
+        lists = [text for text in texts(shop.seller.said) if "Your payment links" in text]
         assert len(lists) - sum(text.startswith(MARK) for text in lists) <= 5 <= len(lists)
         assert await run.stop() == 0
 

@@ -76,7 +76,7 @@ async def test_a_sale_is_in_the_metrics_and_in_the_audit_log(world: World, run: 
     sam = await seller_with_destination(world)
     card = await sam.card("/drop 3 5 USD Mug", "Mug")
     await sam.alert(pay(link_of(card)))
-    await sam.press(card, "Stop", "Stopped")
+    await sam.press(card, "Pause", "Paused")
     found = await metrics(run)
 
     def since(name: str) -> float:

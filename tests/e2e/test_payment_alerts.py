@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from tests.support.sellers_and_payers import Seller
 
 UNITS = 30
-MARK = "Possibly repeated"
+MARK = "You may have seen this already."
 DAY = 24 * 3600 * 1000
 
 
@@ -41,12 +41,12 @@ async def test_alerts_are_on_silent_or_off_as_the_seller_chose(tmp_path: Path) -
         card = await sam.card("/donation 5 USD Coffee", "Coffee")
         link = link_of(card)
         await sam.alert(pay(link))
-        menu = await sam.press(card, "Alerts", "How shall I tell you")
+        menu = await sam.press(card, "Alerts", "How should I notify you")
         toast = await sam.toast(menu, "Silent")
-        assert toast == "Alerts are silent: each payment comes without a sound."
+        assert toast == "Alerts are silent. You'll get a message without sound for each payment."
         second = await sam.alert(pay(link))
-        assert second.text.splitlines()[-1] == "Together: $10.00 from 2 payments"
-        await sam.press(menu, "Off", "✅" if menu.photo is None else "How shall I tell you")
+        assert second.text.splitlines()[-1] == "Total: $10.00 from 2 payments"
+        await sam.press(menu, "Off", "✅" if menu.photo is None else "How should I notify you")
         assert (await pay(link)).status_code == 303
 
         async def recorded() -> bool:
@@ -54,10 +54,10 @@ async def test_alerts_are_on_silent_or_off_as_the_seller_chose(tmp_path: Path) -
 
         await until(recorded)
         await sam.press(card, "Back", "$15.00")
-        menu = await sam.press(card, "Alerts", "How shall I tell you")
-        await sam.press(menu, "On", "How shall I tell you")
+        menu = await sam.press(card, "Alerts", "How should I notify you")
+        await sam.press(menu, "On", "How should I notify you")
         fourth = await sam.alert(pay(link))
-        assert fourth.text.splitlines()[-1] == "Together: $20.00 from 4 payments"
+        assert fourth.text.splitlines()[-1] == "Total: $20.00 from 4 payments"
         assert silent(sam) == [False, True, False]
         assert stage.world.refused == []
 
@@ -77,10 +77,10 @@ async def test_a_drop_sold_in_a_burst_has_one_closing_line_even_if_answers_are_l
         assert {answer.status_code for answer in answers} == {303}
         await stage.world.wait_for(lambda: endings(sam), 4 * SECONDS)
         (line,) = endings(sam)
-        assert line.text == f"🏁 Sticker: all {UNITS} sold = {UNITS} alerts delivered"
+        assert line.text == f"🏁 Sticker\nSold out: all {UNITS} sold."
         told = [text for text in texts(sam.alerts) if not text.startswith(MARK)]
         assert len(told) < UNITS
-        assert any(f"Together: $75.00 from {UNITS} payments" in text for text in told)
+        assert any(f"Total: $75.00 from {UNITS} payments" in text for text in told)
         await sam.say("/help", "In one line")
         assert len(endings(sam)) == 1
 
@@ -103,11 +103,11 @@ async def test_alerts_during_a_block_are_listed_and_sent_later(tmp_path: Path) -
 
         await until(paused)
         assert sam.alerts == []
-        listed = await sam.say("/alerts", "Alerts that have not reached you")
-        assert "you had blocked me; it comes now" in listed.text
+        listed = await sam.say("/alerts", "Alerts that didn't reach you")
+        assert "you blocked me before; it's on its way now" in listed.text
         await stage.world.wait_for(lambda: endings(sam), SECONDS)
-        assert endings(sam)[0].text == "🏁 Mug: all 2 sold = 2 alerts delivered"
-        await sam.say("/alerts", "Everything was delivered")
+        assert endings(sam)[0].text == "🏁 Mug\nSold out: all 2 sold."
+        await sam.say("/alerts", "All your alerts were delivered")
 
 
 async def test_an_alert_that_was_given_up_is_sent_again_by_its_button(tmp_path: Path) -> None:
@@ -126,11 +126,11 @@ async def test_an_alert_that_was_given_up_is_sent_again_by_its_button(tmp_path: 
         give_up(run)
         async with stage.run(PAYER_RATE="0") as again:
             await again.ready()
-            listed = await sam.say("/alerts", "Telegram did not take the message")
-            await sam.press(listed, "Send again", "it is on its way")
+            listed = await sam.say("/alerts", "Telegram rejected the message")
+            await sam.press(listed, "Send again", "it's on its way")
             await stage.world.wait_for(lambda: sam.alerts, SECONDS)
             assert texts(sam.alerts) == ["💰 $5.00 received for Coffee"]
-            assert await sam.words(listed, "undelivered:again") == "Everything was delivered."
+            assert await sam.words(listed, "undelivered:again") == "All your alerts were delivered."
 
 
 def give_up(run: Process) -> None:
@@ -159,4 +159,4 @@ async def test_the_daily_summary_and_quiet_hours_survive_a_restart(
             await sam.alert(pay(link_of(card)))
             assert silent(sam) == [False, True]
             told = [text for text in texts(sam.said) if "📊" in text]
-            assert told == ["📊 Nothing came in within the last 24 hours."]
+            assert told == ["📊 No payments in the last 24 hours."]

@@ -68,15 +68,17 @@ async def test_each_field_is_edited_by_its_button_and_shown_on_the_card(
     """The name, the description, where payers go, the end: on the card and on the pay page."""
     sam = await seller_with_destination(world)
     card = await sam.card("/donation 5 USD Coffee", "Coffee")
-    await field(sam, card, "Name", "What is it called")
+    await field(sam, card, "Name", "What's it called")
     done = await sam.say("Tea & <cake>", "Saved")
-    assert lines_of(done) == ["✅ Saved: Tea & <cake>", "Its name is now: Tea & <cake>"]
+    assert lines_of(done) == ["✅ Saved: Tea & <cake>", "Name updated: Tea & <cake>"]
     await shows(sam, card, "Tea & <cake>")
     await field(sam, card, "Description", "Describe it")
-    await sam.say("With milk", "Its description is now: With milk")
+    await sam.say("With milk", "Description updated: With milk")
     await shows(sam, card, "With milk")
-    await field(sam, card, "After payment", "Where do payers go")
-    await sam.say("https://example.org/thanks?a=1", "payers go to: https://example.org/thanks?a=1")
+    await field(sam, card, "After payment", "Where should payers go")
+    await sam.say(
+        "https://example.org/thanks?a=1", "payers now go to: https://example.org/thanks?a=1"
+    )
     page = (await open_pay_page(link_of(card))).text
     assert "Tea &amp; &lt;cake&gt;" in page
     assert "With milk" in page
@@ -88,15 +90,15 @@ async def test_each_field_is_edited_by_its_button_and_shown_on_the_card(
 async def test_an_end_stops_a_request_and_a_later_end_resumes_it(world: World) -> None:
     sam = await seller_with_destination(world)
     card = await sam.card("/donation 5 USD Coffee", "Coffee")
-    zone = await field(sam, card, "End", "Which time zone")
-    await sam.say("UTC", "When does it end from now on")
+    zone = await field(sam, card, "End date", "Which time zone")
+    await sam.say("UTC", "When should it end")
     assert zone.text
-    await sam.say("in 2 h", "It ends:")
+    await sam.say("in 2 h", "End date updated:")
     await shows(sam, card, "UTC")
-    await sam.press(card, "Stop", "Stopped")
+    await sam.press(card, "Pause", "Paused")
     await until(lambda: is_closed(link_of(card)), PATIENCE)
-    await field(sam, card, "End", "When does it end from now on")
-    await sam.say("in 3 days", "It ends:")
+    await field(sam, card, "End date", "When should it end")
+    await sam.say("in 3 days", "End date updated:")
     await shows(sam, card, "Active")
     assert not await is_closed(link_of(card))
 
@@ -107,8 +109,8 @@ async def test_a_picture_is_sent_as_a_photo_and_shown_on_the_page(
     sam = await seller_with_destination(world)
     card = await sam.card("/donation 5 USD Coffee", "Coffee")
     before = card.photo
-    await field(sam, card, "Picture", "Send a photo")
-    await sam.seen(lambda: sam.person.send_photo(photo()), "It has a new picture")
+    await field(sam, card, "Photo", "Send a photo")
+    await sam.seen(lambda: sam.person.send_photo(photo()), "Photo updated.")
     await world.wait_for(lambda: card.photo != before, SECONDS)
     page = (await open_pay_page(link_of(card))).text
     found = re.search(r"/images/[0-9a-f]{24}", page)
@@ -122,11 +124,11 @@ async def test_an_email_address_without_a_mail_server_is_refused_with_a_text(wor
     """No mail server is set here; the next answer is another address, until it is cancelled."""
     sam = await seller_with_destination(world)
     card = await sam.card("/donation 5 USD Coffee", "Coffee")
-    await field(sam, card, "E-mail", "Who gets an e-mail")
-    refused = await sam.say("sam@example.org", "The payment service refused this")
+    await field(sam, card, "Payment emails", "Who should get an email")
+    refused = await sam.say("sam@example.org", "The payment service didn't accept this")
     assert refused.text
-    await sam.say("ben@example.org", "The payment service refused this")
-    await sam.say("/cancel", "nothing was changed")
+    await sam.say("ben@example.org", "The payment service didn't accept this")
+    await sam.say("/cancel", "Cancelled. Nothing was changed.")
     await sam.say("hello", "not sure what to do")
 
 
@@ -138,18 +140,18 @@ async def test_removed_units_lower_the_total_and_the_rest_is_sold(
     card = await sam.card("/drop 10 2.50 USD Sticker", "Sticker")
     await sam.alert(pay(link_of(card)))
     await shows(sam, card, "9 of 10 left")
-    await field(sam, card, "Take units out", "How many pieces")
-    await sam.say("2", "2 pieces are taken out")
+    await field(sam, card, "Remove items", "How many items")
+    await sam.say("2", "2 items removed")
     await shows(sam, card, "7 of 8 left")
     assert "7 of 8" in (await open_pay_page(link_of(card))).text
     alert = await sam.alert(pay(link_of(card)))
     assert "6 of 8 left" in alert.text
-    await field(sam, card, "Take units out", "How many pieces")
-    await sam.say("7", "Only 6 pieces are left")
-    await sam.say("6", "6 pieces are taken out")
-    await shows(sam, card, "SOLD OUT: all 2 are gone")
+    await field(sam, card, "Remove items", "How many items")
+    await sam.say("7", "Only 6 items are left")
+    await sam.say("6", "6 items removed")
+    await shows(sam, card, "SOLD OUT: all 2 sold")
     await sam.edit(card)
-    assert "Nothing is left" in await sam.toast(card, "Take units out")
+    assert "There's nothing left to remove." in await sam.toast(card, "Remove items")
     (row,) = run.rows("SELECT COUNT(*) FROM received_payments WHERE listing_id = "
                       f"'{listing_of_menu(card)}'")  # fmt: skip
     assert row == (2,)
@@ -163,10 +165,10 @@ async def test_a_field_that_cannot_be_edited_is_changed_in_a_duplicate(world: Wo
     sam = await seller_with_destination(world)
     card = await sam.card("/drop 4 2.50 USD Sticker", "Sticker")
     await sam.edit(card)
-    why = await sam.press(card, "Price, receivers", "The link is out in the world")
+    why = await sam.press(card, "Price, receivers", "Your link is already out there")
     assert why is card
-    review = await sam.press(card, "Duplicate", "is everything right")
-    assert "Pieces: 4" in review.text
+    review = await sam.press(card, "Duplicate", "Does everything look right")
+    assert "Quantity: 4" in review.text
     twin = await sam.press(review, "Create", "4 of 4 left")
     assert link_of(twin) != link_of(card)
     await sam.world.wait_for(lambda: "✏ Edit" in labels(card), SECONDS)
@@ -176,7 +178,7 @@ async def test_stop_and_resume_by_double_taps_and_old_buttons(world: World) -> N
     sam = await seller_with_destination(world)
     card = await sam.card("/donation 5 USD Coffee", "Coffee")
     listing = listing_of(card)
-    await sam.press(card, "Stop", "Stopped")
+    await sam.press(card, "Pause", "Paused")
     for data in (f"stop:{listing}", f"stop:{listing}", f"resume:{listing}", f"resume:{listing}"):
         sam.person.press_old(card, data)
     await shows(sam, card, "Active")
@@ -189,18 +191,18 @@ async def test_after_a_delete_every_card_is_marked_and_every_old_button_is_answe
     sam = await seller_with_destination(world)
     card = await sam.card("/donation 5 USD Coffee", "Coffee")
     listing, link = listing_of(card), link_of(card)
-    listed = await sam.say("/list", "Your requests")
+    listed = await sam.say("/list", "Your payment links")
     second = await sam.press(listed, "Coffee", "Donation")
     await sam.alert(pay(link))
     await sam.press(second, "Delete", "Delete “Coffee”?")
-    assert "Money that has come stays yours" in second.text
+    assert "You keep any money you've received" in second.text
     await sam.press(second, "Yes, delete it", "Coffee is deleted")
     await shows(sam, card, "Coffee is deleted")
     assert (labels(card), labels(second)) == ([], [])
     assert (await open_pay_page(link)).status_code == 404
     for word in ("edit:{}", "edit:{}:name", "poster:{}", "poster:{}:print-dark", "payments:{}:0",
                  "duplicate:{}", "stop:{}", "delete-yes:{}", "alerts:{}"):  # fmt: skip
-        assert "not in your list any more" in await sam.words(card, word.format(listing))
+        assert "no longer in your list" in await sam.words(card, word.format(listing))
 
 
 async def test_posters_are_files_with_a_readable_code(world: World) -> None:
@@ -208,10 +210,10 @@ async def test_posters_are_files_with_a_readable_code(world: World) -> None:
     sam = await seller_with_destination(world)
     card = await sam.card("/donation 5 USD Größe & Kaffee", "Kaffee")
     link, listing = link_of(card), listing_of(card)
-    menu = await sam.press(card, "Poster", "Pay link")
+    menu = await sam.press(card, "Poster", "Payment link:")
     assert f"?start=r_{listing}" in menu.text
-    await sam.press(menu, "Add words", "What should the poster say")
-    await sam.say("Open daily", "The words on its poster are now: Open daily")
+    await sam.press(menu, "Add text", "What should the poster say")
+    await sam.say("Open daily", "Poster text updated: Open daily")
     before = len(sam.said)
     for _ in range(5):
         sam.person.press_old(card, f"poster:{listing}:print-light")
@@ -240,12 +242,12 @@ async def test_payments_are_listed_in_pages(world: World) -> None:
     """In a message beside the card; back leads to it."""
     sam = await seller_with_destination(world)
     card = await sam.card("/donation 5 USD Coffee", "Coffee")
-    await sam.press(card, "Payments", "There are none yet")
+    await sam.press(card, "Payments", "No payments yet")
     for _ in range(DIGEST + 1):
         assert (await pay(link_of(card))).status_code == 303
     await shows(sam, card, "$55.00")
     page = await sam.press(card, "Payments", "(page 1 of 2)")
-    assert "Together: $55.00 from 11 payments" in page.text
+    assert "Total: $55.00 from 11 payments" in page.text
     assert page.text.count("$5.00") == DIGEST
     assert page is not card
     rest = await sam.press(page, "Next", "(page 2 of 2)")

@@ -168,7 +168,7 @@ def same_ids(receiver: Receiver, payments: set[str]) -> None:
 
 async def goes_on(run: Process, sam: Seller, drop: str) -> None:
     """Check that old buttons, the list and new payments work, and new alerts are unmarked."""
-    listed = await sam.say("/list", "Your requests")
+    listed = await sam.say("/list", "Your payment links")
     assert any("Ticket" in label for label in labels(listed))
     await sam.press(sam.cards[0], "Payments", "Ticket")
     before = len(sam.alerts)

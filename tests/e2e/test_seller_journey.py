@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from bot.sandbox.world.world import World
     from tests.support.product_process import Process
 
-NEW = "\N{HEAVY PLUS SIGN} New request"
+NEW = "\N{HEAVY PLUS SIGN} New payment link"
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
@@ -37,20 +37,20 @@ async def test_guided_drop_from_start_to_sold_out(world: World, run: Process) ->
     sam = seller(world)
     hello = await sam.start()
     assert "Hello!" in hello.text
-    assert "Telegram Stars" in hello.text
-    kind = await sam.press(hello, "New request", "What kind of request")
-    name = await sam.press(kind, "Limited drop", "What is it called")
+    assert "Telegram requires Stars" in hello.text
+    kind = await sam.press(hello, "New payment link", "What kind of payment link")
+    name = await sam.press(kind, "Limited drop", "What's it called")
     assert name.text.startswith("Step 2 of 6")
-    await sam.say("Sticker pack", "What does one piece cost")
-    await sam.say("2.50 USD", "How many pieces")
+    await sam.say("Sticker pack", "How much does one item cost")
+    await sam.say("2.50 USD", "How many items")
     await sam.say("2", "Where should the money go")
-    review = await sam.say("$anna", "is everything right")
+    review = await sam.say("$anna", "Does everything look right")
     assert review.text.splitlines()[2:] == [
-        "Please check: is everything right?",
+        "Does everything look right?",
         "Name: Sticker pack",
-        "Kind: Limited drop",
+        "Type: Limited drop",
         "Amount: $2.50",
-        "Pieces: 2",
+        "Quantity: 2",
         "Money goes to: $anna",
     ]
     card = await sam.press(review, "Create", "2 of 2 left")
@@ -63,9 +63,9 @@ async def test_guided_drop_from_start_to_sold_out(world: World, run: Process) ->
     second = await sam.alert(pay(link))
     assert second.text.splitlines()[1:] == [
         "🏁 SOLD OUT: that was the last one.",
-        "Together: $5.00 from 2 payments",
+        "Total: $5.00 from 2 payments",
     ]
-    await sam.refresh(card, "🏁 SOLD OUT: all 2 are gone")
+    await sam.refresh(card, "🏁 SOLD OUT: all 2 sold")
     too_late = await pay(link, token="t" * 32)
     assert (too_late.status_code, "Sold out" in too_late.text) == (409, True)
     assert len([text for text in texts(sam.said) if "received for" in text]) == 2
@@ -74,26 +74,26 @@ async def test_guided_drop_from_start_to_sold_out(world: World, run: Process) ->
 async def test_guided_oneoff_with_back_keep_and_a_description(world: World) -> None:
     """Back shows the earlier answer, Keep keeps it, a new word replaces it."""
     sam = await seller_with_destination(world)
-    kind = await sam.say("/new", "What kind of request")
-    await sam.press(kind, "One-off", "What is it called")
-    amount = await sam.say("Paintin", "What does it cost")
-    name = await sam.press(amount, "Back", "What is it called")
+    kind = await sam.say("/new", "What kind of payment link")
+    await sam.press(kind, "One-off", "What's it called")
+    amount = await sam.say("Paintin", "How much does it cost")
+    name = await sam.press(amount, "Back", "What's it called")
     assert "Keep: Paintin" in labels(name)
-    amount = await sam.say('Painting "Dawn"', "What does it cost")
-    name = await sam.press(amount, "Back", "What is it called")
-    await sam.press(name, 'Keep: Painting "Dawn"', "What does it cost")
-    review = await sam.say("120 €", "is everything right")
-    options = await sam.press(review, "More options", "What else?")
+    amount = await sam.say('Painting "Dawn"', "How much does it cost")
+    name = await sam.press(amount, "Back", "What's it called")
+    await sam.press(name, 'Keep: Painting "Dawn"', "How much does it cost")
+    review = await sam.say("120 €", "Does everything look right")
+    options = await sam.press(review, "More options", "Anything else?")
     await sam.press(options, "Description", "Describe it")
-    options = await sam.say("Oil on canvas & <wood>", "What else?")
-    review = await sam.press(options, "Done", "is everything right")
+    options = await sam.say("Oil on canvas & <wood>", "Anything else?")
+    review = await sam.press(options, "Done", "Does everything look right")
     assert "Description: Oil on canvas & <wood>" in review.text
     card = await sam.press(review, "Create", "One-off · €120.00")
     assert lines_of(card)[:3] == ['Painting "Dawn"', "Oil on canvas & <wood>", ""]
     alert = await sam.alert(pay(link_of(card)))
     assert alert.text.splitlines() == [
         '💰 €120.00 received for Painting "Dawn"',
-        "✅ Paid: closed now.",
+        "✅ Paid and closed.",
     ]
     over = await open_pay_page(link_of(card))
     assert (over.status_code, "Already paid" in over.text) == (200, True)
@@ -102,10 +102,10 @@ async def test_guided_oneoff_with_back_keep_and_a_description(world: World) -> N
 async def test_guided_donation_is_paid_again_and_again(world: World) -> None:
     """A donation has no end; each payer gets a receipt, a repeated form the same one."""
     sam = await seller_with_destination(world)
-    kind = await sam.say("/new", "What kind of request")
-    await sam.press(kind, "Donation", "What is it called")
-    await sam.say("Coffee", "How much is one donation")
-    review = await sam.say("5 usd", "is everything right")
+    kind = await sam.say("/new", "What kind of payment link")
+    await sam.press(kind, "Donation", "What's it called")
+    await sam.say("Coffee", "How much is each donation")
+    review = await sam.say("5 usd", "Does everything look right")
     card = await sam.press(review, "Create", "Donation · $5.00")
     link = link_of(card)
     receipts = []
@@ -117,9 +117,9 @@ async def test_guided_donation_is_paid_again_and_again(world: World) -> None:
     shown = await open_pay_page(link.partition("/pay/")[0] + receipts[0])
     assert "Your payment went through" in shown.text
     await world.wait_for(lambda: len(sam.alerts) >= 2, 10)
-    await sam.refresh(card, "Paid 2 times")
+    await sam.refresh(card, "2 payments")
     alert = "💰 $5.00 received for Coffee"
-    assert texts(sam.alerts) == [alert, f"{alert}\nTogether: $10.00 from 2 payments"]
+    assert texts(sam.alerts) == [alert, f"{alert}\nTotal: $10.00 from 2 payments"]
 
 
 async def test_cancel_and_back_at_every_step_create_nothing(world: World, run: Process) -> None:
@@ -127,17 +127,17 @@ async def test_cancel_and_back_at_every_step_create_nothing(world: World, run: P
     sam = await seller_with_destination(world)
     answers = (None, "Coffee", "5 USD", "10")
     for steps in range(5):
-        form = await sam.say("/new", "What kind of request")
+        form = await sam.say("/new", "What kind of payment link")
         if steps > 0:
             form = await sam.press(form, "Limited drop", "Step 2")
         for number, word in enumerate(answers[1:steps], start=3):
             form = await sam.say(str(word), f"Step {number}")
         assert [label for label in labels(form) if "Back" in label] == ["⬅ Back"] * (steps > 0)
         if steps % 2:
-            await sam.say("/cancel", "Cancelled: nothing was created")
+            await sam.say("/cancel", "Cancelled. Nothing was created")
         else:
-            await sam.press(form, "Cancel", "Cancelled: nothing was created")
-    await sam.say("/list", "You have no requests yet")
+            await sam.press(form, "Cancel", "Cancelled. Nothing was created")
+    await sam.say("/list", "You don't have any payment links yet")
     assert run.rows(f"SELECT COUNT(*) FROM listings WHERE seller_id = {sam.person.id}") == [(0,)]
 
 
@@ -161,7 +161,7 @@ async def test_a_stopped_request_shows_it_to_payers_until_resumed(world: World) 
     sam = await seller_with_destination(world)
     card = await sam.card("/donation 5 USD Coffee", "Coffee")
     link = link_of(card)
-    await sam.press(card, "Stop", "Stopped")
+    await sam.press(card, "Pause", "Paused")
     await until(lambda: is_closed(link))
     shown = await open_pay_page(link)
     assert shown.status_code == 200
@@ -188,8 +188,8 @@ async def test_delete_asks_first_and_is_final(world: World) -> None:
     await sam.press(question, "Yes, delete it", "Coffee is deleted")
     gone = await open_pay_page(link)
     assert (gone.status_code, "Nothing to pay here" in gone.text) == (404, True)
-    await sam.say("/list", "You have no requests yet")
-    assert "not in your list any more" in await sam.words(card, refresh)
+    await sam.say("/list", "You don't have any payment links yet")
+    assert "no longer in your list" in await sam.words(card, refresh)
 
 
 async def test_the_list_has_pages_and_opens_cards(world: World) -> None:
@@ -223,7 +223,7 @@ async def test_a_card_is_shared_into_another_chat_and_paid_there(world: World) -
     assert nothing.results == []
     assert nothing.button
     word = str(nothing.button["start_parameter"])
-    await Seller(pat).seen(lambda: pat.start(word), "What kind of request")
+    await Seller(pat).seen(lambda: pat.start(word), "What kind of payment link")
 
 
 async def test_a_foreign_person_can_do_nothing_with_a_sellers_buttons(world: World) -> None:
@@ -232,9 +232,9 @@ async def test_a_foreign_person_can_do_nothing_with_a_sellers_buttons(world: Wor
     card = await sam.card("/donation 5 USD Coffee", "Coffee")
     own = await eve.card("/donation 1 USD Tea", "Tea")
     for data in [b["callback_data"] for b in card.buttons if "callback_data" in b]:
-        assert "not in your list any more" in await eve.words(own, data)
+        assert "no longer in your list" in await eve.words(own, data)
     listing = card.button("Edit")["callback_data"].rpartition(":")[2]
-    assert "not in your list" in await eve.words(own, f"delete-yes:{listing}")
+    assert "no longer in your list" in await eve.words(own, f"delete-yes:{listing}")
     assert (await pay(link_of(card))).status_code == 303
     assert "Coffee" not in " ".join(texts(eve.said))
 
@@ -242,21 +242,21 @@ async def test_a_foreign_person_can_do_nothing_with_a_sellers_buttons(world: Wor
 async def test_old_buttons_work_and_double_taps_act_once(world: World) -> None:
     """A second tap on Create makes no second request; buttons of a finished form say so."""
     sam = await seller_with_destination(world)
-    kind = await sam.say("/new", "What kind of request")
-    await sam.press(kind, "Donation", "What is it called")
-    amount = await sam.say("Coffee", "How much is one donation")
+    kind = await sam.say("/new", "What kind of payment link")
+    await sam.press(kind, "Donation", "What's it called")
+    amount = await sam.say("Coffee", "How much is each donation")
     back = amount.button("Back")["callback_data"]
-    review = await sam.say("5 USD", "is everything right")
+    review = await sam.say("5 USD", "Does everything look right")
     create = review.button("Create")["callback_data"]
     taps = [sam.person.press_old(review, create) for _ in range(3)]
     answers = [(await sam.person.answer(tap, 10))["text"] for tap in taps]
-    assert answers == ["Creating…", *["This form is finished. /new starts another."] * 2]
+    assert answers == ["Creating…", *["This form is closed. Use /new to start another."] * 2]
     card = await sam.first_card()
     assert await sam.words(amount, back) == answers[1]
-    await sam.reach(card, "Stop")
-    stops = [sam.person.press(card, "Stop") for _ in range(2)]
+    await sam.reach(card, "Pause")
+    stops = [sam.person.press(card, "Pause") for _ in range(2)]
     for stop in stops:
         await sam.person.answer(stop, 10)
-    await world.wait_for(lambda: "Stopped" in card.text, 10)
-    page = await sam.say("/list", "Your requests")
+    await world.wait_for(lambda: "Paused" in card.text, 10)
+    page = await sam.say("/list", "Your payment links")
     assert labels(page) == ["⏸ Coffee · $5.00", NEW]

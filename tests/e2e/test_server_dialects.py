@@ -84,7 +84,7 @@ async def test_if_every_dialect_fails_the_seller_gets_the_reason_and_no_card(
             )
             assert "I deleted it there" in words.text
             assert (server.made, sam.cards) == ({}, [])
-            await sam.say("/list", "You have no requests yet")
+            await sam.say("/list", "You don't have any payment links yet")
 
 
 async def test_the_seller_is_warned_once_of_a_server_that_sends_no_price(tmp_path: Path) -> None:
@@ -95,10 +95,10 @@ async def test_the_seller_is_warned_once_of_a_server_that_sends_no_price(tmp_pat
             await sam.say("/donation 5 USD Coffee", "I couldn't check your price")
             await is_sold_for(server, sam, "$5.00")
             card = await sam.card("/drop 3 2 USD Mug", "Mug")
-            await sam.press(card, "Stop", "Stopped")
+            await sam.press(card, "Pause", "Paused")
             await sam.say("/help", "In one line")
             said = [message.text for message in sam.person.chat.from_bot()]
-            assert said.count(t("en", "service-price-untold")) == 1
+            assert said.count(t("en", "service-price-unchecked")) == 1
 
 
 async def test_a_bot_killed_before_it_compares_the_price_leaves_no_wrong_price(

@@ -93,7 +93,7 @@ async def test_a_foreign_service_works_the_same(tmp_path: Path) -> None:
         assert decoded(stage.world, card) == link
         alert = await sam.alert(pay(link))
         assert lines_of(alert) == ["💰 $2.50 received for Sticker", "1 of 2 left"]
-        await sam.press(card, "Stop", "Stopped")
+        await sam.press(card, "Pause", "Paused")
         await sam.press(card, "Resume", "1 of 2 left")
         last = await sam.alert(pay(link))
         assert lines_of(last)[1] == "🏁 SOLD OUT: that was the last one."
@@ -134,7 +134,7 @@ async def test_an_alert_shows_the_payer_data_of_the_webhook(tmp_path: Path) -> N
             [
                 "💰 $2.50 received for Sticker",
                 "Paymail: pat@<i>hand</i>cash.io",
-                "E-mail: pat@example.org",
+                "Email: pat@example.org",
                 "1 of 2 left",
             ]
         ]
@@ -188,15 +188,15 @@ async def test_the_bot_waits_for_a_foreign_service_that_is_down(tmp_path: Path) 
     ):
         await run.ready()
         sam = await seller_with_destination(stage.world)
-        await sam.say("/donation 5 USD Coffee", "The payment service is not answering.")
+        await sam.say("/donation 5 USD Coffee", "The payment service isn't responding.")
         assert sam.cards == []
         there = tmp_path / "there"
         async with start_bot(there, "service", PORT=port, WEBHOOK_ALLOW="127.0.0.1") as service:
             await service.ready()
             await stage.world.wait_for(lambda: sam.cards, PATIENCE)
             assert service.rows("SELECT COUNT(*) FROM payment_requests") == [(1,)]
-        await sam.press(sam.cards[0], "Stop", "so this was not done")
-        listed = await sam.say("/list", "Your requests")
+        await sam.press(sam.cards[0], "Pause", "so nothing was done")
+        listed = await sam.say("/list", "Your payment links")
         assert labels(listed)[0] == "🟢 Coffee · $5.00"
         assert len(sam.cards) == 1
 
@@ -208,9 +208,9 @@ async def test_wrong_credentials_at_a_foreign_service_are_reported(tmp_path: Pat
         async with stage.run(PAYMENTS_URL=service.url, **keys) as run:
             await run.ready()
             sam = await seller_with_destination(stage.world)
-            await sam.say("/donation 5 USD Coffee", "does not let this bot in")
+            await sam.say("/donation 5 USD Coffee", "isn't letting this bot in")
             assert "check APP_ID and APP_SECRET" in await run.line("service call failed")
-            await sam.say("/list", "You have no requests yet")
+            await sam.say("/list", "You don't have any payment links yet")
 
 
 async def test_the_demo_continues_with_the_same_database(tmp_path: Path) -> None:
@@ -226,7 +226,7 @@ async def test_the_demo_continues_with_the_same_database(tmp_path: Path) -> None
                 else:
                     await http.post("start", json={"user_id": SELLER})
                     await say(http, "/list")
-                    page = await shown(http, "Your requests")
+                    page = await shown(http, "Your payment links")
                     assert buttons(page)[0]["text"] == "🟢 Vase · €9.00"
                     await sell_vase(http, link)
             assert await run.stop() == 0

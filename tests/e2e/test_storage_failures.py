@@ -111,8 +111,8 @@ async def test_a_disk_that_is_full_at_times_loses_no_payment_and_no_draft(
     """It fills while alerts are on their way and a form is under way: none comes a second time."""
     async with drop_under_load(tmp_path) as (stage, run, shop):
         sam = shop.seller
-        kind = await sam.say("/new", "What kind of request")
-        await sam.press(kind, "Donation", "What is it called")
+        kind = await sam.say("/new", "What kind of payment link")
+        await sam.press(kind, "Donation", "What's it called")
         for round_ in range(3):
             paying = [asyncio.create_task(shop.pay(10 * round_ + n)) for n in range(1, 11)]
             await asyncio.sleep(0.03 * round_)
@@ -121,9 +121,9 @@ async def test_a_disk_that_is_full_at_times_loses_no_payment_and_no_draft(
                     sam.person.send("Coffee")
                 await asyncio.sleep(0.5)
             await asyncio.gather(*paying)
-        words = "How much is one donation"
+        words = "How much is each donation"
         await stage.world.bot_message(sam.person.chat, words, seconds=PATIENCE)
-        await sam.say("five", "can't read an amount")
+        await sam.say("five", "couldn't find an amount")
         await assert_books_match(run, shop)
         assert await run.stop() == 0
 

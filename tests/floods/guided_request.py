@@ -17,16 +17,16 @@ if TYPE_CHECKING:
 
 async def request(seller: Seller, email: str | None) -> str:
     """Make a donation; the path of its pay page."""
-    kind = await seller.say("/new", "What kind of request")
-    await seller.press(kind, "Donation", "What is it called")
-    await seller.say("Coffee", "How much is one donation")
-    review = await seller.say("5 USD", "is everything right")
+    kind = await seller.say("/new", "What kind of payment link")
+    await seller.press(kind, "Donation", "What's it called")
+    await seller.say("Coffee", "How much is each donation")
+    review = await seller.say("5 USD", "Does everything look right")
     options = await seller.press(review, "More options", "")
     if email:
-        await seller.press(options, "E-mail notice", "")
+        await seller.press(options, "Payment emails", "")
         await seller.say(email, "")
     else:
-        await seller.press(options, "Picture", "")
+        await seller.press(options, "Photo", "")
         await seller.seen(lambda: seller.person.send_photo(_photo()), "👍")
     review = await seller.press(await _with(seller, "Done"), "Done", "")
     cards = len(seller.cards)

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from tests.support.sellers_and_payers import Seller
 
-MARK = "Possibly repeated: I may have told you this already."
+MARK = "You may have seen this already."
 SEVERAL = re.compile(r": (\d+) payments")
 OWED = "SELECT queue, state, note FROM outbox WHERE state IN ('waiting', 'leased')"
 SET_ASIDE = "SELECT queue, note FROM outbox WHERE state = 'dead'"

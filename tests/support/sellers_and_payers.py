@@ -136,8 +136,8 @@ def seller(world: World, name: str = "Sam", *, language: str | None = "en") -> S
 async def seller_with_destination(world: World, name: str = "Sam") -> Seller:
     """Add a person and set their destination."""
     found = seller(world, name)
-    asked = await found.say("/settings", "You have not said yet")
-    await found.press(asked, "Set the destination", "Where should your money go")
+    asked = await found.say("/settings", "You haven't set a payout address yet")
+    await found.press(asked, "Set payout address", "Where should your money go")
     await found.say("$anna", "Your money goes to $anna")
     return found
 

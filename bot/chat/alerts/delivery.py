@@ -129,9 +129,7 @@ def _given_up(tx: Transaction, queues: Queues, listing: Listing) -> list[AlertPa
 
 def _reply(listing: Listing, ending: DropEnd, language: str) -> Reply:
     name = escaped(listing.wish.name, _NAME)
-    sold, delivered = ending.sold, ending.sold - ending.lost - ending.muted
-    key = "drop-told" if delivered == sold else "drop-sold"
-    lines = [t(language, key, name=name, sold=sold, told=delivered)]
+    lines = [t(language, "drop-sold", name=name, sold=ending.sold)]
     if ending.muted:
         lines.append(t(language, "drop-muted", muted=ending.muted))
     if ending.lost:

@@ -148,7 +148,7 @@ class CreateHandler:
         self._outcomes.show(tx, job)
         if attempt.is_unchecked(made):
             if server_memory.mark_price_warning(tx, self._server.url or "", listing.seller_id):
-                self._outcomes.send_text(tx, job, "service-price-untold")
+                self._outcomes.send_text(tx, job, "service-price-unchecked")
         else:
             self._remember_dialect(tx, listing, attempt.dialect_used)
 
@@ -175,7 +175,7 @@ class CreateHandler:
         price = format_money(wish.amount, wish.currency, job.reply_to.language)
         self._outcomes.send_text(
             tx, job, "service-other-price",
-            told=escaped(failure.price if failure and failure.price else ""),
+            charged=escaped(failure.price if failure and failure.price else ""),
             price=escaped(price),
             left="yes" if attempt.is_left else "no",
         )  # fmt: skip

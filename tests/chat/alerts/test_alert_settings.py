@@ -78,7 +78,7 @@ async def test_alerts_of_a_request_follow_its_setting(
     other = "on" if mode != "on" else "off"
     for press in (other, mode):
         await chat.presses(sam, f"alerts:{listing.id}:{press}")
-    words = {"on": "with a sound", "silent": "without a sound", "off": "Alerts are off"}
+    words = {"on": "with sound", "silent": "without sound", "off": "Alerts are off"}
     assert words[mode] in str(chat.answers[-1].text)
     chat.clear_messages()
     pay(chat, listing, 1)
@@ -106,7 +106,7 @@ async def test_the_alert_menu_ticks_the_setting_and_leads_back_to_the_card(
     assert labels == [["✅ On", "Silent", "Off"], ["On", "✅ Silent", "Off"]]
     assert [rows[1][0]["callback_data"] for rows in menus] == [f"refresh:{listing.id}"] * 2
     assert {body.message_id for body in chat.worded}
-    assert "you owe it back" in chat.worded[0].text
+    assert "you need to refund them" in chat.worded[0].text
 
 
 async def test_choosing_the_same_setting_again_changes_nothing(
@@ -183,7 +183,7 @@ async def test_alerts_command_confirms_that_everything_was_delivered(
     pay(chat, listing, 1)
     await sending.work()
     await chat.says(sam, "/alerts")
-    assert chat.texts == ["✅ Everything was delivered: no alert is missing."]
+    assert chat.texts == ["✅ All your alerts were delivered. Nothing is missing."]
     assert chat.worded[0].keyboard is None
 
 
@@ -195,21 +195,21 @@ async def test_alerts_command_lists_dead_alerts_newest_first_and_resends_them(
     await give_up(chat, sending, listing, cake)
     await chat.says(sam, "/alerts")
     heading, first, second, _, hint = last(chat).splitlines()
-    assert heading == "⚠ <b>Alerts that have not reached you</b>"
-    why = "Telegram did not take the message"
+    assert heading == "⚠ <b>Alerts that didn't reach you</b>"
+    why = "Telegram rejected the message"
     assert first.startswith("• Fri, 15 Jan 2027")
     assert first.endswith(f"UTC: <b>$7.00</b> for <b>&lt;Cake&gt;</b>: {why}")
     assert second.endswith(f"UTC: <b>$5.00</b> for <b>Coffee</b>: {why}")
     assert "Send again" in hint
     await sending.work_later()
     await chat.presses(sam, "undelivered:again")
-    assert chat.answers[-1].text == "They are on their way again."
-    assert "it is on its way" in last(chat)
+    assert chat.answers[-1].text == "On their way again."
+    assert "it's on its way" in last(chat)
     await sending.work_later()
     money = [m.text for m in sam.chat.from_bot() if "received for" in m.text]
     assert money == ["💰 $5.00 received for Coffee", "💰 $7.00 received for <Cake>"]
     await chat.presses(sam, "undelivered:again")
-    assert chat.answers[-1].text == "Everything was delivered."
+    assert chat.answers[-1].text == "All your alerts were delivered."
 
 
 async def test_alerts_of_a_blocked_chat_are_listed_and_delivered_later(
@@ -223,8 +223,8 @@ async def test_alerts_of_a_blocked_chat_are_listed_and_delivered_later(
     pay(chat, listing, 2)
     await chat.says(sam, "/alerts")
     first, second = last(chat).splitlines()[1:3]
-    assert first.endswith(": it is on its way")
-    assert second.endswith(": you had blocked me; it comes now")
+    assert first.endswith(": it's on its way")
+    assert second.endswith(": you blocked me before; it's on its way now")
     assert "undelivered:again" not in str(chat.said)
     await sending.work_later()
     assert sum("received for" in m.text for m in sam.chat.from_bot()) == 2
@@ -237,9 +237,9 @@ async def test_alerts_command_shows_only_the_persons_own(
     await give_up(chat, sending, listing)
     pat = chat.add_person("Pat")
     await chat.says(pat, "/alerts")
-    assert chat.texts[-1].startswith("✅ Everything was delivered")
+    assert chat.texts[-1].startswith("✅ All your alerts were delivered")
     await chat.presses(pat, "undelivered:again")
-    assert chat.answers[-1].text == "Everything was delivered."
+    assert chat.answers[-1].text == "All your alerts were delivered."
     dead = [row for row in chat.rows("outbox") if row["state"] == "dead"]
     assert [row["lane"] for row in dead] == [str(sam.id)]
 
@@ -259,7 +259,7 @@ async def test_alerts_command_always_answers_one_message(
 
     chat.db.run(bury)
     await chat.says(sam, "/alerts")
-    assert "… and 25 messages before these" in last(chat)
+    assert "… and 25 earlier messages" in last(chat)
     await sending.work()
     assert sam.chat.from_bot()[-1].text.count("•") == 15
     assert chat.world.refused == []
@@ -284,5 +284,5 @@ async def test_a_dead_digest_is_listed_as_a_line_for_each_request(
     await chat.says(sam, "/alerts")
     (line,) = [line for line in last(chat).splitlines() if line.startswith("•")]
     assert line.endswith(
-        "<b>$15.00</b> for <b>Coffee</b> (3 payments): Telegram never said whether it arrived"
+        "<b>$15.00</b> for <b>Coffee</b> (3 payments): Telegram never confirmed that it arrived"
     )

@@ -28,10 +28,10 @@ from tests.support.telegram_limits import actions, check, labels, parsed
 
 LISTING, OTHER = "abcdefghij", "zyxwvutsrq"
 EVIL = "<b>&amp;</i>\u202e\u200f\u0000\ud800\n" * 300
-MARK = "Possibly repeated: I may have told you this already."
+MARK = "You may have seen this already."
 COFFEE = AlertPayment(LISTING, "donation", "Coffee", 500, "USD")
 PACK = AlertPayment(OTHER, "drop", "Pack", 250, "USD", {}, 7, 10)
-OVERSOLD = "⚠️ OVERSOLD: this money came when nothing was left for it. You owe it back to the payer."
+OVERSOLD = "⚠️ OVERSOLD: this payment arrived after you sold out. Please refund it."
 ALERTS = [
     (AlertPayment(LISTING, "donation", "Coffee", 500, "USD"), "💰 $5.00 received for Coffee"),
     (
@@ -49,11 +49,11 @@ ALERTS = [
     (AlertPayment(LISTING, "drop", "Pack", 250, "USD"), "💰 $2.50 received for Pack"),
     (
         AlertPayment(LISTING, "oneoff", "Dawn", 12000, "EUR"),
-        "💰 €120.00 received for Dawn\n✅ Paid: closed now.",
+        "💰 €120.00 received for Dawn\n✅ Paid and closed.",
     ),
     (
         AlertPayment(LISTING, "drop", "Pack", 250, "USD", {}, 0, 10, 2),
-        "💰 $2.50 received for Pack\n0 of 10 left\n2 are being paid right now",
+        "💰 $2.50 received for Pack\n0 of 10 left\n2 payments in progress",
     ),
     (
         AlertPayment(LISTING, "drop", "Pack", 250, "USD", {}, 0, 10, oversold=True),
@@ -68,7 +68,7 @@ ALERTS = [
             "USD",
             {"size": ["M", None], "phoneNumber": 49, "email": "<a>@b.c", "paymail": "", "x": None},
         ),
-        "💰 $5.00 received for <i>\nE-mail: <a>@b.c\nPhone: 49\nsize: ['M', None]",
+        "💰 $5.00 received for <i>\nEmail: <a>@b.c\nPhone: 49\nsize: ['M', None]",
     ),
 ]
 
@@ -77,8 +77,8 @@ SHORT = replace(COFFEE, amount=400, price=(500, "USD"))
 NONE = replace(COFFEE, amount=0, named="-5 <USD>", price=(500, "USD"))
 ODD = replace(COFFEE, named="5.005 USD")
 AMOUNTS = [
-    ([SHORT], "says $4.00 was paid; the price is $5.00."),
-    ([NONE], "says -5 <USD> was paid; the price is $5.00."),
+    ([SHORT], "says $4.00 was paid, but the price is $5.00."),
+    ([NONE], "says -5 <USD> was paid, but the price is $5.00."),
     ([ODD], "reported an amount that can't be right: 5.005 USD. I've shown the price instead"),
     (
         [COFFEE, SHORT, NONE],
@@ -86,7 +86,7 @@ AMOUNTS = [
     ),
     (
         [COFFEE, ODD],
-        "For 1 of these payments the payment service reported",
+        "For 1 of these payments, the payment service reported",
     ),
 ]
 
@@ -126,7 +126,7 @@ def test_a_payment_that_the_reconciler_found_is_marked_so() -> None:
     found = check(alert_reply([replace(PACK, found=True)], "en"))
     assert found == (
         "💰 $2.50 received for Pack\n"
-        "🔎 Found later: I was not notified of this payment, so I am telling you now.\n7 of 10 left"
+        "🔎 Found later: I wasn't notified of this payment at the time.\n7 of 10 left"
     )
 
 
@@ -145,7 +145,7 @@ def test_a_digest_shows_payments_and_units_left_by_request() -> None:
 def test_a_digest_of_one_request_needs_no_headline() -> None:
     reply = alert_reply([COFFEE, replace(COFFEE, amount=700)], "en")
     assert check(reply) == "💰 $12.00 received for Coffee: 2 payments"
-    assert labels(reply.rows) == ["Show the request"]
+    assert labels(reply.rows) == ["Show payment link"]
 
 
 def test_a_digest_never_adds_two_currencies() -> None:
@@ -163,7 +163,7 @@ def test_an_alert_ends_with_the_total_of_its_request() -> None:
     tenth = replace(PACK, together=((2500, "USD"),), count=10)
     assert check(alert_reply([first], "en")) == "💰 $2.50 received for Pack\n7 of 10 left"
     assert check(alert_reply([tenth], "en")) == (
-        "💰 $2.50 received for Pack\n7 of 10 left\nTogether: $25.00 from 10 payments"
+        "💰 $2.50 received for Pack\n7 of 10 left\nTotal: $25.00 from 10 payments"
     )
 
 
@@ -173,7 +173,7 @@ def test_the_total_of_an_alert_leaves_oversold_payments_out() -> None:
     mixed = replace(owed, together=((2250, "USD"),))
     lines = check(alert_reply([mixed], "en")).splitlines()
     assert lines[-2:] == [
-        "Together: $22.50 from 9 payments",
+        "Total: $22.50 from 9 payments",
         "⚠️ To refund: $2.50 (1 payment)",
     ]
     nothing = replace(PACK, count=2, to_refund=((500, "USD"),), refund_count=2)
@@ -185,7 +185,7 @@ def test_the_total_of_an_alert_leaves_oversold_payments_out() -> None:
 def test_a_total_never_adds_two_currencies() -> None:
     paid = replace(COFFEE, together=((1000, "USD"), (700, "EUR")), count=3)
     last = check(alert_reply([paid], "en")).splitlines()[-1]
-    assert last == "Together: $10.00 + €7.00 from 3 payments"
+    assert last == "Total: $10.00 + €7.00 from 3 payments"
 
 
 def test_a_digest_shows_the_total_of_each_request_once() -> None:
@@ -196,8 +196,8 @@ def test_a_digest_shows_the_total_of_each_request_once() -> None:
     assert check(alert_reply([*coffee, pack, euro], "en")) == (
         "5 payments\n"
         "💰 $15.00 received for Coffee: 3 payments of $5.00\n"
-        "💰 $2.50 received for Pack\n7 of 10 left\nTogether: $5.00 from 2 payments\n"
-        "💰 €5.00 received for Coffee\nTogether: $30.00 + €5.00 from 7 payments"
+        "💰 $2.50 received for Pack\n7 of 10 left\nTotal: $5.00 from 2 payments\n"
+        "💰 €5.00 received for Coffee\nTotal: $30.00 + €5.00 from 7 payments"
     )
 
 
@@ -206,9 +206,9 @@ def test_a_digest_names_every_payer_and_each_remark() -> None:
     bob = replace(PACK, payer={"email": "bob@a.b"}, oversold=True, remaining_units=0)
     assert check(alert_reply([ann, bob, replace(PACK, found=True)], "en")) == (
         "💰 $7.50 received for Pack: 3 payments of $2.50\n"
-        "Paymail: ann · E-mail: ann@a.b\nE-mail: bob@a.b\n"
-        "🔎 Found later: I was not notified of 1 of them, so I am telling you now.\n"
-        "⚠️ OVERSOLD: 1 of them came when nothing was left. You owe that money back.\n"
+        "Paymail: ann · Email: ann@a.b\nEmail: bob@a.b\n"
+        "🔎 Found later: I wasn't notified of 1 of these payments at the time.\n"
+        "⚠️ OVERSOLD: 1 of these payments arrived after you sold out. Please refund it.\n"
         "🏁 SOLD OUT: that was the last one."
     )
 

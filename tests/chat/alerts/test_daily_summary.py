@@ -82,7 +82,7 @@ def test_no_summary_is_early_or_unrequested(chat: ChatHarness, sam: Person) -> N
     chat.clock.advance(12 * 3600 - 1)
     assert put(chat) == []
     chat.clock.advance(1)
-    assert put(chat) == ["📊 Nothing came in within the last 24 hours."]
+    assert put(chat) == ["📊 No payments in the last 24 hours."]
     (row,) = [row for row in chat.rows("outbox") if row["queue"] == "messages"]
     assert (row["lane"], row["priority"]) == (str(sam.id), NOTICE)
     assert put(chat) == []
@@ -102,7 +102,7 @@ def test_a_summary_shows_takings_and_units_left_by_request(chat: ChatHarness, sa
         "📊 <b>The last 24 hours</b>",
         "• <b>&lt;Coffee&gt;</b>: $10.00 + €5.00 from 3 payments",
         "• <b>Stickers</b>: $5.00 from 1 payment · 2 of 3 left",
-        "Together: <b>$15.00 + €5.00</b> from 4 payments",
+        "Total: <b>$15.00 + €5.00</b> from 4 payments",
     ]
 
 
@@ -141,7 +141,7 @@ def test_a_summary_has_no_payments_of_other_sellers(chat: ChatHarness, sam: Pers
     wish(chat, sam)
     pay(chat, chat.add_listing(chat.add_person("Pat"), COFFEE, service_answer(id="c")), 1)
     chat.clock.advance(12 * 3600)
-    assert put(chat) == ["📊 Nothing came in within the last 24 hours."]
+    assert put(chat) == ["📊 No payments in the last 24 hours."]
 
 
 def test_each_payment_is_in_one_summary(chat: ChatHarness, sam: Person) -> None:
@@ -257,7 +257,7 @@ def test_a_summary_is_always_one_message(chat: ChatHarness, sam: Person) -> None
     chat.clock.advance(12 * 3600)
     (text,) = put(chat)
     assert text.splitlines()[-2:] == [
-        "… and 3 more requests",
-        "Together: <b>$115.00</b> from 23 payments",
+        "… and 3 more payment links",
+        "Total: <b>$115.00</b> from 23 payments",
     ]
     parsed(text)

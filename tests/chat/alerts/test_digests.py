@@ -44,11 +44,11 @@ PAYMENTS, ARRIVING = 20 * CHATS, CHATS // 10
 LONGEST_HOLD = 7
 """Seconds; at the very end somebody may be the last to wait for it."""
 SEED = 20261121
-MARK = "Possibly repeated: I may have told you this already.\n"
+MARK = "You may have seen this already.\n"
 TOLD = re.compile(r"💰 \$([\d,.]+) received for Coffee(?:: (\d+) payments)?")
 OTHER = re.compile(r"\n⚠️ [^\n]* price (?:is|of) \$5\.00\.")
 """The word that an amount is not the price: these are told apart by their amounts."""
-TOTAL = re.compile(r"\nTogether: \$([\d,.]+) from (\d+) payments$")
+TOTAL = re.compile(r"\nTotal: \$([\d,.]+) from (\d+) payments$")
 
 
 @pytest.fixture

@@ -42,7 +42,7 @@ async def test_the_end_of_a_drop_is_announced_once_its_last_alert_is_delivered(
     pay(chat, listing, 1, 2, 3)
     assert len(chat.said) == 3
     await sending.work()
-    assert texts(sam)[3:] == ["🏁 Stickers: all 3 sold = 3 alerts delivered"]
+    assert texts(sam)[3:] == ["🏁 Stickers\nSold out: all 3 sold."]
     button = sam.chat.from_bot()[-1].buttons[0]["callback_data"]
     assert button == f"card:{listing.id}"
     await sending.work_later()
@@ -62,7 +62,7 @@ async def test_the_end_is_not_announced_while_an_alert_is_under_way(
     await sending.work()
     assert lines(sam) == []
     await sending.work_later()
-    assert lines(sam) == ["🏁 Stickers: all 3 sold = 3 alerts delivered"]
+    assert lines(sam) == ["🏁 Stickers\nSold out: all 3 sold."]
 
 
 async def test_the_end_of_a_drop_of_one_is_announced(
@@ -70,7 +70,7 @@ async def test_the_end_of_a_drop_of_one_is_announced(
 ) -> None:
     pay(chat, drop(chat, sam, 1), 1)
     await sending.work()
-    assert lines(sam) == ["🏁 Stickers: the only one sold = 1 alert delivered"]
+    assert lines(sam) == ["🏁 Stickers\nSold out: the only one sold."]
 
 
 async def test_alerts_whose_answers_were_lost_count_once(
@@ -83,7 +83,7 @@ async def test_alerts_whose_answers_were_lost_count_once(
         await sending.work_later()
     await sending.work_later()
     assert sum("received for" in text for text in texts(sam)) == 4
-    assert lines(sam) == ["🏁 Stickers: all 2 sold = 2 alerts delivered"]
+    assert lines(sam) == ["🏁 Stickers\nSold out: all 2 sold."]
 
 
 async def test_an_announcement_whose_answer_was_lost_is_repeated_with_a_mark(
@@ -97,7 +97,7 @@ async def test_an_announcement_whose_answer_was_lost_is_repeated_with_a_mark(
     await sending.work()
     await sending.work_later()
     first, second = texts(sam)
-    assert second == f"Possibly repeated: I may have told you this already.\n{first}"
+    assert second == f"You may have seen this already.\n{first}"
 
 
 async def test_the_announcement_counts_undelivered_alerts_and_names_the_command(
@@ -112,8 +112,7 @@ async def test_the_announcement_counts_undelivered_alerts_and_names_the_command(
     await sending.work_later()
     (line,) = lines(sam)
     assert line == (
-        "🏁 Stickers: all 3 sold, 2 alerts delivered\n"
-        "⚠ 1 alert could not be delivered: /alerts shows it."
+        "🏁 Stickers\nSold out: all 3 sold.\n⚠ 1 alert couldn't be delivered. See /alerts."
     )
 
 
@@ -127,8 +126,7 @@ async def test_the_end_is_announced_although_the_last_alert_is_given_up(
     for _ in range(MAX_ATTEMPTS + 1):
         await sending.work_later()
     line = (
-        "🏁 Stickers: the only one sold, 0 alerts delivered\n"
-        "⚠ 1 alert could not be delivered: /alerts shows it."
+        "🏁 Stickers\nSold out: the only one sold.\n⚠ 1 alert couldn't be delivered. See /alerts."
     )
     assert texts(sam) == [line]
     await chat.presses(sam, "undelivered:again")
@@ -146,7 +144,7 @@ async def test_dead_alerts_of_other_requests_are_not_counted(
         await sending.work_later()
     pay(chat, drop(chat, sam, 1), 1)
     await sending.work_later()
-    assert lines(sam) == ["🏁 Stickers: the only one sold = 1 alert delivered"]
+    assert lines(sam) == ["🏁 Stickers\nSold out: the only one sold."]
 
 
 async def test_the_announcement_waits_while_the_chat_is_blocked(
@@ -159,7 +157,7 @@ async def test_the_announcement_waits_while_the_chat_is_blocked(
     assert texts(sam) == []
     await chat.says(sam, "/help")
     await sending.work_later()
-    assert lines(sam) == ["🏁 Stickers: the only one sold = 1 alert delivered"]
+    assert lines(sam) == ["🏁 Stickers\nSold out: the only one sold."]
 
 
 async def test_the_announcement_counts_alerts_that_were_off(
@@ -172,7 +170,7 @@ async def test_the_announcement_counts_alerts_that_were_off(
     pay(chat, listing, 2, 3)
     await sending.work()
     assert lines(sam) == [
-        "🏁 Stickers: all 3 sold, 1 alert delivered\n2 payments came while alerts were off."
+        "🏁 Stickers\nSold out: all 3 sold.\n2 payments came in while alerts were off."
     ]
     calls = chat.world.calls_of("sendMessage")
     assert [call.params.get("disable_notification") for call in calls] == [None, "true"]
@@ -181,7 +179,7 @@ async def test_the_announcement_counts_alerts_that_were_off(
     pay(chat, other, 4)
     await sending.work()
     assert lines(sam)[1:] == [
-        "🏁 Stickers: the only one sold, 0 alerts delivered\n1 payment came while alerts were off."
+        "🏁 Stickers\nSold out: the only one sold.\n1 payment came in while alerts were off."
     ]
 
 
@@ -198,8 +196,8 @@ async def test_the_announcement_counts_oversold_payments_separately(
     await sending.work()
     (line,) = lines(sam)
     assert line == (
-        "🏁 Stickers: all 2 sold = 2 alerts delivered\n"
-        "⚠ Besides, 1 payment came when nothing was left: you owe it back."
+        "🏁 Stickers\nSold out: all 2 sold.\n"
+        "⚠ 1 more payment arrived after you sold out. Please refund it."
     )
 
 
@@ -214,7 +212,7 @@ async def test_a_payment_with_two_alerts_counts_once(
     assert (len(texts(sam)), lines(sam)) == (2, [])
     pay(chat, listing, 2)
     await sending.work()
-    assert lines(sam) == ["🏁 Stickers: all 2 sold = 2 alerts delivered"]
+    assert lines(sam) == ["🏁 Stickers\nSold out: all 2 sold."]
 
 
 async def test_a_resolved_placeholder_counts_both_payments(
@@ -245,7 +243,7 @@ async def test_a_drop_ends_without_the_units_taken_out(
     )
     chat.db.run(lambda tx: delivery.announce_ended_drop(tx, chat.queues, listing.id, chat.clock()))
     await sending.work()
-    assert lines(sam) == ["🏁 Stickers: all 2 sold = 2 alerts delivered"]
+    assert lines(sam) == ["🏁 Stickers\nSold out: all 2 sold."]
 
 
 async def test_other_kinds_have_no_announcement(

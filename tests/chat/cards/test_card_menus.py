@@ -97,7 +97,7 @@ def test_the_edit_menu_keeps_the_text_of_the_card() -> None:
 def test_fixed_fields_are_explained_with_a_way_out() -> None:
     reply = menus.fixed_menu(CARD, "en")
     text = check(reply)
-    assert "The link is out in the world" in text
+    assert "Your link is already out there" in text
     assert actions(reply.rows) == [("duplicate", LISTING), ("edit", LISTING)]
 
 
@@ -107,10 +107,10 @@ def test_the_delete_question_states_what_is_lost_and_what_stays() -> None:
     text = check(reply)
     for part in (
         "Delete “Sticker pack”?",
-        "link and QR code, its posters and the cards shared in other chats stop working",
-        "Money that has come stays yours, and the payments stay in the records.",
-        "The 3 payments already made stay paid.",
-        "2 are being paid right now",
+        "link, QR code, posters and the cards shared in other chats will stop working",
+        "You keep any money you've received, and its payments stay on record.",
+        "The 3 payments already made aren't affected.",
+        "2 payments are in progress.",
     ):
         assert part in text
     assert actions(reply.rows) == [("delete-yes", LISTING), ("refresh", LISTING)]
@@ -124,10 +124,10 @@ def test_the_poster_menu_names_both_links_and_has_each_design() -> None:
     assert f"https://t.me/SomeBot?start=r_{LISTING}" in text
     designs = [action[2] for action in actions(reply.rows) if action[0] == "poster"]
     assert designs == [*FILES]
-    assert "Add words" in "".join(labels(reply.rows))
+    assert "Add text" in "".join(labels(reply.rows))
     changed = menus.poster_menu(CARD, "Only <today>", "SomeBot", "en")
     assert "Only <today>" in check(changed)
-    assert "Change the words" in "".join(labels(changed.rows))
+    assert "Change text" in "".join(labels(changed.rows))
 
 
 @pytest.mark.parametrize(
@@ -171,7 +171,7 @@ def test_oversold_payments_are_totalled_apart_in_the_list() -> None:
     mixed = replace(CARD, takings=Takings(((500, "USD"),), 2, ((250, "USD"),), 1))
     lines = check(menus.payments_page(mixed, [receipt()], (0, 1), SAM)).splitlines()
     assert lines[1:3] == [
-        "Together: $5.00 from 2 payments",
+        "Total: $5.00 from 2 payments",
         "⚠️ To refund: $2.50 (1 payment)",
     ]
     owed = replace(CARD, takings=Takings((), 0, ((250, "USD"),), 1))
@@ -188,18 +188,18 @@ def test_a_page_of_payments_shows_time_amount_and_payer() -> None:
     )
     assert text.splitlines() == [
         "Payments for Sticker pack",
-        "Together: $7.50 from 3 payments",
+        "Total: $7.50 from 3 payments",
         "Times: Berlin",
         "",
         "Fri, 15 Jan 2027, 09:00 · $2.50",
-        "⚠️ Oversold: you owe it back",
-        "E-mail: <b>pat</b>@x.test",
+        "⚠️ Oversold: please refund it",
+        "Email: <b>pat</b>@x.test",
         "",
         "Fri, 15 Jan 2027, 09:00 · $2.50",
         "🔎 Found later",
         "",
         "Fri, 15 Jan 2027, 09:00 · ¥5",
-        "🔎 Possibly told before",
+        "🔎 Possibly reported before",
     ]
 
 
@@ -210,7 +210,7 @@ def test_without_a_zone_times_are_in_utc() -> None:
 
 
 def test_a_request_without_payments_has_a_page_of_its_own() -> None:
-    assert "There are none yet" in page()
+    assert "No payments yet" in page()
 
 
 def test_payment_pages_have_buttons_only_to_existing_pages() -> None:

@@ -90,7 +90,7 @@ async def test_a_burst_of_payments_is_one_edit_with_units_left_and_takings(
     await cards.pay(drop, 3)
     assert len(cards.chat.refreshes) == 1
     await cards.work_later(1)
-    assert "🟢 2 of 5 left\nPaid 3 times · $7.50 taken so far\n" in card.text
+    assert "🟢 2 of 5 left\n3 payments · $7.50\n" in card.text
     assert [name for name in methods(cards.chat) if "edit" in name] == ["editMessageCaption"]
 
 
@@ -114,12 +114,12 @@ async def test_a_card_is_refreshed_when_its_chat_is_no_longer_blocked(
     cards.state(drop, STOPPED)
     await cards.work_later(1)
     await cards.work_later(1)
-    assert (len(cards.chat.world.refused), "Stopped" in card.text) == (2, False)
+    assert (len(cards.chat.world.refused), "Paused" in card.text) == (2, False)
     cards.chat.world.refused.clear()
     sam.unblock()
     await cards.chat.says(sam, "/privacy")
     await cards.work()
-    assert "Stopped" in card.text
+    assert "Paused" in card.text
 
 
 async def test_an_edit_without_a_change_is_not_sent(cards: SharedCards, drop: Listing) -> None:
@@ -137,7 +137,7 @@ async def test_a_sold_out_card_gets_a_stamped_picture(cards: SharedCards, drop: 
     before = card.photo
     await cards.pay(drop, 5)
     await cards.work_later()
-    assert "SOLD OUT: all 5 are gone" in card.text
+    assert "SOLD OUT: all 5 sold" in card.text
     assert card.photo != before
     assert "editMessageMedia" in methods(cards.chat)
 
@@ -152,7 +152,7 @@ async def test_a_resumed_card_gets_its_earlier_picture_again(
         cards.state(drop, step)
         await cards.work_later()
     assert card.photo != before
-    assert ("Stopped" in card.text) == (state == STOPPED)
+    assert ("Paused" in card.text) == (state == STOPPED)
 
 
 async def test_a_menu_is_not_replaced_by_a_refresh(cards: SharedCards, drop: Listing) -> None:

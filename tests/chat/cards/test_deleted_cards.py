@@ -37,7 +37,7 @@ def answers(cards: SharedCards, card: Message, reply: Reply) -> None:
 
 def gone_and_stamped(cards: SharedCards, own: Message, *shared: Message) -> None:
     """Check that each post shows the deletion in text and picture, and none is refreshed."""
-    assert own.text == "Stickers is deleted. Its link no longer works."
+    assert own.text == "Stickers has been deleted. Its link no longer works."
     assert {message.text for message in shared} <= {"Stickers is no longer available."}
     assert {message.photo for message in shared} <= {own.photo}
     with pytest.raises(ValueError, match="unpack"):
@@ -54,7 +54,7 @@ async def test_a_shared_card_of_a_deleted_request_shows_it_and_is_no_longer_refr
     cards.state(drop, DELETED)
     await cards.work_later()
     assert posted.text == "Stickers is no longer available."
-    assert card.text == "Stickers is deleted. Its link no longer works."
+    assert card.text == "Stickers has been deleted. Its link no longer works."
     assert (posted.buttons, card.buttons, cards.posts()) == ([], [], [])
 
 

@@ -84,10 +84,10 @@ async def test_a_text_a_day_after_is_no_answer(chat: ChatHarness, sam: Person) -
     chat.clock.advance(24 * 3600 + 1)
     chat.clear_messages()
     await chat.says(sam, "Coffee")
-    assert "You have begun a request" in chat.texts[0]
+    assert "You've already started a payment link" in chat.texts[0]
     stored = chat.db.run(lambda tx: sellers.find_draft(tx, sam.id, sam.id))
     assert stored is not None
     assert (stored.step, stored.name, stored.must_resume) == ("name", None, True)
     chat.clear_messages()
     await chat.says(sam, "/start")
-    assert "You have begun a request" in chat.texts[0]
+    assert "You've already started a payment link" in chat.texts[0]

@@ -115,7 +115,7 @@ async def test_the_form_of_the_poster_text_shows_the_current_one(
     await editing(chat, sam, listing, "postertext", "Today only")
     chat.clear_messages()
     await chat.presses(sam, f"edit:{listing.id}:postertext")
-    assert chat.texts[-1].endswith("\n\nYour words on it: <i>Today only</i>")
+    assert chat.texts[-1].endswith("\n\nYour text: <i>Today only</i>")
 
 
 async def test_removing_too_many_units_is_refused_at_the_step(
@@ -125,7 +125,7 @@ async def test_removing_too_many_units_is_refused_at_the_step(
     listing = chat.add_listing(sam, DROP, service_answer(remaining_units=3))
     await editing(chat, sam, listing, "units", "4")
     assert chat.jobs == []
-    assert "Only 3 pieces are left." in chat.texts[-1]
+    assert "Only 3 items are left." in chat.texts[-1]
     assert chat.texts[-1].endswith("\n\n3 left")
     await chat.says(sam, "3")
     assert [job.number for job in chat.jobs if isinstance(job, RemoveUnits)] == [3]

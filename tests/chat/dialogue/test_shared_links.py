@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from tests.support.chat_harness import ChatHarness
     from tests.support.shared_cards import SharedCards
 
-GONE = "There is nothing to pay under this link."
+GONE = "Link not found."
 
 
 @pytest.fixture

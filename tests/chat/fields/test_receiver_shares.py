@@ -1,4 +1,4 @@
-"""Several receivers: parsed, given shares to the last minor unit, or asked about."""
+"""Split payments: parsed, given shares to the last minor unit, or asked about."""
 
 from __future__ import annotations
 
@@ -91,25 +91,25 @@ def test_an_impossible_amount_of_a_receiver_is_refused(typed: str) -> None:
 def test_receivers_are_repeated_with_their_amounts() -> None:
     talk = open_option("receivers").say("$anna 60%\n$ben 40%")
     assert talk.last.splitlines()[:3] == [
-        "👍 Each payment is shared:", "• $anna $3.00", "• $ben $2.00",
+        "👍 Each payment is split:", "• $anna $3.00", "• $ben $2.00",
     ]  # fmt: skip
     assert talk.step == "options"
 
 
 def test_only_the_problem_of_the_last_answer_is_shown() -> None:
     talk = open_option("receivers").say("$anna 60%\n$ben 50%")
-    assert "come to 110" in talk.last
+    assert "add up to 110%" in talk.last
     talk.say("$anna 60/40")
-    assert "I read one receiver there" in talk.last
+    assert "I found only one receiver" in talk.last
     assert talk.last.count("⚠") == 1
 
 
 def test_amounts_that_miss_the_price_can_become_the_price() -> None:
     talk = open_option("receivers").say("$anna 3\n$ben 3")
     assert talk.step == "receivers"
-    assert "⚠ These amounts come to $6.00, but the price is $5.00." in talk.last
-    assert labels(talk.replies[-1].rows)[:2] == ["Make the price $6.00", "🗑 Remove"]
-    talk.press_label("Make the price")
+    assert "⚠ These amounts add up to $6.00, but the price is $5.00." in talk.last
+    assert labels(talk.replies[-1].rows)[:2] == ["Set price to $6.00", "🗑 Remove"]
+    talk.press_label("Set price to")
     assert (talk.step, talk.form.amount) == ("options", Decimal("6.00"))
 
 
@@ -140,20 +140,20 @@ def test_after_a_new_price_percentages_stay_and_amounts_are_asked_for_again() ->
     assert wish.receivers == (Share("$anna", 420), Share("$ben", 280))
     amounts = open_option("receivers").say("$anna 3\n$ben 2").press("open", "amount").say("7 USD")
     assert amounts.step == "receivers"
-    assert "These amounts come to $5.00, but the price is $7.00." in amounts.last
+    assert "These amounts add up to $5.00, but the price is $7.00." in amounts.last
 
 
 def test_a_receiver_whose_share_is_0_is_asked_about() -> None:
     talk = open_option("receivers").say("$anna 99.99%\n$ben 0.01%")
     assert talk.step == "receivers"
-    assert "⚠ For $ben nothing would be left of this price." in talk.last
+    assert "⚠ $ben would get nothing at this price." in talk.last
 
 
 def test_receivers_that_do_not_fit_into_a_message_are_counted() -> None:
     names = [f"a{number}" + "x" * 30 for number in range(100)]
     talk = open_option("receivers").say("\n".join(names))
     assert "• and 90 more" in talk.last
-    assert "✓ Several receivers: 100" in labels(talk.replies[-1].rows)
+    assert "✓ Split payments: 100" in labels(talk.replies[-1].rows)
     (wish,) = talk.press("done").press_label("✅").wishes
     assert [share.amount for share in wish.receivers] == [5] * 100
 

@@ -33,14 +33,14 @@ def test_a_name_is_folded_to_one_line(said: str, name: str) -> None:
 
 
 TYPOS = [
-    ("kind", "donation", "Please press one of the buttons below."),
-    ("name", "", "A name is needed, for example Coffee for the team."),
-    ("name", " \n\u200b\u3164", "A name is needed"),
-    ("name", "x" * 101, "That name has 101 characters; 100 are possible."),
-    ("name", "x" * 4096, "That name has 4,096 characters"),
-    ("name", "a\x00b", "a character in it that can't be shown"),
-    ("name", "a\x1bb", "a character in it that can't be shown"),
-    ("name", "a\ud800b", "a character in it that can't be shown"),
+    ("kind", "donation", "Please tap one of the buttons below."),
+    ("name", "", "It needs a name, like Coffee for the team."),
+    ("name", " \n\u200b\u3164", "It needs a name"),
+    ("name", "x" * 101, "That's 101 characters; the limit is 100."),
+    ("name", "x" * 4096, "That's 4,096 characters"),
+    ("name", "a\x00b", "a character I can't display"),
+    ("name", "a\x1bb", "a character I can't display"),
+    ("name", "a\ud800b", "a character I can't display"),
     ("amount", "a lot", "I couldn't find an amount. Type a number and a currency, like 5 USD."),
     ("amount", "", "I need an amount. Type a number and a currency, like 5 USD."),
     ("amount", "1 2", "I couldn't find an amount."),
@@ -49,15 +49,15 @@ TYPOS = [
     ("amount", "2000000000", "the limit is 1,000,000,000"),
     ("amount", "2.5 JPY", "JPY has no decimals."),
     ("amount", "2.55555 USD", "USD has at most 2 decimals."),
-    ("amount", "5 <b>", "I know no currency in “5 <b>”."),
+    ("amount", "5 <b>", "I don't recognise “5 <b>”."),
     ("units", "", "I need a number of items, like 100."),
-    ("units", "many", "Please write how many pieces as a whole number"),
-    ("units", "0", "Please write how many pieces"),
-    ("units", "-3", "Please write how many pieces"),
-    ("units", "2.5", "Please write how many pieces"),
-    ("units", "5 USD", "Please write how many pieces"),
-    ("units", "1000001", "1,000,000 pieces are possible at most."),
-    ("review", "yes", "Please press one of the buttons below."),
+    ("units", "many", "Please type the number of items as a whole number"),
+    ("units", "0", "Please type the number of items"),
+    ("units", "-3", "Please type the number of items"),
+    ("units", "2.5", "Please type the number of items"),
+    ("units", "5 USD", "Please type the number of items"),
+    ("units", "1000001", "The limit is 1,000,000 items."),
+    ("review", "yes", "Please tap one of the buttons below."),
 ]
 
 
@@ -157,7 +157,7 @@ def test_a_currency_can_be_typed(code: str) -> None:
 def test_an_unknown_currency_is_asked_for_again(code: str) -> None:
     talk = currency_step().say(code)
     assert talk.step == "currency"
-    assert "I know no currency in" in talk.last
+    assert "I don't recognise" in talk.last
 
 
 def test_an_empty_currency_is_asked_for() -> None:

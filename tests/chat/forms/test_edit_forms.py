@@ -86,7 +86,7 @@ def test_an_edit_can_be_left_by_back_and_by_cancel(field: str) -> None:
     assert (talk.draft, talk.changes, talk.then) == (None, [], ("edit", LISTING))
     talk = edit(field).press_label("✖")
     assert (talk.draft, talk.changes) == (None, [])
-    assert talk.last == "Cancelled: nothing was changed."
+    assert talk.last == "Cancelled. Nothing was changed."
 
 
 @pytest.mark.parametrize("field", ["description", "picture", "redirect", "email", "end"])
@@ -99,11 +99,11 @@ def test_a_posters_text_is_shown_and_can_be_removed() -> None:
     talk = Talk(SETTLED)
     present = ExistingRequest(LISTING, PLAIN, "Open <daily>")
     talk.take(edit_form(OTHER, present, "postertext", talk.seller))
-    assert check(talk.replies[-1]).endswith("\n\nYour words on it: Open <daily>")
+    assert check(talk.replies[-1]).endswith("\n\nYour text: Open <daily>")
     talk.draft = talk.draft and read_draft(write_draft(talk.draft))
     assert talk.press_label("🗑").changes == [Change(LISTING, "postertext", None)]
     bare = edit("postertext").replies[-1]
-    assert "Your words on it" not in bare.text
+    assert "Your text:" not in bare.text
     assert [word for _, _, word, *_ in actions(bare.rows)] == ["back", "cancel"]
 
 
@@ -132,7 +132,7 @@ def test_an_edit_returns_to_the_form_that_it_interrupted() -> None:
     assert talk.changes == [Change(LISTING, "name", "Tea")]
     edit("name", talk=talk).press_label("⬅")
     assert (talk.draft, talk.then) == (before, None)
-    assert "How many pieces are there?" in talk.last
+    assert "How many items are there?" in talk.last
 
 
 def test_an_end_is_asked_for_after_the_zone_and_follows_the_start() -> None:
@@ -186,7 +186,7 @@ def test_a_refusal_leads_to_the_step_of_its_option(field: str, step: str) -> Non
     talk = Talk(SETTLED)
     talk.take(reopen(FULL, OTHER, field, "No", talk.seller))
     assert talk.step == step
-    assert "did not accept this: No" in talk.last
+    assert "didn't accept this: No" in talk.last
 
 
 @pytest.mark.parametrize("field", ["receivers", "receivers.0.destination", "receivers.0"])
@@ -205,15 +205,15 @@ def setting(step: str, seller: Seller = SETTLED, talk: Talk | None = None) -> Ta
 def test_quiet_hours_and_the_summary_are_set_and_switched_off() -> None:
     talk = setting("quiet").say("at night").say("22:00-7:30")
     assert (talk.draft, talk.seller.quiet) == (None, (22 * 60, 7 * 60 + 30))
-    assert "Your quiet hours are 22:00\N{EN DASH}07:30:" in talk.last
-    setting("quiet", talk=talk).press_label("Switch off")
+    assert "During your quiet hours, 22:00\N{EN DASH}07:30," in talk.last
+    setting("quiet", talk=talk).press_label("Turn off")
     assert talk.seller.quiet is None
     setting("quiet", talk=talk).press_label("20:00\N{EN DASH}09:00")
     assert talk.seller.quiet == (20 * 60, 9 * 60)
     setting("summary", talk=talk).say("8 pm")
     assert talk.seller.summary == 20 * 60
-    assert "The summary comes every day at 20:00." in talk.last
-    setting("summary", talk=talk).press_label("Switch off")
+    assert "You'll get the summary every day at 20:00." in talk.last
+    setting("summary", talk=talk).press_label("Turn off")
     assert talk.seller.summary is None
 
 
@@ -236,7 +236,7 @@ def test_hours_ask_for_the_zone_first() -> None:
 def test_a_setting_is_left_by_back_and_by_cancel(step: str) -> None:
     talk = setting(step).press_label("⬅")
     assert (talk.draft, talk.then, talk.seller) == (None, ("settings",), SETTLED)
-    assert setting(step).press_label("✖").last == "Cancelled: nothing was changed."
+    assert setting(step).press_label("✖").last == "Cancelled. Nothing was changed."
     over = setting(step, talk=form_at_step("amount")).press_label("⬅")
     assert (over.step, over.then) == ("amount", None)
 
@@ -251,7 +251,7 @@ def left(step: str = "amount", age: int = LATE_AFTER + 1) -> Talk:
 def test_a_late_text_is_no_answer_and_the_form_is_offered_again() -> None:
     talk = left().say("5 USD")
     assert (talk.step, talk.form.amount) == ("amount", None)
-    assert talk.last.startswith("You have begun a request: Coffee.")
+    assert talk.last.startswith("You've already started a payment link: Coffee.")
     talk.say("5 USD")
     assert talk.form.amount is None
     assert talk.press_label("Continue").say("5 USD").step == "units"
@@ -260,7 +260,7 @@ def test_a_late_text_is_no_answer_and_the_form_is_offered_again() -> None:
 def test_a_late_photo_is_not_taken() -> None:
     talk = left().give(MessageInput("", photo="file"))
     assert talk.photos == []
-    assert talk.last.startswith("You have begun a request")
+    assert talk.last.startswith("You've already started a payment link")
 
 
 def test_a_text_within_a_day_is_an_answer() -> None:
@@ -271,7 +271,7 @@ def test_a_short_form_left_long_ago_is_offered_again() -> None:
     talk = edit("name")
     talk.draft = replace(talk.form, touched_at=1)
     talk.say("Tea")
-    assert (talk.changes, talk.last) == ([], "You have left a question open. Answer it now?")
+    assert (talk.changes, talk.last) == ([], "You left a question unanswered. Answer it now?")
     assert talk.press_label("Continue").say("Tea").changes == [Change(LISTING, "name", "Tea")]
 
 
@@ -279,9 +279,9 @@ def test_new_and_start_offer_the_form_under_way() -> None:
     talk = left()
     talk.take(new_form(talk.draft, OTHER, talk.seller))
     assert talk.form.id == FORM
-    assert "You have begun a request: Coffee." in talk.last
+    assert "You've already started a payment link: Coffee." in talk.last
     hello = start_reply(KNOWN, new=False, offer=resume_offer(talk.draft, KNOWN))
-    assert "You have begun a request: Coffee." in check(hello)
+    assert "You've already started a payment link: Coffee." in check(hello)
     assert resume_offer(None, KNOWN) is resume_offer(form_at_step("kind").draft, KNOWN) is None
 
 

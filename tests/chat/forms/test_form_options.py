@@ -38,10 +38,10 @@ def shown(talk: Talk) -> list[str]:
 
 def test_the_review_leads_to_the_options_and_back() -> None:
     talk = form_at_step("review", "donation").press_label("⚙")
-    assert talk.last.startswith("What else?")
-    assert shown(talk)[:2] == ["✓ Name: Coffee", "✓ Price: $5.00"]
-    assert "Pieces" not in " ".join(shown(talk))
-    assert "✓ Pieces: 10" in shown(form_at_step("review").press_label("⚙"))
+    assert talk.last.startswith("Anything else?")
+    assert shown(talk)[:2] == ["✓ Name: Coffee", "✓ Amount: $5.00"]
+    assert "Quantity" not in " ".join(shown(talk))
+    assert "✓ Quantity: 10" in shown(form_at_step("review").press_label("⚙"))
     talk.press_label("✅ Done")
     assert (talk.step, talk.form.in_menu) == ("review", False)
 
@@ -54,7 +54,7 @@ def test_each_option_can_be_left_by_back_and_by_cancel(step: str) -> None:
     talk.press_label("⬅")
     assert talk.step == "options"
     talk.press("open", step).press_label("✖")
-    assert (talk.draft, talk.last) == (None, "Cancelled: nothing was created.")
+    assert (talk.draft, talk.last) == (None, "Cancelled. Nothing was created.")
 
 
 @pytest.mark.parametrize("step", OPTIONS)
@@ -67,16 +67,16 @@ def test_each_option_can_be_skipped(step: str) -> None:
 SAID = [
     ("name", "Tea", "name", "Tea", "👍 Name: Tea"),
     ("amount", "7,50 €", "currency", "EUR", "👍 Amount: €7.50"),
-    ("units", "12", "units", 12, "👍 Pieces: 12"),
+    ("units", "12", "units", 12, "👍 Quantity: 12"),
     ("description", "Two\nlines", "description", "Two lines", "👍 Description: Two lines"),
     ("instrument", "bsv", "instrument", "BSV", "👍 Paid in: BSV"),
-    ("redirect", "https://a.example/b?c=<d", None, None, "⚠ I can't send anybody there."),
+    ("redirect", "https://a.example/b?c=<d", None, None, "⚠ That isn't a web address I can use."),
     (
         "redirect", " https://a.example/b?c=d&e ", "redirect_url", "https://a.example/b?c=d&e",
         "👍 After payment: https://a.example/b?c=d&e",
     ),
     ("redirect", "myapp://paid", "redirect_url", "myapp://paid", "👍 After payment: myapp://paid"),
-    ("redirect", "javascript:alert(1)", None, None, "⚠ I can't send anybody there."),
+    ("redirect", "javascript:alert(1)", None, None, "⚠ That isn't a web address I can use."),
     (
         "redirect", "example.org/thanks", "redirect_url", "https://example.org/thanks",
         "👍 After payment: https://example.org/thanks",
@@ -87,28 +87,28 @@ SAID = [
     ),
     ("redirect", "", None, None, "⚠ I need a web address, like https://example.org/thanks."),
     ("redirect", "\u200b", None, None, "⚠ I need a web address"),
-    ("redirect", "thanks", None, None, "⚠ I can't send anybody there."),
-    ("redirect", "1.5", None, None, "⚠ I can't send anybody there."),
-    ("redirect", "anna@example.org", None, None, "⚠ I can't send anybody there."),
-    ("redirect", "example.org/two words", None, None, "⚠ I can't send anybody there."),
-    ("redirect", "example.org/" + "x" * 2037, None, None, "⚠ That address has 2,057"),
-    ("redirect", "localhost:8080", None, None, "⚠ I can't send anybody there."),
+    ("redirect", "thanks", None, None, "⚠ That isn't a web address I can use."),
+    ("redirect", "1.5", None, None, "⚠ That isn't a web address I can use."),
+    ("redirect", "anna@example.org", None, None, "⚠ That isn't a web address I can use."),
+    ("redirect", "example.org/two words", None, None, "⚠ That isn't a web address I can use."),
+    ("redirect", "example.org/" + "x" * 2037, None, None, "⚠ That's 2,057"),
+    ("redirect", "localhost:8080", None, None, "⚠ That isn't a web address I can use."),
     (
         "redirect", "com.example.app:/paid", "redirect_url", "com.example.app:/paid",
         "👍 After payment: com.example.app:/paid",
     ),
-    ("redirect", "https://a.example/\u202e", None, None, "⚠ I can't send anybody there."),
-    ("redirect", "https://a.example/" + "x" * 2031, None, None, "⚠ That address has 2,049"),
-    ("email", "anna@example.org", "email", "anna@example.org", "👍 E-mail about payments: anna"),
+    ("redirect", "https://a.example/\u202e", None, None, "⚠ That isn't a web address I can use."),
+    ("redirect", "https://a.example/" + "x" * 2031, None, None, "⚠ That's 2,049"),
+    ("email", "anna@example.org", "email", "anna@example.org", "👍 Payment emails go to: anna"),
     ("email", " ", None, None, "⚠ I need an email address, like anna@example.org."),
-    ("email", "anna at home", None, None, "⚠ That is no e-mail address."),
-    ("email", "x" * 65 + "@example.org", None, None, "⚠ That is no e-mail address."),
-    ("description", "\u200d", None, None, "⚠ I see no text in that."),
-    ("description", "x" * 501, None, None, "⚠ That has 501 characters; 500 are possible."),
-    ("instrument", "nonsense", None, None, "⚠ I know no currency in “nonsense”."),
-    ("picture", "a photo", None, None, "⚠ I need a picture here."),
-    ("asks", "all", None, None, "Please press one of the buttons below."),
-    ("options", "more", None, None, "Please press one of the buttons below."),
+    ("email", "anna at home", None, None, "⚠ That isn't an email address."),
+    ("email", "x" * 65 + "@example.org", None, None, "⚠ That isn't an email address."),
+    ("description", "\u200d", None, None, "⚠ I couldn't find any text in that."),
+    ("description", "x" * 501, None, None, "⚠ That's 501 characters; the limit is 500."),
+    ("instrument", "nonsense", None, None, "⚠ I don't recognise “nonsense”."),
+    ("picture", "a photo", None, None, "⚠ I need a photo here."),
+    ("asks", "all", None, None, "Please tap one of the buttons below."),
+    ("options", "more", None, None, "Please tap one of the buttons below."),
 ]  # fmt: skip
 
 
@@ -124,14 +124,14 @@ def test_an_answer_is_repeated_above_the_options_and_a_wrong_one_asked_again(
         assert talk.draft == before
     else:
         assert (talk.step, getattr(talk.form, field)) == ("options", value)
-        assert "What else?" in talk.last
+        assert "Anything else?" in talk.last
 
 
 def test_an_option_that_is_set_can_be_removed() -> None:
-    talk = open_option("email").say("anna@example.org").press_label("✓ E-mail notice: anna@")
-    assert "E-mail about payments: anna@example.org" in talk.last
+    talk = open_option("email").say("anna@example.org").press_label("✓ Payment emails: anna@")
+    assert "Payment emails go to: anna@example.org" in talk.last
     assert talk.press_label("🗑").form.email is None
-    assert "E-mail notice" in shown(talk)
+    assert "Payment emails" in shown(talk)
 
 
 def test_the_currency_of_the_price_unsets_the_instrument() -> None:
@@ -146,12 +146,12 @@ def test_the_currency_of_the_price_unsets_the_instrument() -> None:
 def test_each_payer_field_is_switched_on_and_off() -> None:
     talk = open_option("asks").press("ask", "paymail", "on").press("ask", "email", "on")
     assert (talk.step, talk.form.payer_fields) == ("asks", ("email", "paymail"))
-    assert shown(talk)[:3] == ["✓ E-mail", "Phone", "✓ Paymail"]
+    assert shown(talk)[:3] == ["✓ Email", "Phone", "✓ Paymail"]
     talk.press("ask", "email", "on")
     assert talk.form.payer_fields == ("email", "paymail")
-    talk.press_label("✓ E-mail").press_label("✅ Done")
+    talk.press_label("✓ Email").press_label("✅ Done")
     assert talk.step == "options"
-    assert "✓ Ask the payer: Paymail" in shown(talk)
+    assert "✓ Payer details: Paymail" in shown(talk)
 
 
 def test_the_last_prices_are_one_tap_away() -> None:
@@ -179,7 +179,7 @@ def test_a_zone_is_pressed_or_chosen_from_several() -> None:
     talk = open_option("ends").press_label("New York")
     assert (talk.step, talk.seller.zone) == ("ends", "America/New_York")
     other = open_option("ends").say("CET")
-    assert "Which of these is it?" in other.last
+    assert "Which one do you mean?" in other.last
     assert other.press_label("Rome").seller.zone == "Europe/Rome"
 
 
@@ -199,8 +199,8 @@ def test_an_ambiguous_time_is_asked_about() -> None:
     ("step", "said", "answer"),
     [
         ("starts", "yesterday", "⚠"),
-        ("starts", "2020-01-01", "⚠ That is over: Wednesday, 1 January 2020"),
-        ("ends", "whenever", "⚠ I can't read a time in that."),
+        ("starts", "2020-01-01", "⚠ That's in the past: Wednesday, 1 January 2020"),
+        ("ends", "whenever", "⚠ I couldn't find a time in that."),
         ("starts", "in 11 years", "⚠"),
     ],
 )
@@ -218,7 +218,7 @@ def test_the_end_follows_the_start() -> None:
     assert (talk.step, talk.form.ends_at) == ("ends", None)
     assert "⚠ It would end before it opens." in talk.last
     talk.say("tomorrow 18:01").press("open", "starts").say("tomorrow 20:00")
-    assert "⚠ It would open when it has ended already." in talk.last
+    assert "⚠ It would open after it ends." in talk.last
     assert talk.form.starts_at == NOW + 33 * HOUR
 
 
@@ -227,7 +227,7 @@ def test_an_end_that_passed_before_create_is_asked_for_again() -> None:
     talk.now = NOW + HOUR
     talk.press_label("✅")
     assert (talk.wishes, talk.step) == ([], "ends")
-    assert "⚠ That is over" in talk.last
+    assert "⚠ That's in the past" in talk.last
     talk.say("in 1 h").press_label("✅")
     assert [wish.ends_at for wish in talk.wishes] == [NOW + 2 * HOUR]
 
@@ -262,20 +262,20 @@ def test_the_review_shows_all_fields_of_the_wish() -> None:
     talk = full()
     assert talk.last.splitlines()[3:] == [
         "Name: Coffee",
-        "Kind: Limited drop",
+        "Type: Limited drop",
         "Amount: $5.00",
         "Paid in: BSV",
-        "Pieces: 10",
+        "Quantity: 10",
         "Description: Warm",
-        "Picture: there",
-        "Each payment is shared:",
+        "Photo added ✓",
+        "Each payment is split:",
         "• $anna $3.00",
         "• $ben $2.00",
         "Opens: Saturday, 16 January 2027, 18:00, Berlin time",
         "Ends: Monday, 18 January 2027, 09:00, Berlin time",
-        "Payers are asked for: E-mail",
+        "Payers are asked for: Email",
         "After payment: https://a.example/b",
-        "E-mail about payments: anna@example.org",
+        "Payment emails go to: anna@example.org",
     ]
     (wish,) = talk.press_label("✅").wishes
     assert wish.receivers == (Share("$anna", 300), Share("$ben", 200))
@@ -301,7 +301,7 @@ def test_an_old_create_button_creates_nothing_once_a_field_has_changed(
     talk.draft = replace(talk.form, **change)  # type: ignore[arg-type]  # fields by name
     talk.give(ButtonInput(create))
     assert (talk.wishes, talk.step) == ([], "review")
-    assert talk.toast == "The form has changed since then. Please check it once more."
+    assert talk.toast == "The form has changed since then. Please check it again."
 
 
 def test_a_photo_sets_the_picture_at_any_step() -> None:
@@ -310,7 +310,7 @@ def test_a_photo_sets_the_picture_at_any_step() -> None:
     assert (talk.step, talk.toast) == ("amount", None)
     talk.take(pictured_as(talk, "0" * 24))
     assert (talk.step, talk.form.image) == ("amount", "0" * 24)
-    assert talk.last.startswith("👍 The picture is set.\n\nStep 3 of 5")
+    assert talk.last.startswith("👍 Photo added.\n\nStep 3 of 5")
 
 
 def test_a_photo_answers_its_question_and_a_bad_one_is_asked_for_again() -> None:
@@ -320,8 +320,8 @@ def test_a_photo_answers_its_question_and_a_bad_one_is_asked_for_again() -> None
     assert "too small" in talk.last
     talk.take(pictured_as(talk, "0" * 24))
     assert (talk.step, talk.form.image) == ("options", "0" * 24)
-    assert talk.last.startswith("👍 Picture: there")
-    assert "✓ Picture: there" in shown(talk)
+    assert talk.last.startswith("👍 Photo added ✓")
+    assert "✓ Photo: added" in shown(talk)
 
 
 def test_a_photo_for_a_form_that_has_ended_gets_no_reply() -> None:

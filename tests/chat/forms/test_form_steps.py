@@ -30,7 +30,7 @@ def test_a_donation_takes_three_answers_and_create() -> None:
     talk = form_at_step("review", "donation")
     assert talk.wishes == []
     assert talk.last == (
-        "Step 4 of 4\n\nPlease check: is everything right?\nName: Coffee\nKind: Donation\n"
+        "Step 4 of 4\n\nDoes everything look right?\nName: Coffee\nType: Donation\n"
         "Amount: $5.00\nMoney goes to: $anna"
     )
     talk.press_label("✅")
@@ -77,7 +77,7 @@ def test_cancel_is_on_every_step_and_creates_nothing(step: str) -> None:
     talk.press_label("✖")
     assert talk.draft is None
     assert talk.wishes == []
-    assert talk.last == "Cancelled: nothing was created."
+    assert talk.last == "Cancelled. Nothing was created."
 
 
 @pytest.mark.parametrize(
@@ -112,7 +112,7 @@ def test_a_changed_answer_leads_back_to_the_review() -> None:
 
 @pytest.mark.parametrize(
     ("step", "label"),
-    [("name", "Keep: Coffee"), ("amount", "Keep: $5.00"), ("units", "Keep: 10 pieces")],
+    [("name", "Keep: Coffee"), ("amount", "Keep: $5.00"), ("units", "Keep: 10 items")],
 )
 def test_keep_leaves_an_answer_as_it_is(step: str, label: str) -> None:
     talk = form_at_step("review")
@@ -140,7 +140,7 @@ def test_create_pressed_twice_creates_once() -> None:
     create = talk.offered[0]
     talk.give(ButtonInput(create), ButtonInput(create))
     assert len(talk.wishes) == 1
-    assert talk.toast == "This form is finished. /new starts another."
+    assert talk.toast == "This form is closed. Use /new to start another."
 
 
 def test_create_of_an_old_review_creates_nothing_else() -> None:
@@ -150,7 +150,7 @@ def test_create_of_an_old_review_creates_nothing_else() -> None:
     talk.give(ButtonInput(old))
     assert talk.wishes == []
     assert talk.step == "review"
-    assert talk.toast == "The form has changed since then. Please check it once more."
+    assert talk.toast == "The form has changed since then. Please check it again."
     talk.press_label("✅")
     assert [wish.amount for wish in talk.wishes] == [600]
 
@@ -166,7 +166,7 @@ def test_a_button_of_another_form_changes_nothing() -> None:
     before = talk.draft
     talk.give(ButtonInput(("draft", OTHER, "kind", "oneoff")))
     assert talk.draft == before
-    assert talk.toast == "This form is finished. /new starts another."
+    assert talk.toast == "This form is closed. Use /new to start another."
 
 
 @pytest.mark.parametrize(

@@ -71,12 +71,12 @@ def test_one_line_creates_at_once(
 BAD_LINES = [
     ("donation", "", "The amount is missing."),
     ("donation", "5", "The currency is missing."),
-    ("donation", "5 USD", "A name is needed"),
-    ("donation", "$5", "A name is needed"),
+    ("donation", "5 USD", "It needs a name"),
+    ("donation", "$5", "It needs a name"),
     ("donation", "Coffee", "I couldn't find an amount. Type a number and a currency, like 5 USD."),
     ("donation", "5 Coffee", "The currency is missing."),
     ("donation", "5 Cup of tea", "The currency is missing."),
-    ("donation", "5 coffee", "I know no currency in “coffee”."),
+    ("donation", "5 coffee", "I don't recognise “coffee”."),
     ("donation", "1 000 USD Coffee", "The amount has to be one word, like 1000 USD."),
     ("donation", "$5 EUR Coffee", "Is it USD or EUR?"),
     ("donation", "5.001 USD Tea", "Did you mean $5,001.00? Then type 5001 USD."),
@@ -84,15 +84,15 @@ BAD_LINES = [
     ("donation", "0 USD Coffee", "must be more than zero"),
     ("donation", "-5 USD Coffee", "must be more than zero"),
     ("donation", "2.555555 USD Coffee", "USD has at most 2 decimals."),
-    ("donation", "5 USD " + "x" * 101, "That name has 101 characters"),
-    ("donation", "5 USD a\x00b", "can't be shown"),
+    ("donation", "5 USD " + "x" * 101, "That's 101 characters"),
+    ("donation", "5 USD a\x00b", "a character I can't display"),
     ("donation", "x" * 4096, "I couldn't find an amount"),
-    ("drop", "", "The number of pieces is missing."),
-    ("drop", "ten 5 USD Pack", "how many pieces"),
-    ("drop", "0 5 USD Pack", "how many pieces"),
+    ("drop", "", "The number of items is missing."),
+    ("drop", "ten 5 USD Pack", "the number of items"),
+    ("drop", "0 5 USD Pack", "the number of items"),
     ("drop", "5 USD Pack", "I couldn't find an amount"),
     ("drop", "100", "The amount is missing."),
-    ("drop", "9999999 5 USD Pack", "1,000,000 pieces are possible at most."),
+    ("drop", "9999999 5 USD Pack", "The limit is 1,000,000 items."),
 ]
 
 
@@ -201,7 +201,7 @@ def test_a_line_within_a_form_leaves_the_form_as_it_was() -> None:
     line("donation", "5 USD Tea", talk)
     assert talk.draft == before
     assert [wish.name for wish in talk.wishes] == ["Tea"]
-    assert "You have begun a request: Coffee." in talk.last
+    assert "You've already started a payment link: Coffee." in talk.last
 
 
 def test_settings_show_the_destination_and_change_it() -> None:
@@ -209,7 +209,7 @@ def test_settings_show_the_destination_and_change_it() -> None:
     assert "$anna" in check(reply)
     words = ("destination", "zone", "quiet", "summary")
     assert actions(reply.rows) == [("settings", word) for word in words]
-    assert "You have not said yet" in check(settings(STRANGER))
+    assert "You haven't set a payout address yet" in check(settings(STRANGER))
     talk = Talk(KNOWN)
     talk.take(settings_form("destination", OTHER, talk.seller))
     talk.say("two words")
@@ -217,7 +217,7 @@ def test_settings_show_the_destination_and_change_it() -> None:
     talk.say("<new>")
     assert talk.seller.destination == "<new>"
     assert talk.draft is None
-    assert "Saved. Your money goes to <new>" in talk.last
+    assert "Saved. From now on, your money goes to <new>" in talk.last
     assert talk.offered == [("settings", word) for word in words]
 
 
@@ -228,7 +228,7 @@ def test_settings_return_to_the_form_that_they_interrupted() -> None:
     talk.say("$new")
     assert talk.draft == before
     assert talk.seller.destination == "$new"
-    assert "How many pieces are there?" in talk.last
+    assert "How many items are there?" in talk.last
 
 
 def test_a_button_of_a_paused_form_continues_it() -> None:
@@ -254,9 +254,9 @@ def test_new_offers_to_continue_the_form_under_way() -> None:
     before = talk.draft
     talk.take(new_form(talk.draft, OTHER, talk.seller))
     assert talk.draft == before
-    assert "You have begun a request: Coffee." in talk.last
+    assert "You've already started a payment link: Coffee." in talk.last
     assert talk.press_label("Continue").draft == before
-    assert "What does one piece cost?" in talk.last
+    assert "How much does one item cost?" in talk.last
     talk.take(new_form(talk.draft, OTHER, talk.seller))
     talk.press_label("Start over")
     assert (talk.step, talk.form.name) == ("kind", None)
@@ -266,7 +266,7 @@ def test_new_asks_again_while_nothing_is_answered() -> None:
     talk = form_at_step("kind")
     talk.take(new_form(talk.draft, OTHER, talk.seller))
     assert talk.form.id == FORM
-    assert "What kind of request is it?" in talk.last
+    assert "What kind of payment link is it?" in talk.last
     fresh = Talk(KNOWN)
     fresh.take(new_form(None, OTHER, fresh.seller))
     assert fresh.form.id == OTHER
@@ -275,7 +275,7 @@ def test_new_asks_again_while_nothing_is_answered() -> None:
 def test_cancel_without_a_form_is_answered() -> None:
     talk = Talk(KNOWN)
     talk.take(cancel(None, talk.seller))
-    assert talk.last.startswith("There is nothing to cancel.")
+    assert talk.last.startswith("There's nothing to cancel.")
     talk = form_at_step("amount")
     talk.take(cancel(talk.draft, talk.seller))
     assert talk.draft is None
@@ -305,7 +305,7 @@ def test_a_refusal_leads_to_the_step_of_its_field(field: str, step: str) -> None
     talk = Talk(KNOWN)
     talk.take(reopen(PACK, OTHER, field, "too <long> \x00" + "x" * 9999, KNOWN))
     assert talk.step == step
-    assert "The payment service did not accept this: too <long>" in talk.last
+    assert "The payment service didn't accept this: too <long>" in talk.last
     answers = {"kind": ("kind", "drop"), "currency": ("currency", "USD")}
     if step in answers:
         talk.press(*answers[step])
@@ -339,7 +339,7 @@ def test_a_refusal_returns_to_the_form_that_it_interrupted() -> None:
 
 
 def test_the_greeting_names_the_rule_for_digital_goods_to_a_new_seller() -> None:
-    rule = "Telegram asks that digital goods and services be sold for Telegram Stars"
+    rule = "Telegram requires Stars for digital goods"
     first = start_reply(STRANGER, new=True)
     assert rule in check(first)
     assert rule not in check(start_reply(STRANGER, new=False))
@@ -349,7 +349,7 @@ def test_the_greeting_names_the_rule_for_digital_goods_to_a_new_seller() -> None
 
 def test_privacy_and_paysupport_are_answered() -> None:
     privacy = check(about_service("privacy", "en", None))
-    for word in ("Telegram id", "destination", "requests", "form", "Payments", "How long", "delet"):
+    for word in ("Telegram ID", "payout", "links", "form", "Payments", "How long", "delet"):
         assert word in privacy
     assert "seller" in check(about_service("paysupport", "en", None))
 
@@ -380,4 +380,4 @@ def test_no_text_is_defined_in_two_files() -> None:
 def test_any_words_without_a_form_are_answered_by_the_menu() -> None:
     talk = Talk(KNOWN).give(MessageInput("x" * 4096))
     assert talk.draft is None
-    assert talk.last.startswith("I am not sure what to do with that.")
+    assert talk.last.startswith("I'm not sure what to do with that.")

@@ -40,7 +40,7 @@ async def test_handcashs_proof_is_enough_for_odd_amounts(
     body = HANDCASH | {"amount": 0, "currencyCode": "BSV"}
     assert await handcash.send(json.dumps(body).encode()) == 200
     (text,) = chat.texts
-    assert "The payment service says 0 BSV was paid; the price is $2.50." in text
+    assert "The payment service says 0 BSV was paid, but the price is $2.50." in text
 
 
 @pytest.mark.parametrize("told", WRONG, ids=range(len(WRONG)))

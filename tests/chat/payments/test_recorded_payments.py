@@ -108,7 +108,7 @@ async def test_a_drop_whose_last_units_are_only_reserved_is_not_sold_out(
     held = replace(pay(1), reserved_units=2)
     await chat.recorder.record(listing, held, 0)
     (text,) = chat.texts
-    assert text.splitlines()[1:] == ["0 of 3 left", "2 are being paid right now"]
+    assert text.splitlines()[1:] == ["0 of 3 left", "2 payments in progress"]
     card = card_of(chat.listing(listing.id), chat.clock())
     assert (card.status, card.remaining_units, card.reserved_units) == ("active", 0, 2)
 
@@ -169,9 +169,9 @@ async def test_placeholders_have_alerts_as_found_later(chat: ChatHarness, sam: P
     listing = chat.add_listing(sam, STICKERS, service_answer(id="r", remaining_units=3))
     assert await chat.recorder.record_missing(listing.id, 1, 2) == 0
     assert await chat.recorder.record_missing(listing.id, 0, 2) == 2
-    found = "🔎 Found later: I was not notified of this payment, so I am telling you now."
+    found = "🔎 Found later: I wasn't notified of this payment at the time."
     price = "💰 <b>$2.50</b> received for <b>Stickers</b>"
-    total = "Together: <b>$5.00</b> from 2 payments"
+    total = "Total: <b>$5.00</b> from 2 payments"
     assert chat.texts == [
         f"{price}\n{found}\n2 of 3 left",
         f"{price}\n{found}\n1 of 3 left\n{total}",
@@ -188,7 +188,7 @@ async def test_the_webhook_of_a_placeholder_counts_once_as_possibly_repeated(
     assert await chat.recorder.record(listing, late, None) is True
     assert await chat.recorder.record(listing, late, None) is False
     assert chat.listing(listing.id).paid_count == 1
-    assert chat.texts[1].startswith("<i>Possibly repeated")
+    assert chat.texts[1].startswith("<i>You may have seen this already.")
     assert "pat@example.org" in chat.texts[1]
     assert len(chat.texts) == 2
 
@@ -229,10 +229,14 @@ async def test_a_settled_uncertain_payment_has_no_second_alert(
         assert await chat.recorder.record(listing, pay(number), None) is True
         assert await chat.recorder.record_missing(listing.id, number, 1) == 0
         assert chat.listing(listing.id).paid_count == number + 1
-    assert [text.startswith("<i>Possibly repeated") for text in chat.texts] == [False, True, True]
+    assert [text.startswith("<i>You may have seen this already.") for text in chat.texts] == [
+        False,
+        True,
+        True,
+    ]
     chat.clock.advance(24 * 3600 + 1)
     assert await chat.recorder.record(listing, pay(3), None) is True
-    assert not chat.texts[3].startswith("<i>Possibly repeated")
+    assert not chat.texts[3].startswith("<i>You may have seen this already.")
     assert chat.listing(listing.id).paid_count == 4
 
 

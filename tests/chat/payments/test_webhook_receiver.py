@@ -255,7 +255,7 @@ async def test_a_body_that_stalls_is_refused_and_nothing_is_stored(
 
 
 ODD = "reported an amount that can't be right"
-SAYS = "The payment service says {} was paid; the price is $2.50."
+SAYS = "The payment service says {} was paid, but the price is $2.50."
 ODD_AMOUNTS: list[tuple[dict[str, Any], tuple[int, str], str | None]] = [
     ({}, (250, "USD"), None),
     ({"amount": None, "currencyCode": None}, (250, "USD"), None),

@@ -34,7 +34,7 @@ TYPED, CORRECTED, SAMPLE = "denominationCurrencyCode", "currency", "denominatedI
 FINE = Trouble(works=True)
 LONG = (SETTLING + TIDYING) / 1000 * 2
 OTHER = t(
-    "en", "service-other-price", name="Coffee", told="5.00 BSV", price="$5.00", left="no"
+    "en", "service-other-price", name="Coffee", charged="5.00 BSV", price="$5.00", left="no"
 )  # fmt: skip
 
 
@@ -162,7 +162,7 @@ async def test_each_seller_is_warned_once_of_a_server_that_sends_no_prices(
     cloud: HandCashJobs, chat: ChatHarness, sam: Person, listing: Listing
 ) -> None:
     cloud.server.tells_prices = False
-    untold = t("en", "service-price-untold")
+    untold = t("en", "service-price-unchecked")
     await cloud.create(listing)
     assert is_sold_as_wished(cloud, listing)
     assert chat.texts.count(untold) == 1
@@ -195,7 +195,7 @@ async def test_a_price_that_cannot_be_fetched_now_is_fetched_later(
     cloud.server.tells_prices = True
     await cloud.advance(LONG)
     assert is_sold_as_wished(cloud, listing)
-    assert t("en", "service-price-untold") not in chat.texts
+    assert t("en", "service-price-unchecked") not in chat.texts
 
 
 async def test_a_blank_end_is_no_end(

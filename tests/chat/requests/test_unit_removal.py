@@ -76,7 +76,7 @@ async def test_a_drop_that_ends_by_a_removal_says_what_was_sold(
     await edited(cloud, listing, "units", 2)
     assert await ends(sending, sam) == []
     assert left(await edited(cloud, listing, "units", 1)) == (2, 0, 5)
-    assert await ends(sending, sam) == ["🏁 Coffee: all 2 sold = 2 alerts delivered"]
+    assert await ends(sending, sam) == ["🏁 Coffee\nSold out: all 2 sold."]
 
 
 async def test_an_end_by_a_removal_waits_for_undelivered_alerts(
@@ -85,7 +85,7 @@ async def test_an_end_by_a_removal_waits_for_undelivered_alerts(
     await sold(cloud, 2)
     await edited(cloud, listing, "units", 3)
     assert not any(text.startswith("🏁") for text in chat.texts)
-    assert await ends(sending, sam) == ["🏁 Coffee: all 2 sold = 2 alerts delivered"]
+    assert await ends(sending, sam) == ["🏁 Coffee\nSold out: all 2 sold."]
 
 
 async def test_an_end_that_is_found_out_later_is_announced_too(
@@ -97,7 +97,7 @@ async def test_an_end_that_is_found_out_later_is_announced_too(
     await edited(cloud, listing, "units", 3)
     assert await ends(sending, sam) == []
     await cloud.advance(SETTLING / 1000 + 60)
-    assert await ends(sending, sam) == ["🏁 Coffee: all 2 sold = 2 alerts delivered"]
+    assert await ends(sending, sam) == ["🏁 Coffee\nSold out: all 2 sold."]
 
 
 async def look(cloud: HandCashJobs) -> int:

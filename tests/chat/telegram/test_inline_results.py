@@ -142,17 +142,17 @@ async def test_the_answer_is_personal_and_not_cached(
 
 async def test_a_button_leads_to_a_new_request(search: Searching, sam: Person) -> None:
     found = await search.types(sam, "")
-    assert found.button == {"text": "Make a new request", "start_parameter": "new"}
+    assert found.button == {"text": "Make a new payment link", "start_parameter": "new"}
 
 
 async def test_a_search_without_results_has_its_own_label(
     chat: ChatHarness, search: Searching, sam: Person
 ) -> None:
     chat.add_listing(sam, COFFEE, service_answer())
-    words = "Nothing found. Make a new request"
+    words = "Nothing found. Make a new payment link"
     assert (await search.types(sam, "tea")).button == {"text": words, "start_parameter": "new"}
     found = await search.types(sam, "coff")
-    assert found.button == {"text": "Make a new request", "start_parameter": "new"}
+    assert found.button == {"text": "Make a new payment link", "start_parameter": "new"}
 
 
 async def test_many_results_come_in_pages(

@@ -212,7 +212,7 @@ async def test_a_picture_that_takes_too_much_memory_is_explained(
     monkeypatch.setattr(studio.photos, "_child", BoundedChild(decoder_process.MODULE, tight))
     await studio.send(photo((3000, 3000)))
     (told,) = studio.chat.texts
-    assert "save it as an ordinary JPEG" in told
+    assert "save it as a regular JPEG" in told
     assert (studio.kept, studio.chat.states(studio.chat.queues.photos)) == ([], [])
 
 
@@ -256,7 +256,7 @@ async def test_the_seller_is_asked_for_another_photo_after_one_that_ends_the_pro
         studio.chat.db, Job(queue, studio.photos.take, 2, studio.photos.buried), clock
     )
     (told,) = studio.chat.texts
-    assert "save it as an ordinary JPEG" in told
+    assert "save it as a regular JPEG" in told
     assert studio.kept == []
 
 

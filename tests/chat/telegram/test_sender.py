@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from bot.sandbox.world.people import Person
     from tests.support.service_harness import Clock
 
-MARK = "Possibly repeated: I may have told you this already.\n"
+MARK = "You may have seen this already.\n"
 
 
 def seen(chat: Chat) -> list[str]:

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 SECONDS = 10.0
 DRIP_SECONDS = 0.02
-MARK = "Possibly repeated: I may have told you this already.\n"
+MARK = "You may have seen this already.\n"
 HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n"
 COFFEE = AlertPayment("abcdefghij", "donation", "Coffee", 500, "USD", repeated=True)
 

@@ -53,14 +53,14 @@ def test_each_message_is_cut_whole_from_its_file(language: str) -> None:
 def test_values_are_inserted_as_they_are() -> None:
     """Without the isolation marks of Fluent; callers escape them before."""
     assert t("en", "listing-deleted", name="<b>&") == (
-        "<b><b>&</b> is deleted. Its link no longer works."
+        "<b><b>&</b> has been deleted. Its link no longer works."
     )
 
 
 def test_a_value_may_be_as_long_as_escaped_input() -> None:
     words = "&quot;" * 4096
     assert t("en", "listing-deleted", name=words) == (
-        f"<b>{words}</b> is deleted. Its link no longer works."
+        f"<b>{words}</b> has been deleted. Its link no longer works."
     )
 
 

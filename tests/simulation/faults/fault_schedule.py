@@ -189,9 +189,9 @@ async def finish(product: SimulatedProduct, seller: Seller, draft: Draft) -> Non
         seller.person.send(answer)
     if draft.kind == "drop":
         seller.person.send("5")
-    review = await seller.heard("is everything right?")
+    review = await seller.heard("Does everything look right?")
     kind = {"donation": "Donation", "oneoff": "One-off", "drop": "Limited drop"}[draft.kind]
-    told = {f"Name: {draft.name}", f"Kind: {kind}", "Amount: $7.50"}
+    told = {f"Name: {draft.name}", f"Type: {kind}", "Amount: $7.50"}
     missing = told - set(review.text.splitlines())
     assert not missing, f"the form of {seller.person.user.first_name} lost {missing}"
     seller.person.press(review, "✅ Create")

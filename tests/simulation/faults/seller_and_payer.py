@@ -75,11 +75,11 @@ class Seller:
 
     async def _begin(self, product: SimulatedProduct, draft: Draft) -> None:
         self.person.send("/new")
-        asked = await self.heard("What kind of request")
+        asked = await self.heard("What kind of payment link")
         product.note(f"{self.person.user.first_name} begins a form")
         label = next(b["text"] for b in asked.buttons if b["text"].startswith(KINDS[draft.kind]))
         self.person.press(asked, label)
-        await self.heard("What is it called?")
+        await self.heard("What's it called?")
         for answer in (draft.name, PRICE)[: draft.answered]:
             self.person.send(answer)
 

@@ -4,7 +4,7 @@
 ## What a request took in all
 
 alert-together =
-    Zusammen: <b>{ $total }</b> aus { $count ->
+    Gesamt: <b>{ $total }</b> aus { $count ->
         [one] { $count } Zahlung
        *[other] { $count } Zahlungen
     }
@@ -13,35 +13,28 @@ alert-together =
 
 alerts-menu =
     🔔 <b>Meldungen zu „{ $name }“</b>
-    Wie soll ich dir die Zahlungen melden?
+    Wie soll ich dir Zahlungen melden?
 
     • <b>An</b>: zu jeder Zahlung eine Nachricht mit Ton.
     • <b>Lautlos</b>: dieselbe Nachricht ohne Ton.
-    • <b>Aus</b>: gar keine Nachricht; nur die Karte bleibt auf dem neuesten Stand. Nur von Geld, das kam, als nichts mehr übrig war, erfährst du trotzdem, denn das musst du zurückzahlen.
+    • <b>Aus</b>: keine Nachrichten, nur die Karte bleibt aktuell. Von überverkauften Zahlungen erfährst du trotzdem, denn die musst du erstatten.
 alerts-menu-quiet =
-    In deinen Ruhezeiten kommt alles ohne Ton, egal was du hier wählst.
+    In deiner Ruhezeit kommt alles ohne Ton, egal was du hier wählst.
 button-alerts-on = An
 button-alerts-silent = Lautlos
 button-alerts-off = Aus
 button-chosen = ✅ { $label }
-toast-alerts-on = Meldungen sind an: Jede Zahlung kommt mit Ton.
-toast-alerts-silent = Meldungen sind lautlos: Jede Zahlung kommt ohne Ton.
-toast-alerts-off = Meldungen sind aus: Nur die Karte bleibt auf dem neuesten Stand. Was du zurückzahlen musst, erfährst du trotzdem.
+toast-alerts-on = Meldungen sind an: Zu jeder Zahlung bekommst du eine Nachricht mit Ton.
+toast-alerts-silent = Meldungen sind lautlos: Zu jeder Zahlung bekommst du eine Nachricht ohne Ton.
+toast-alerts-off = Meldungen sind aus, nur die Karte bleibt aktuell. Von Zahlungen, die du erstatten musst, erfährst du trotzdem.
 
 ## The end of a drop
 
-drop-told =
-    🏁 <b>{ $name }</b>: { $sold ->
-        [one] das einzige Stück verkauft = { $told } Meldung zugestellt
-       *[other] alle { $sold } verkauft = { $told } Meldungen zugestellt
-    }
 drop-sold =
-    🏁 <b>{ $name }</b>: { $sold ->
-        [one] das einzige Stück verkauft
-       *[other] alle { $sold } verkauft
-    }, { $told ->
-        [one] { $told } Meldung zugestellt
-       *[other] { $told } Meldungen zugestellt
+    🏁 <b>{ $name }</b>
+    Ausverkauft: { $sold ->
+        [one] Das einzige Stück ist verkauft.
+       *[other] Alle { $sold } sind verkauft.
     }
 drop-muted =
     { $muted ->
@@ -50,13 +43,13 @@ drop-muted =
     }
 drop-lost =
     ⚠ { $lost ->
-        [one] { $lost } Meldung konnte nicht zugestellt werden: /alerts zeigt sie.
-       *[other] { $lost } Meldungen konnten nicht zugestellt werden: /alerts zeigt sie.
+        [one] { $lost } Meldung konnte nicht zugestellt werden. Du findest sie unter /alerts.
+       *[other] { $lost } Meldungen konnten nicht zugestellt werden. Du findest sie unter /alerts.
     }
 drop-oversold =
     ⚠ { $oversold ->
-        [one] Außerdem kam { $oversold } Zahlung, als nichts mehr übrig war: Du musst sie zurückzahlen.
-       *[other] Außerdem kamen { $oversold } Zahlungen, als nichts mehr übrig war: Du musst sie zurückzahlen.
+        [one] Nach dem Ausverkauf kam noch { $oversold } Zahlung. Bitte erstatte sie.
+       *[other] Nach dem Ausverkauf kamen noch { $oversold } Zahlungen. Bitte erstatte sie.
     }
 
 ## The daily summary
@@ -69,14 +62,14 @@ summary-line =
     }
 summary-more =
     { $more ->
-        [one] … und { $more } weiterer Link
-       *[other] … und { $more } weitere Links
+        [one] … und { $more } weiterer Zahlungslink
+       *[other] … und { $more } weitere Zahlungslinks
     }
-summary-none = 📊 In den letzten 24 Stunden ist nichts eingegangen.
+summary-none = 📊 In den letzten 24 Stunden gab es keine Zahlungen.
 
 ## What could not be delivered
 
-undelivered-none = ✅ Alles wurde zugestellt: Keine Meldung fehlt.
+undelivered-none = ✅ Alle Meldungen wurden zugestellt. Es fehlt nichts.
 undelivered = ⚠ <b>Meldungen, die dich nicht erreicht haben</b>
 undelivered-line = • { $at }: <b>{ $amount }</b> für <b>{ $name }</b>: { $why }
 undelivered-several =
@@ -86,14 +79,14 @@ undelivered-several =
     }): { $why }
 undelivered-more =
     { $more ->
-        [one] … und { $more } Nachricht davor
-       *[other] … und { $more } Nachrichten davor
+        [one] … und { $more } ältere Nachricht
+       *[other] … und { $more } ältere Nachrichten
     }
 undelivered-refused = Telegram hat die Nachricht nicht angenommen
-undelivered-unclear = Telegram hat nie gesagt, ob sie ankam
-undelivered-blocked = du hattest mich blockiert; sie kommt jetzt
+undelivered-unclear = Telegram hat nie bestätigt, dass sie ankam
+undelivered-blocked = du hattest mich blockiert; jetzt ist sie unterwegs
 undelivered-waiting = sie ist unterwegs
 undelivered-hint = Keine Zahlung ist verloren: Alle zählen. Tippe auf <b>Noch einmal senden</b>, dann versuche ich es erneut.
 button-send-again = 🔁 Noch einmal senden
 toast-sent-again = Sie sind wieder unterwegs.
-toast-all-delivered = Alles wurde zugestellt.
+toast-all-delivered = Alle Meldungen wurden zugestellt.

@@ -6,31 +6,31 @@
 ## Telegram's profile and menu of commands
 
 bot-description =
-    Lass dich direkt in Telegram bezahlen. Sag mir, was du anbietest und was es kostet: Ich gebe dir einen Zahlungslink mit QR-Code, den du überall teilen kannst, und sage dir sofort Bescheid, wenn jemand zahlt.
+    Lass dich direkt in Telegram bezahlen. Sag mir, wofür und wie viel. Ich erstelle dir einen Zahlungslink mit QR-Code, den du überall teilen kannst, und sage dir sofort Bescheid, wenn jemand zahlt.
 
-    Für Spenden, Einzelverkäufe und limitierte Auflagen. Tippe auf „Starten“, und schon entsteht dein erster Zahlungslink.
+    Für Spenden, Einzelverkäufe und limitierte Auflagen. Tippe auf „Starten“, um deinen ersten zu erstellen.
 bot-short-description = In einer Minute zum Zahlungslink: überall teilen und jede Zahlung sofort sehen.
 command-new = Neuer Zahlungslink, Schritt für Schritt
 command-list = Deine Zahlungslinks
 command-donation = In einer Zeile: 5 EUR Kaffee fürs Team
 command-oneoff = In einer Zeile: 120 EUR Bild "Morgenrot"
 command-drop = In einer Zeile: 100 2,50 EUR Stickerbogen
-command-settings = Wohin dein Geld geht, Zeitzone, Ruhezeit
+command-settings = Empfangsadresse, Zeitzone, Ruhezeit
 command-help = So funktioniert alles
 command-cancel = Laufende Eingabe abbrechen
 command-privacy = Was ich über dich speichere
 command-paysupport = Hilfe bei einer Zahlung
-command-start = Hallo sagen
+command-start = Los geht’s
 
 ## Greeting and help
 
 start =
     <b>Hallo!</b> Ich erstelle Zahlungslinks für dich.
-    Sag mir, was du anbietest und was es kostet, teile den Link oder den QR-Code, und ich melde mich hier, sobald jemand zahlt.
+    Sag mir, wofür und wie viel, und teile dann den Link oder den QR-Code. Ich melde mich hier, sobald jemand zahlt.
 
     Tippe auf <b>Neuer Zahlungslink</b>, um deinen ersten zu erstellen.
 digital-goods =
-    <i>Gut zu wissen: Telegram möchte, dass digitale Waren und Dienste gegen Telegram-Sterne verkauft werden. Nutze mich für Spenden, für Waren zum Anfassen und für Dienstleistungen in der wirklichen Welt.</i>
+    <i>Digitale Waren dürfen in Telegram nur gegen Sterne verkauft werden. Nutze mich für Spenden, für Waren zum Anfassen und für Dienstleistungen vor Ort.</i>
 help =
     <b>Was ich erstelle</b>
     • <b>Spende</b>: ein Link, über den immer wieder gezahlt werden kann.
@@ -38,7 +38,7 @@ help =
     • <b>Limitierte Auflage</b>: eine feste Stückzahl. Ist das letzte Stück verkauft, ist Schluss.
 
     <b>Schritt für Schritt</b>
-    /new fragt dich nach allem. /cancel bricht ab.
+    /new führt dich durch alles. /cancel bricht jederzeit ab.
 
     <b>In einer Zeile</b>
     <code>/donation 5 EUR Kaffee fürs Team</code>
@@ -46,33 +46,33 @@ help =
     <code>/drop 100 2,50 EUR Stickerbogen</code>
 
     <b>Danach</b>
-    /list zeigt deine Zahlungslinks. Auf der Karte jedes Links stehen seine Knöpfe: teilen, Plakat drucken, Zahlungen ansehen, bearbeiten, Meldungen wählen, stoppen oder löschen.
-    <b>Teilen</b> stellt eine Karte in einen beliebigen Chat, die dort auf dem neuesten Stand bleibt. Auch wenn du in einem Chat meinen Namen mit @ davor schreibst, findest du deine Links.
+    /list zeigt deine Zahlungslinks. Jeder hat eine Karte mit Knöpfen: teilen, Plakat drucken, Zahlungen ansehen, bearbeiten, Meldungen wählen, pausieren oder löschen.
+    <b>Teilen</b> stellt eine Karte in einen beliebigen Chat und hält sie dort aktuell. Du findest deine Zahlungslinks auch, wenn du in einem Chat meinen Namen mit @ davor tippst.
     /alerts zeigt Zahlungen, die ich dir nicht melden konnte.
-    /settings: wohin dein Geld geht, Zeitzone, Ruhezeit, Tagesübersicht.
-    /privacy sagt, was ich speichere, /paysupport hilft bei einer Zahlung.
+    /settings: Empfangsadresse, Zeitzone, Ruhezeit und Tagesübersicht.
+    /privacy erklärt, was ich speichere, /paysupport hilft bei einer Zahlung.
 not-understood = Ich weiß nicht recht, was ich damit anfangen soll. Tippe auf <b>Neuer Zahlungslink</b> oder sieh dir /help an.
 paysupport =
     <b>Hilfe bei einer Zahlung</b>
-    Du hast bezahlt: Frag zuerst dort nach, woher der Link kam. Wer verkauft, liefert auch die Ware und erstattet Geld zurück. Halte die Transaktionsnummer von deinem Beleg bereit.
-    Du verkaufst: Öffne den Zahlungslink über /list und tippe auf „Aktualisieren“, um den Stand zu sehen.
+    <b>Du hast bezahlt:</b> Frag zuerst dort nach, woher der Link kam. Wer verkauft, liefert auch die Ware und erstattet Geld. Halte die Transaktionsnummer von deinem Beleg bereit.
+    <b>Du verkaufst:</b> Öffne den Zahlungslink über /list und tippe auf „Aktualisieren“, um den Stand zu sehen.
     Wenn das nicht hilft, schreib an { $operator } und nenne die Transaktionsnummer. Der Support von Telegram kann bei Zahlungen über diesen Bot nicht helfen.
 privacy =
     <b>Was ich speichere und wozu</b>
     • Deine Telegram-ID und deine Sprache, um dich zu erkennen und in deiner Sprache zu antworten.
-    • Deine Empfangsadresse, um dein Geld dorthin zu schicken, und deine Zeitzone, Zeiten und letzten Preise, um dir Fragen zu ersparen.
-    • Deine Zahlungslinks mit ihren Bildern und angefangene Eingaben, um sie dir zu zeigen und für dich zu verwalten.
-    • Welche Nachrichten einen Zahlungslink zeigen, auch in anderen Chats, um sie auf dem neuesten Stand zu halten.
+    • Deine Empfangsadresse, um dein Geld dorthin zu schicken. Deine Zeitzone, Zeiten und letzten Preise, damit ich nicht noch einmal fragen muss.
+    • Deine Zahlungslinks mit ihren Fotos und angefangene Eingaben, um sie dir zu zeigen und für dich zu verwalten.
+    • Welche Nachrichten einen Zahlungslink zeigen, auch in anderen Chats, um sie aktuell zu halten.
     • Was du schreibst und antippst, bis es erledigt ist, damit nichts verloren geht.
-    • Zahlungen an dich, mit den Angaben, um die du gebeten hast (etwa einer E-Mail-Adresse), um dir davon zu berichten.
+    • Zahlungen an dich, mit den Angaben, um die du gebeten hast (etwa einer E-Mail-Adresse), um sie dir zu melden.
 
     <b>Wer es sieht</b>
     Du und alle, die diesen Bot und den Zahlungsdienst dahinter betreiben. Wer einen Link hat, sieht, was dort angeboten wird, und sonst nichts. Nichts davon wird verkauft oder für Werbung genutzt.
 
     <b>Wie lange</b>
-    Solange du den Bot nutzt. Eine Eingabe ist weg, sobald du sie abschließt oder abbrichst.
+    Solange du den Bot nutzt. Eine Eingabe wird gelöscht, sobald du sie abschließt oder abbrichst.
 
-    <b>Löschen</b>
+    <b>Deine Daten löschen</b>
     Schreib an { $operator }: Dann wird alles über dich gelöscht, bis auf Belege über Zahlungen, die gesetzlich aufbewahrt werden müssen.
 
 ## Buttons
@@ -96,7 +96,7 @@ button-open = 🔗 Öffnen
 button-copy = 📄 Link kopieren
 button-share = 📣 Teilen
 button-refresh = 🔄 Aktualisieren
-button-stop = ⏸ Stoppen
+button-stop = ⏸ Pausieren
 button-resume = ▶ Fortsetzen
 button-delete = 🗑 Löschen
 button-delete-yes = Ja, löschen
@@ -136,7 +136,7 @@ ask-units =
     Schreib eine ganze Zahl, zum Beispiel <code>100</code>.
 ask-destination = <b>Wohin soll das Geld gehen?</b>
 ask-destination-settings = <b>Wohin soll dein Geld ab jetzt gehen?</b>
-review = <b>Bitte prüfe noch einmal: Stimmt alles?</b>
+review = <b>Stimmt alles?</b>
 review-name = Name: <b>{ $value }</b>
 review-kind = Art: { $value }
 review-amount = Betrag: <b>{ $value }</b>
@@ -150,7 +150,7 @@ resume =
     Du hast schon einen Zahlungslink angefangen: <b>{ $name }</b>.
     Möchtest du weitermachen oder neu anfangen?
 unnamed = noch ohne Namen
-cancelled = Abgebrochen: Es wurde nichts erstellt.
+cancelled = Abgebrochen. Es wurde nichts erstellt.
 nothing-to-cancel = Es gibt gerade nichts abzubrechen. Was möchtest du tun?
 destination-saved = Gespeichert. Dein Geld geht ab jetzt an <code>{ $destination }</code>.
 refused =
@@ -161,7 +161,7 @@ settings =
     Dein Geld geht an <code>{ $destination }</code>.
 settings-none =
     <b>Einstellungen</b>
-    Du hast noch nicht gesagt, wohin dein Geld gehen soll.
+    Du hast noch keine Empfangsadresse angegeben.
 count =
     { $count ->
         [one] { $count } Stück
@@ -170,15 +170,15 @@ count =
 
 ## What was wrong with an answer, and how to put it right
 
-problem-control = ⚠ Da ist ein Zeichen dabei, das sich nicht anzeigen lässt. Bitte tippe es neu.
+problem-control = ⚠ Da ist ein Zeichen dabei, das ich nicht anzeigen kann. Bitte schreib es noch einmal.
 problem-name-empty = ⚠ Ein Name muss sein, zum Beispiel <i>Kaffee fürs Team</i>.
-problem-name-long = ⚠ Dieser Name hat { $length } Zeichen, möglich sind { $most }. Bitte kürze ihn.
-problem-description-empty = ⚠ Darin sehe ich keinen Text. Bitte schreib einen Satz.
+problem-name-long = ⚠ Das sind { $length } Zeichen, möglich sind { $most }. Bitte kürze den Namen.
+problem-description-empty = ⚠ Darin finde ich keinen Text. Bitte schreib einen Satz.
 problem-description-long = ⚠ Das sind { $length } Zeichen, möglich sind { $most }. Bitte kürze es.
-problem-destination-empty = ⚠ Darin sehe ich kein Handle. Schreib eines wie <code>$anna</code>.
-problem-destination-long = ⚠ Das sind { $length } Zeichen, möglich sind { $most }. Ist das wirklich ein Handle oder eine Wallet-Kennung?
-problem-destination-spaces = ⚠ Ein Handle oder eine Wallet-Kennung hat keine Leerzeichen und keine unsichtbaren Zeichen. Schreib nur das, zum Beispiel <code>$anna</code>.
-problem-amount = ⚠ Darin erkenne ich keinen Betrag. Schreib eine Zahl und eine Währung, zum Beispiel <code>{ $example }</code>.
+problem-destination-empty = ⚠ Darin finde ich kein Handle. Schreib eines wie <code>$anna</code>.
+problem-destination-long = ⚠ Das sind { $length } Zeichen, möglich sind { $most }. Ist das wirklich ein Handle oder eine Wallet-Adresse?
+problem-destination-spaces = ⚠ Ein Handle oder eine Wallet-Adresse hat keine Leerzeichen und keine unsichtbaren Zeichen. Schreib nichts anderes dazu, zum Beispiel <code>$anna</code>.
+problem-amount = ⚠ Darin finde ich keinen Betrag. Schreib eine Zahl und eine Währung, zum Beispiel <code>{ $example }</code>.
 problem-amount-notPositive = ⚠ Der Betrag muss größer als null sein, zum Beispiel <code>{ $example }</code>.
 problem-amount-tooLarge = ⚠ Das ist zu viel: Möglich sind höchstens 1.000.000.000. Schreib einen kleineren Betrag, zum Beispiel <code>{ $example }</code>.
 problem-amount-decimals =
@@ -187,9 +187,9 @@ problem-amount-decimals =
         [one] ⚠ { $currency } hat höchstens { $decimals } Nachkommastelle. Schreib den Betrag mit weniger, zum Beispiel <code>{ $example }</code>.
        *[other] ⚠ { $currency } hat höchstens { $decimals } Nachkommastellen. Schreib den Betrag mit weniger, zum Beispiel <code>{ $example }</code>.
     }
-problem-currency = ⚠ In „{ $typed }“ erkenne ich keine Währung. Schreib ihr Kürzel aus drei Buchstaben, zum Beispiel EUR.
+problem-currency = ⚠ „{ $typed }“ kenne ich nicht. Schreib ein Währungskürzel aus drei Buchstaben, zum Beispiel EUR.
 problem-units = ⚠ Bitte schreib die Stückzahl als ganze Zahl, zum Beispiel <code>100</code>.
-problem-units-many = ⚠ Höchstens { $most } Stück sind möglich. Schreib eine kleinere Zahl, zum Beispiel <code>100</code>.
+problem-units-many = ⚠ Möglich sind höchstens { $most } Stück. Schreib eine kleinere Zahl, zum Beispiel <code>100</code>.
 problem-press = Bitte tippe unten auf einen der Knöpfe.
 
 ## The one-line forms
@@ -211,7 +211,7 @@ line-form-drop =
 ## Short answers to a press (200 characters)
 
 toast-finished = Diese Eingabe ist schon abgeschlossen. Mit /new beginnst du eine neue.
-toast-unknown = Dieser Knopf hat hier keine Aufgabe mehr. Mit /new erstellst du einen Zahlungslink.
+toast-unknown = Dieser Knopf funktioniert hier nicht mehr. Mit /new erstellst du einen Zahlungslink.
 toast-changed = Die Angaben haben sich seitdem geändert. Bitte prüfe sie noch einmal.
 toast-creating = Wird erstellt …
 
@@ -221,14 +221,14 @@ card-name = <b>{ $name }</b>
 card-facts = { $kind } · <b>{ $amount }</b>
 card-paid =
     { $paid ->
-        [0] Noch nicht bezahlt
-        [one] Einmal bezahlt
-       *[other] { $paid }-mal bezahlt
+        [0] Noch keine Zahlungen
+        [one] { $paid } Zahlung
+       *[other] { $paid } Zahlungen
     }
 card-reserved =
     { $reserved ->
-        [one] { $reserved } wird gerade bezahlt
-       *[other] { $reserved } werden gerade bezahlt
+        [one] { $reserved } Zahlung läuft gerade
+       *[other] { $reserved } Zahlungen laufen gerade
     }
 left = { $left } übrig
 left-of = { $left } von { $total } übrig
@@ -237,18 +237,18 @@ status-active-left = 🟢 { $left }
 status-active-oneoff = 🟢 Aktiv: schließt nach der Zahlung
 status-scheduled = 🕒 Geplant: noch nicht geöffnet
 status-expired = ⌛ Abgelaufen: keine Zahlungen mehr möglich
-status-stopped = ⏸ Gestoppt: keine Zahlungen, bis du fortsetzt
-status-completed = ✅ Bezahlt: geschlossen
+status-stopped = ⏸ Pausiert: keine Zahlungen, bis du fortsetzt
+status-completed = ✅ Bezahlt und geschlossen
 status-soldOut = 🏁 <b>AUSVERKAUFT</b>
 status-sold-out-of =
     🏁 <b>AUSVERKAUFT</b>: { $total ->
-        [one] das einzige Stück ist verkauft
-       *[other] alle { $total } sind weg
+        [one] Das einzige Stück ist verkauft
+       *[other] Alle { $total } sind verkauft
     }
 public-closed = Hier kann gerade nicht gezahlt werden.
 delete-question =
     <b>„{ $name }“ löschen?</b>
-    Link und QR-Code, Plakate und die in anderen Chats geteilten Karten funktionieren dann nie wieder, und der Eintrag verschwindet aus deiner Liste. Das lässt sich nicht rückgängig machen.
+    Link, QR-Code, Plakate und die in anderen Chats geteilten Karten funktionieren dann nie wieder, und der Eintrag verschwindet aus deiner Liste. Das lässt sich nicht rückgängig machen.
     Geld, das schon da ist, bleibt deins, und die Zahlungen bleiben in den Aufzeichnungen.
 delete-paid =
     { $paid ->
@@ -266,8 +266,8 @@ list =
     Tippe auf einen, um ihn anzusehen, zu teilen oder zu ändern.
 list-empty =
     <b>Du hast noch keine Zahlungslinks.</b>
-    Mit /new erstellst du den ersten, in etwa einer Minute.
-list-pending = ⏳ <b>{ $name }</b> wird noch erstellt: Ich sage dir Bescheid, sobald es so weit ist.
+    Mit /new erstellst du den ersten. Das dauert etwa eine Minute.
+list-pending = ⏳ <b>{ $name }</b> wird noch erstellt. Ich sage dir Bescheid, sobald alles fertig ist.
 list-line = { $mark } { $name } · { $price }
 mark-active = 🟢
 mark-scheduled = 🕒
@@ -287,12 +287,15 @@ alert-several = { $head }: { $count } Zahlungen
 alert-several-alike = { $head }: { $count } Zahlungen zu je { $each }
 alert-oversold =
     { $count ->
-        [one] ⚠️ <b>ÜBERVERKAUFT</b>: Als dieses Geld kam, war nichts mehr übrig. Du musst es zurückzahlen.
-       *[other] ⚠️ <b>ÜBERVERKAUFT</b>: Bei { $oversold } davon war nichts mehr übrig. Dieses Geld musst du zurückzahlen.
+        [one] ⚠️ <b>ÜBERVERKAUFT</b>: Diese Zahlung kam nach dem Ausverkauf. Bitte erstatte sie.
+       *[other] { $oversold ->
+            [one] ⚠️ <b>ÜBERVERKAUFT</b>: { $oversold } dieser Zahlungen kam nach dem Ausverkauf. Bitte erstatte sie.
+           *[other] ⚠️ <b>ÜBERVERKAUFT</b>: { $oversold } dieser Zahlungen kamen nach dem Ausverkauf. Bitte erstatte sie.
+        }
     }
 alert-other-amount =
     { $count ->
-        [one] ⚠️ Laut Zahlungsdienst wurden { $named } gezahlt; der Preis ist { $price }.
+        [one] ⚠️ Laut Zahlungsdienst wurden { $named } gezahlt, der Preis ist aber { $price }.
        *[other] ⚠️ Laut Zahlungsdienst stimmt der Betrag bei { $other } dieser Zahlungen nicht mit dem Preis von { $price } überein.
     }
 alert-odd-amount =
@@ -302,12 +305,12 @@ alert-odd-amount =
     }
 alert-found =
     { $count ->
-        [one] 🔎 Nachträglich gefunden: Diese Zahlung wurde mir nicht gemeldet, deshalb erfährst du erst jetzt davon.
-       *[other] 🔎 Nachträglich gefunden: Für { $found } davon kam bei mir keine Meldung an, deshalb erfährst du erst jetzt davon.
+        [one] 🔎 Nachträglich gefunden: Diese Zahlung wurde mir damals nicht gemeldet.
+       *[other] 🔎 Nachträglich gefunden: { $found } dieser Zahlungen wurden mir damals nicht gemeldet.
     }
 digest = <b>{ $count } Zahlungen</b>
-alert-closed = ✅ Bezahlt: jetzt geschlossen.
-possibly-repeated = <i>Vielleicht doppelt: Das habe ich dir womöglich schon gesagt.</i>
+alert-closed = ✅ Bezahlt und geschlossen.
+possibly-repeated = <i>Vielleicht hast du das schon gesehen.</i>
 payer-paymail = Paymail
 payer-email = E-Mail
 payer-phoneNumber = Telefon

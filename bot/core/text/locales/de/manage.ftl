@@ -6,55 +6,55 @@ command-alerts = Zahlungen, die ich dir nicht melden konnte
 
 button-edit-name = Name
 button-edit-description = Beschreibung
-button-edit-picture = Bild
+button-edit-picture = Foto
 button-edit-redirect = Nach der Zahlung
-button-edit-email = E-Mail
+button-edit-email = E-Mail-Meldungen
 button-edit-end = Ende
 button-edit-units = Weniger Stück
 button-edit-postertext = Plakattext
 button-edit-not = Preis, Empfänger, Art …
 button-duplicate = 📑 Duplizieren
 edit-not =
-    <b>Was sich an „{ $name }“ nicht ändern lässt</b>
-    Art, Preis, Währungen, Empfänger, Beginn und was die Zahlenden gefragt werden. Der Link ist schon in der Welt: Wer ihn öffnet, muss finden, was ihm versprochen wurde. Deshalb lässt der Zahlungsdienst das niemanden ändern.
+    <b>Was du an „{ $name }“ nicht ändern kannst</b>
+    Art, Preis, Währungen, Empfänger, Beginn und was die Zahlenden gefragt werden. Dein Link ist schon in der Welt, und wer ihn öffnet, soll finden, was versprochen wurde. Deshalb lässt der Zahlungsdienst das niemanden ändern.
 
-    Mach stattdessen einen neuen Zahlungslink daraus: Alles ist ausgefüllt, du änderst, was du möchtest, und er bekommt eine eigene Adresse. Stoppe oder lösche diesen hier, wenn ihn niemand mehr braucht.
+    Mach stattdessen einen neuen Zahlungslink daraus. Alles ist ausgefüllt, du änderst, was du möchtest, und er bekommt eine eigene Adresse. Pausiere oder lösche diesen hier, wenn ihn niemand mehr braucht.
 
 ## What was changed
 
 saved = ✅ Gespeichert: <b>{ $name }</b>
-saved-name = Der Name ist jetzt: { $value }
-saved-description = Die Beschreibung ist jetzt: { $value }
-saved-picture = Das Bild ist neu.
-saved-redirect = Nach der Zahlung geht es weiter zu: { $value }
-saved-email = Jede Zahlung wird per E-Mail gemeldet an: { $value }
-saved-end = Das Ende ist: { $value }
+saved-name = Name geändert: { $value }
+saved-description = Beschreibung geändert: { $value }
+saved-picture = Foto geändert.
+saved-redirect = Nach der Zahlung geht es jetzt weiter zu: { $value }
+saved-email = E-Mails zu Zahlungen gehen jetzt an: { $value }
+saved-end = Ende geändert: { $value }
 saved-units =
     { $value ->
         [one] { $value } Stück ist herausgenommen und wird nicht mehr verkauft.
        *[other] { $value } Stück sind herausgenommen und werden nicht mehr verkauft.
     }
-saved-postertext = Auf dem Plakat steht jetzt: { $value }
-cleared-description = Eine Beschreibung gibt es nicht mehr.
-cleared-picture = Ein Bild gibt es nicht mehr.
-cleared-redirect = Nach der Zahlung ist die Quittung zu sehen.
-cleared-email = E-Mails werden nicht mehr geschickt.
-cleared-end = Ein Ende gibt es nicht mehr.
-cleared-postertext = Auf dem Plakat steht kein eigener Text mehr.
-edit-unchanged = Der Zahlungsdienst hat nicht rechtzeitig geantwortet. Auf meine Nachfrage hin war <b>{ $name }</b> noch wie zuvor. Bitte versuch es in einer Minute noch einmal.
+saved-postertext = Plakattext geändert: { $value }
+cleared-description = Beschreibung entfernt.
+cleared-picture = Foto entfernt.
+cleared-redirect = Webadresse entfernt. Nach der Zahlung ist der Beleg zu sehen.
+cleared-email = E-Mails zu Zahlungen ausgeschaltet.
+cleared-end = Ende entfernt.
+cleared-postertext = Plakattext entfernt.
+edit-unchanged = Der Zahlungsdienst hat nicht rechtzeitig geantwortet. Ich habe nachgesehen: <b>{ $name }</b> hat sich nicht geändert. Bitte versuch es in einer Minute noch einmal.
 
 ## Units
 
 toast-no-units = Eine Stückzahl gibt es nur bei einer limitierten Auflage.
-toast-none-left = Es ist nichts mehr übrig, was sich herausnehmen ließe.
+toast-none-left = Es ist nichts mehr übrig, was du herausnehmen könntest.
 units-too-many =
     { $left ->
         [one] ⚠ Von <b>{ $name }</b> ist nur noch { $left } Stück übrig, so viele lassen sich nicht herausnehmen. Tippe auf „Bearbeiten“, um weniger herauszunehmen.
        *[other] ⚠ Von <b>{ $name }</b> sind nur noch { $left } Stück übrig, so viele lassen sich nicht herausnehmen. Tippe auf „Bearbeiten“, um weniger herauszunehmen.
     }
-units-all = ⚠ Das wären alle Stücke von <b>{ $name }</b>. Stoppe oder lösche den Zahlungslink stattdessen.
+units-all = ⚠ Das wären alle Stücke von <b>{ $name }</b>. Pausiere oder lösche den Zahlungslink stattdessen.
 units-doubted = Der Zahlungsdienst hat nicht geantwortet, deshalb weiß ich noch nicht, ob die Stücke von <b>{ $name }</b> herausgenommen wurden. Ich finde es heraus und sage dir Bescheid; bitte nimm sie bis dahin nicht noch einmal heraus.
-units-unknown = ⚠ Ob die Stücke von <b>{ $name }</b> herausgenommen wurden, konnte ich nicht herausfinden. Die Karte zeigt, wie viele übrig sind: Sind es zu viele, nimm sie noch einmal heraus.
+units-unknown = ⚠ Ob die Stücke von <b>{ $name }</b> herausgenommen wurden, konnte ich nicht herausfinden. Die Karte zeigt, wie viele übrig sind. Sind es zu viele, nimm sie noch einmal heraus.
 
 ## Deleting
 
@@ -68,10 +68,10 @@ delete-reserved =
 
 poster =
     🖨 <b>Plakat für „{ $name }“</b>
-    Mit Name, Preis und QR-Code, zum Drucken oder für Stories. Zum Drucken gibt es Bild und PDF.
+    Mit Name, Preis und QR-Code, zum Drucken oder für Stories. Zum Drucken gibt es ein Bild und ein PDF.
 poster-link = Zahlungslink: { $link }
 poster-deep-link = In Telegram: { $link }
-poster-text = Dein Text darauf: <i>{ $value }</i>
+poster-text = Dein Text: <i>{ $value }</i>
 button-print-light = 🖨 Druck, hell
 button-print-dark = 🖨 Druck, dunkel
 button-square-light = 📱 Quadrat, hell
@@ -79,7 +79,7 @@ button-square-dark = 📱 Quadrat, dunkel
 button-poster-text-add = ✏ Text hinzufügen
 button-poster-text-change = ✏ Text ändern
 toast-poster = Dein Plakat ist unterwegs.
-toast-poster-coming = Es ist schon unterwegs.
+toast-poster-coming = Dein Plakat ist schon unterwegs.
 
 ## The payments of a request
 
@@ -88,14 +88,14 @@ payments =
         [one] { "" }
        *[other] { " " }(Seite { $page } von { $pages })
     }
-payments-none = Es gibt noch keine. Sobald jemand zahlt, sage ich dir hier Bescheid.
+payments-none = Noch keine Zahlungen. Sobald jemand zahlt, sage ich dir hier Bescheid.
 payments-total =
     { $count ->
-        [one] Zusammen: <b>{ $total }</b> aus { $count } Zahlung
-       *[other] Zusammen: <b>{ $total }</b> aus { $count } Zahlungen
+        [one] Gesamt: <b>{ $total }</b> aus { $count } Zahlung
+       *[other] Gesamt: <b>{ $total }</b> aus { $count } Zahlungen
     }
 payments-zone = <i>Zeiten: { $zone }</i>
 payments-line = { $at } · <b>{ $amount }</b>
-payments-oversold = ⚠️ Überverkauft: Du musst es zurückzahlen
+payments-oversold = ⚠️ Überverkauft: bitte erstatten
 payments-found = 🔎 Nachträglich gefunden
 payments-in-doubt = 🔎 Vielleicht schon gemeldet

@@ -1,10 +1,10 @@
-# How sellers are told of payments: the choice for each request, the totals, the daily summary, the
-# end of a drop, and what could not be delivered. As in chat.ftl.
+# How sellers are notified of payments: the choice for each payment link, the totals, the daily
+# summary, the end of a drop, and what could not be delivered. As in chat.ftl.
 
-## What a request took in all
+## What a payment link has earned so far
 
 alert-together =
-    Together: <b>{ $total }</b> from { $count ->
+    Total: <b>{ $total }</b> from { $count ->
         [one] { $count } payment
        *[other] { $count } payments
     }
@@ -12,51 +12,44 @@ alert-together =
 ## On, silent or off
 
 alerts-menu =
-    🔔 <b>Alerts of “{ $name }”</b>
-    How shall I tell you of its payments?
+    🔔 <b>Alerts for “{ $name }”</b>
+    How should I notify you about payments?
 
-    • <b>On</b>: a message with a sound for each payment.
-    • <b>Silent</b>: the same message without a sound.
-    • <b>Off</b>: no message at all; the request's card is kept up to date. Only money that came when nothing was left is told all the same, for you owe it back.
+    • <b>On</b>: a message with sound for each payment.
+    • <b>Silent</b>: the same message, without sound.
+    • <b>Off</b>: no messages, only the card is kept up to date. You'll still hear about oversold payments, because you need to refund them.
 alerts-menu-quiet =
-    In your quiet hours nothing makes a sound, whatever you choose here.
+    During your quiet hours everything arrives silently, whatever you choose here.
 button-alerts-on = On
 button-alerts-silent = Silent
 button-alerts-off = Off
 button-chosen = ✅ { $label }
-toast-alerts-on = Alerts are on: each payment comes with a sound.
-toast-alerts-silent = Alerts are silent: each payment comes without a sound.
-toast-alerts-off = Alerts are off: only the card is kept up to date. Money that you owe back is told all the same.
+toast-alerts-on = Alerts are on. You'll get a message with sound for each payment.
+toast-alerts-silent = Alerts are silent. You'll get a message without sound for each payment.
+toast-alerts-off = Alerts are off, but the card is kept up to date. You'll still hear about payments you need to refund.
 
 ## The end of a drop
 
-drop-told =
-    🏁 <b>{ $name }</b>: { $sold ->
-        [one] the only one sold = { $told } alert delivered
-       *[other] all { $sold } sold = { $told } alerts delivered
-    }
 drop-sold =
-    🏁 <b>{ $name }</b>: { $sold ->
-        [one] the only one sold
-       *[other] all { $sold } sold
-    }, { $told ->
-        [one] { $told } alert delivered
-       *[other] { $told } alerts delivered
+    🏁 <b>{ $name }</b>
+    Sold out: { $sold ->
+        [one] the only one sold.
+       *[other] all { $sold } sold.
     }
 drop-muted =
     { $muted ->
-        [one] { $muted } payment came while alerts were off.
-       *[other] { $muted } payments came while alerts were off.
+        [one] { $muted } payment came in while alerts were off.
+       *[other] { $muted } payments came in while alerts were off.
     }
 drop-lost =
     ⚠ { $lost ->
-        [one] { $lost } alert could not be delivered: /alerts shows it.
-       *[other] { $lost } alerts could not be delivered: /alerts shows them.
+        [one] { $lost } alert couldn't be delivered. See /alerts.
+       *[other] { $lost } alerts couldn't be delivered. See /alerts.
     }
 drop-oversold =
     ⚠ { $oversold ->
-        [one] Besides, { $oversold } payment came when nothing was left: you owe it back.
-       *[other] Besides, { $oversold } payments came when nothing was left: you owe them back.
+        [one] { $oversold } more payment arrived after you sold out. Please refund it.
+       *[other] { $oversold } more payments arrived after you sold out. Please refund them.
     }
 
 ## The daily summary
@@ -69,15 +62,15 @@ summary-line =
     }
 summary-more =
     { $more ->
-        [one] … and { $more } more request
-       *[other] … and { $more } more requests
+        [one] … and { $more } more payment link
+       *[other] … and { $more } more payment links
     }
-summary-none = 📊 Nothing came in within the last 24 hours.
+summary-none = 📊 No payments in the last 24 hours.
 
 ## What could not be delivered
 
-undelivered-none = ✅ Everything was delivered: no alert is missing.
-undelivered = ⚠ <b>Alerts that have not reached you</b>
+undelivered-none = ✅ All your alerts were delivered. Nothing is missing.
+undelivered = ⚠ <b>Alerts that didn't reach you</b>
 undelivered-line = • { $at }: <b>{ $amount }</b> for <b>{ $name }</b>: { $why }
 undelivered-several =
     • { $at }: <b>{ $amount }</b> for <b>{ $name }</b> ({ $count ->
@@ -86,14 +79,14 @@ undelivered-several =
     }): { $why }
 undelivered-more =
     { $more ->
-        [one] … and { $more } message before these
-       *[other] … and { $more } messages before these
+        [one] … and { $more } earlier message
+       *[other] … and { $more } earlier messages
     }
-undelivered-refused = Telegram did not take the message
-undelivered-unclear = Telegram never said whether it arrived
-undelivered-blocked = you had blocked me; it comes now
-undelivered-waiting = it is on its way
-undelivered-hint = No payment is lost: all of them count. Press <b>Send again</b>, and I try once more.
+undelivered-refused = Telegram rejected the message
+undelivered-unclear = Telegram never confirmed that it arrived
+undelivered-blocked = you blocked me before; it's on its way now
+undelivered-waiting = it's on its way
+undelivered-hint = No payment is lost: they all count. Tap <b>Send again</b> and I'll try once more.
 button-send-again = 🔁 Send again
-toast-sent-again = They are on their way again.
-toast-all-delivered = Everything was delivered.
+toast-sent-again = On their way again.
+toast-all-delivered = All your alerts were delivered.

@@ -1,101 +1,101 @@
-# What a seller does with a request: edit it, print its poster, look up its payments.
+# What a seller does with a payment link: edit it, print its poster, look up its payments.
 
-command-alerts = Payments that I could not tell you
+command-alerts = Payments I couldn't notify you about
 
 ## What can be changed
 
 button-edit-name = Name
 button-edit-description = Description
-button-edit-picture = Picture
+button-edit-picture = Photo
 button-edit-redirect = After payment
-button-edit-email = E-mail
-button-edit-end = End
-button-edit-units = Take units out
+button-edit-email = Payment emails
+button-edit-end = End date
+button-edit-units = Remove items
 button-edit-postertext = Poster text
-button-edit-not = Price, receivers, kind…
+button-edit-not = Price, receivers, type…
 button-duplicate = 📑 Duplicate
 edit-not =
-    <b>What can't be changed of “{ $name }”</b>
-    Its kind, price, currencies, receivers, start and what payers are asked for. The link is out in the world: whoever opens it must find what they were promised, so the payment service lets nobody change these.
+    <b>What you can't change in “{ $name }”</b>
+    Its type, price, currencies, receivers, start date and what payers are asked for. Your link is already out there, and anyone who opens it should find what they were promised. That's why the payment service doesn't let anyone change these.
 
-    Instead, make another request from it: everything is filled in, you change what you like, and it gets a link of its own. Stop or delete this one when nobody needs it any more.
+    Instead, make a new payment link from this one. Everything is filled in, you change what you like, and it gets its own link. Pause or delete this one when nobody needs it any more.
 
 ## What was changed
 
 saved = ✅ Saved: <b>{ $name }</b>
-saved-name = Its name is now: { $value }
-saved-description = Its description is now: { $value }
-saved-picture = It has a new picture.
-saved-redirect = After paying, payers go to: { $value }
-saved-email = Each payment is told by e-mail to: { $value }
-saved-end = It ends: { $value }
+saved-name = Name updated: { $value }
+saved-description = Description updated: { $value }
+saved-picture = Photo updated.
+saved-redirect = After paying, payers now go to: { $value }
+saved-email = Payment emails now go to: { $value }
+saved-end = End date updated: { $value }
 saved-units =
     { $value ->
-        [one] { $value } piece is taken out and can't be sold any more.
-       *[other] { $value } pieces are taken out and can't be sold any more.
+        [one] { $value } item removed. It's no longer for sale.
+       *[other] { $value } items removed. They're no longer for sale.
     }
-saved-postertext = The words on its poster are now: { $value }
-cleared-description = It has no description any more.
-cleared-picture = It has no picture any more.
-cleared-redirect = After paying, payers see their receipt.
-cleared-email = No e-mail is sent any more.
-cleared-end = It has no end any more.
-cleared-postertext = Its poster has no words of yours any more.
-edit-unchanged = The payment service did not answer in time. When I asked again, <b>{ $name }</b> was still as before. Please try again in a minute.
+saved-postertext = Poster text updated: { $value }
+cleared-description = Description removed.
+cleared-picture = Photo removed.
+cleared-redirect = Web address removed. After paying, payers see their receipt.
+cleared-email = Payment emails turned off.
+cleared-end = End date removed.
+cleared-postertext = Poster text removed.
+edit-unchanged = The payment service didn't respond in time. I checked again, and <b>{ $name }</b> hadn't changed. Please try again in a minute.
 
 ## Units
 
-toast-no-units = Only a limited drop has a number of pieces.
-toast-none-left = Nothing is left that could be taken out.
+toast-no-units = Only a limited drop has a quantity.
+toast-none-left = There's nothing left to remove.
 units-too-many =
     { $left ->
-        [one] ⚠ Only { $left } piece of <b>{ $name }</b> is left, so that many can't be taken out. Press Edit to take out fewer.
-       *[other] ⚠ Only { $left } pieces of <b>{ $name }</b> are left, so that many can't be taken out. Press Edit to take out fewer.
+        [one] ⚠ Only { $left } item of <b>{ $name }</b> is left, so I couldn't remove that many. Tap Edit to remove fewer.
+       *[other] ⚠ Only { $left } items of <b>{ $name }</b> are left, so I couldn't remove that many. Tap Edit to remove fewer.
     }
-units-all = ⚠ Those are all the pieces of <b>{ $name }</b>. Stop or delete it instead.
-units-doubted = The payment service did not answer, so I don't know yet whether the pieces of <b>{ $name }</b> were taken out. I am finding out and tell you; please don't take them out again meanwhile.
-units-unknown = ⚠ I could not find out whether the pieces of <b>{ $name }</b> were taken out. Its card shows how many are left: if they are too many, take them out again.
+units-all = ⚠ That's all the items of <b>{ $name }</b>. Pause or delete it instead.
+units-doubted = The payment service didn't respond, so I don't know yet whether the items of <b>{ $name }</b> were removed. I'm checking and I'll let you know. Please don't remove them again in the meantime.
+units-unknown = ⚠ I couldn't find out whether the items of <b>{ $name }</b> were removed. Its card shows how many are left. If that's too many, remove them again.
 
 ## Deleting
 
 delete-reserved =
     { $reserved ->
-        [one] ⚠ { $reserved } is being paid right now. If that money still comes, you hear of it, but its payer may find nothing here.
-       *[other] ⚠ { $reserved } are being paid right now. If that money still comes, you hear of it, but its payers may find nothing here.
+        [one] ⚠ { $reserved } payment is in progress. If it still arrives, I'll let you know, but the payer may find nothing here.
+       *[other] ⚠ { $reserved } payments are in progress. If they still arrive, I'll let you know, but the payers may find nothing here.
     }
 
 ## The poster
 
 poster =
-    🖨 <b>Poster of “{ $name }”</b>
-    With its name, price and QR code, to print or for stories. Prints come as a picture and as a PDF.
-poster-link = Pay link: { $link }
+    🖨 <b>Poster for “{ $name }”</b>
+    With its name, price and QR code, for printing or stories. Print versions come as a picture and a PDF.
+poster-link = Payment link: { $link }
 poster-deep-link = In Telegram: { $link }
-poster-text = Your words on it: <i>{ $value }</i>
+poster-text = Your text: <i>{ $value }</i>
 button-print-light = 🖨 Print, light
 button-print-dark = 🖨 Print, dark
 button-square-light = 📱 Square, light
 button-square-dark = 📱 Square, dark
-button-poster-text-add = ✏ Add words
-button-poster-text-change = ✏ Change the words
+button-poster-text-add = ✏ Add text
+button-poster-text-change = ✏ Change text
 toast-poster = Your poster is on its way.
-toast-poster-coming = It is already on its way.
+toast-poster-coming = It's already on its way.
 
-## The payments of a request
+## The payments of a payment link
 
 payments =
     <b>Payments for { $name }</b>{ $pages ->
         [one] { "" }
        *[other] { " " }(page { $page } of { $pages })
     }
-payments-none = There are none yet. I tell you here as soon as somebody pays.
+payments-none = No payments yet. I'll let you know here as soon as someone pays.
 payments-total =
     { $count ->
-        [one] Together: <b>{ $total }</b> from { $count } payment
-       *[other] Together: <b>{ $total }</b> from { $count } payments
+        [one] Total: <b>{ $total }</b> from { $count } payment
+       *[other] Total: <b>{ $total }</b> from { $count } payments
     }
 payments-zone = <i>Times: { $zone }</i>
 payments-line = { $at } · <b>{ $amount }</b>
-payments-oversold = ⚠️ Oversold: you owe it back
+payments-oversold = ⚠️ Oversold: please refund it
 payments-found = 🔎 Found later
-payments-in-doubt = 🔎 Possibly told before
+payments-in-doubt = 🔎 Possibly reported before

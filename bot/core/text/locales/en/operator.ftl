@@ -1,3 +1,3 @@
-# The operator, where OPERATOR_CONTACT is not set: follows “write to”.
+# The operator, where OPERATOR_CONTACT is not set: follows “contact”.
 
 operator = whoever runs this bot
