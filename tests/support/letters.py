@@ -13,8 +13,17 @@ from tests.support.payment_reports import LETTER_REPORT
 if TYPE_CHECKING:
     from email.message import EmailMessage
 
+    from bot.service.model.seller import SellerProfile
+
 PAY = "https://pay.example.org"
 SENDER = "Our shop <shop@example.org>"
+
+
+def seller_letter(seller: SellerProfile | None) -> EmailMessage:
+    """Return the letter of a payment to this seller."""
+    target = LetterTarget("mail-7", LETTER_REPORT.address, "stop-7")
+    composed = payment_letter([LETTER_REPORT], target, LetterOrigin(SENDER, PAY), seller)
+    return parse_letter(composed.as_bytes(policy=email.policy.SMTP))
 
 
 def letter(sender: str = SENDER, url: str = PAY, **changes: Any) -> EmailMessage:

@@ -68,7 +68,7 @@ class LetterDelivery:
         recipient = letter.recipient
         target = LetterTarget(message.id, message.body.address, recipient.stop_token)
         if letter.reports:
-            return letter_texts.payment_letter(letter.reports, target, self._origin)
+            return letter_texts.payment_letter(letter.reports, target, self._origin, letter.seller)
         return letter_texts.confirmation_letter(
             recipient.token or "", message.body.asked_at, target, self._origin
         )

@@ -17,10 +17,12 @@ from urllib.parse import quote, urlsplit
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined, select_autoescape
 
+from bot.core.accents import INK, accent_of
 from bot.core.errors import MailRefused
 from bot.core.mail import smtp
 from bot.core.mail.headers import encode_mailbox, encode_text, encoded_headers
 from bot.core.money import amounts
+from bot.core.text.initials import initials
 from bot.core.text.sanitize import DIRECTION_MARKS
 from bot.core.text.translations import DEFAULT, t
 from bot.service.model import redirects
@@ -30,6 +32,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from bot.service.model.payment_reports import LetterReport
+    from bot.service.model.seller import SellerProfile
 
 TEMPLATES = Path(__file__).with_name("templates")
 PAYER = {"paymail": "mail-paymail", "email": "mail-email", "phoneNumber": "mail-phone"}
@@ -66,19 +69,25 @@ def refuse_unwritable() -> Iterator[None]:
 
 @refuse_unwritable()
 def payment_letter(
-    reports: Sequence[LetterReport], target: LetterTarget, origin: LetterOrigin
+    reports: Sequence[LetterReport],
+    target: LetterTarget,
+    origin: LetterOrigin,
+    seller: SellerProfile | None = None,
 ) -> EmailMessage:
     """Write the letter about one payment or several; the same reports give the same letter.
 
-    Raises MailRefused if its address is invalid or its text can't be written.
+    `seller` is who is paid: their name and colour head the letter. Raises MailRefused if its
+    address is invalid or its text can't be written.
     """
     if len(reports) == 1:
         (report,) = reports
-        return _letter(_words(report, origin.public_url), report.completed_at, target, origin)
+        words = _words(report, origin.public_url) | _head(seller)
+        return _letter(words, report.completed_at, target, origin)
     ids = "".join(report.transaction_id for report in reports)
     marked = f"{target.id}-{sha256(ids.encode()).hexdigest()[:16]}"
     several = LetterTarget(marked, target.address, target.stop)
-    return _letter(_summary(reports), reports[-1].completed_at, several, origin)
+    words = _summary(reports) | _head(seller)
+    return _letter(words, reports[-1].completed_at, several, origin)
 
 
 @refuse_unwritable()
@@ -108,7 +117,7 @@ def _letter(
     """Write a letter of these words, with an unsubscribe link (RFC 8058)."""
     address, from_ = smtp.ascii_address(target.address), smtp.parse_sender(origin.sender)
     if address is None:
-        raise MailRefused("notifications.email is no e-mail address", final=True)
+        raise MailRefused("the address is no e-mail address", final=True)
     stop = f"{origin.public_url}{STOP}{target.stop}"
     letter = EmailMessage(encoded_headers())
     letter["Subject"] = encode_text(words["subject"], "Subject")
@@ -118,14 +127,25 @@ def _letter(
     letter["Auto-Submitted"] = "auto-generated"  # RFC 3834: no out-of-office answers to it
     letter["List-Unsubscribe"] = f"<{redirects.ascii_url(stop)}>"
     letter["List-Unsubscribe-Post"] = "List-Unsubscribe=One-Click"
-    shown = {"lang": DEFAULT, "warning": None, "intro": None, "link": None, "action": None}
-    shown |= words | {"stop": stop, "stop_label": t(DEFAULT, "mail-stop")}
+    shown: dict[str, Any] = dict.fromkeys(("warning", "intro", "link", "action"))
+    shown |= {"lang": DEFAULT, "brand": urlsplit(origin.public_url).netloc, "stacked": False}
+    shown |= _head(None) | words | {"stop": stop, "stop_label": t(DEFAULT, "mail-stop")}
     plain, html = (
         _templates().get_template(name).render(shown) for name in ("mail.txt", "mail.html")
     )
     letter.set_content(plain, cte="quoted-printable")
     letter.add_alternative(html, subtype="html", cte="quoted-printable")
     return letter
+
+
+def _head(seller: SellerProfile | None) -> dict[str, Any]:
+    """Return the head of a letter: who is paid, and the colours of the letter."""
+    name = _line(seller.name) if seller else ""
+    return {
+        "seller": name or None,
+        "initials": initials(name) if name else None,
+        "accent": accent_of(seller.accent if seller else None),
+    }
 
 
 def _words(report: LetterReport, public_url: str) -> dict[str, Any]:
@@ -163,6 +183,7 @@ def _summary(reports: Sequence[LetterReport]) -> dict[str, Any]:
             (t(DEFAULT, "mail-at", at=_moment(report.completed_at)), _brief(report))
             for report in reports[-LISTED:]
         ],
+        "stacked": True,
         "why": t(DEFAULT, "mail-why"),
     }
 
@@ -222,7 +243,7 @@ def _origin(public_url: str) -> str | None:
 
 @cache
 def _templates() -> Environment:
-    return Environment(
+    made = Environment(
         loader=FileSystemLoader(TEMPLATES),
         autoescape=select_autoescape(["html"]),
         undefined=StrictUndefined,
@@ -230,3 +251,5 @@ def _templates() -> Environment:
         lstrip_blocks=True,
         auto_reload=False,
     )
+    made.globals["ink"] = INK
+    return made

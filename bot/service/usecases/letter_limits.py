@@ -12,7 +12,7 @@ from bot.core.outbox import outbox, queries
 from bot.core.outbox.queue_policy import Pace, Queue
 from bot.service.model.payment_reports import ConfirmationQuestion
 from bot.service.model.recipient import DAY, RecipientState
-from bot.service.store import deliveries, recipients
+from bot.service.store import deliveries, recipients, requests
 from bot.service.store import joined_letters as store
 
 if TYPE_CHECKING:
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from bot.core.outbox.outbox import Message
     from bot.service.model.payment_reports import LetterReport
     from bot.service.model.recipient import Recipient
+    from bot.service.model.seller import SellerProfile
 
 MAILS = Queue("mails", lease=60_000, ordered=False, keep=True, payloads=deliveries.LETTER_PAYLOADS)
 """A lane a recipient, one letter at a time; the lease outlasts a session with the mail server."""
@@ -48,10 +49,14 @@ ERASED = "the address was erased"
 
 @dataclass(frozen=True, slots=True)
 class Letter:
-    """A letter that may be sent: it reports payments, or with none of them asks its reader."""
+    """A letter that may be sent: it reports payments, or with none of them asks its reader.
+
+    `seller` is who is paid, where that is known; a question never names them.
+    """
 
     recipient: Recipient
     reports: tuple[LetterReport, ...] = ()
+    seller: SellerProfile | None = None
 
 
 def prepare_letter(tx: Transaction, message: Message, now: int) -> Letter | None:
@@ -71,7 +76,9 @@ def prepare_letter(tx: Transaction, message: Message, now: int) -> Letter | None
         outbox.release(tx, MAILS, message, at)
         store.postpone(tx, recipient.id, at)
         return None
-    return Letter(recipient, tuple(store.reports(tx, message.id)))
+    request = requests.find_ever(tx, message.body.request_id, now)
+    seller = request.seller if request else None
+    return Letter(recipient, tuple(store.reports(tx, message.id)), seller)
 
 
 def settle_letter(tx: Transaction, leader: str, now: int) -> None:

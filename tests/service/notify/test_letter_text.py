@@ -13,18 +13,20 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from bot.core.accents import ACCENTS, DEFAULT_ACCENT
 from bot.core.errors import MailRefused
 from bot.core.mail.headers import encode_mailbox, encoded_headers
+from bot.service.model.seller import SellerProfile
 from bot.service.notify.letter_texts import _line
-from tests.support.letters import PAY, SENDER, composed_letter, letter
+from tests.support.letters import PAY, SENDER, composed_letter, letter, seller_letter
 from tests.support.payment_reports import LETTER_REPORT
 
 if TYPE_CHECKING:
     from email.message import EmailMessage
 
 WHY = (
-    "This e-mail was sent because the payment request names this address to be notified of"
-    " payments."
+    "You're getting this e-mail because a payment link sends its payment notifications to this"
+    " address."
 )
 HOSTILE = [
     "Coffee\r\nBcc: thief@example.org",
@@ -114,13 +116,13 @@ def test_the_letter_of_a_payment() -> None:
         "$5.00 received",
         "",
         "For: Coffee",
-        "When: September 21, 2026, 2:13:20\u202fPM UTC",
+        "Date: September 21, 2026, 2:13:20\u202fPM UTC",
         "E-mail address: pat@example.org",
         "Phone number: +442079460958",
         "Transaction: a1b2c3",
-        "Payment request: 0123456789abcdef01234567",
+        "Payment link: 0123456789abcdef01234567",
         "",
-        "Open the receipt: https://pay.example.org/pay/0123456789abcdef01234567/receipt/a1b2c3",
+        "View receipt: https://pay.example.org/pay/0123456789abcdef01234567/receipt/a1b2c3",
         "",
         "-- ",
         WHY,
@@ -141,12 +143,12 @@ def test_text_and_html_say_the_same() -> None:
     ("left", "reserved", "line"),
     [
         (7, 0, "Left: 7"),
-        (0, 0, "Left: None: sold out"),
-        (0, None, "Left: None: sold out"),
+        (0, 0, "Left: 0, sold out"),
+        (0, None, "Left: 0, sold out"),
         (1200, None, "Left: 1,200"),
-        (0, 1, "Left: None; 1 is being paid right now"),
-        (0, 2, "Left: None; 2 are being paid right now"),
-        (3, 1200, "Left: 3; 1,200 are being paid right now"),
+        (0, 1, "Left: 0, plus 1 being paid for right now"),
+        (0, 2, "Left: 0, plus 2 being paid for right now"),
+        (3, 1200, "Left: 3, plus 1,200 being paid for right now"),
     ],
 )
 def test_a_letter_has_the_remaining_units_of_a_drop(
@@ -168,8 +170,8 @@ def test_a_letter_has_the_amount_paid_in_another_currency() -> None:
 
 def test_a_letter_about_an_oversold_payment_asks_to_pay_it_back() -> None:
     message = letter(oversold=True, remaining_units=0)
-    assert message["subject"] == "$5.00 for Coffee: to be paid back"
-    warning = "This payment came when no unit was left. The money is owed back to the payer:"
+    assert message["subject"] == "$5.00 for Coffee: please refund"
+    warning = "This payment arrived after you sold out. Please refund the payer."
     assert warning in text(message)
     assert warning in html(message)
     assert warning not in text(letter()) + html(letter())
@@ -287,6 +289,31 @@ def test_the_letter_is_seven_bits_and_in_short_lines() -> None:
     raw = composed_letter(product="日本" * 50).as_bytes(policy=SMTP)
     assert raw.isascii()
     assert max(map(len, raw.split(b"\r\n"))) <= 100
+
+
+def test_a_letter_is_headed_by_who_is_paid_in_their_colour() -> None:
+    """A picture would tell its server when the letter is opened."""
+    anna = seller_letter(
+        SellerProfile("Anna's Bakery", "https://i.example/a.png", "@anna_bakes", accent="teal")
+    )
+    assert text(anna).splitlines()[:3] == ["Anna's Bakery", "", "$5.00 received"]
+    page = html(anna)
+    assert {"AB", "Anna's", "Bakery"} <= {*Page(page).words}
+    assert {ACCENTS["teal"].light, ACCENTS["teal"].dark} <= {*re.findall("#[0-9a-f]{6}", page)}
+    assert not [one for one in ("a.png", "anna_bakes") if one in page + text(anna)]
+    plain = html(seller_letter(None))
+    assert ACCENTS[DEFAULT_ACCENT].light in plain
+    assert text(seller_letter(None)) == text(letter())
+
+
+@pytest.mark.parametrize("name", HOSTILE, ids=range(len(HOSTILE)))
+def test_a_sellers_name_cannot_break_the_letter(name: str) -> None:
+    message, plain = seller_letter(SellerProfile(name)), seller_letter(SellerProfile("Anna"))
+    assert message.items()[:-1] == plain.items()[:-1]  # the last has a random boundary
+    assert not message.defects
+    assert len(text(message).splitlines()) == len(text(plain).splitlines())
+    assert Page(html(message)).tags == Page(html(plain)).tags
+    assert Page(html(message)).addresses == Page(html(plain)).addresses
 
 
 def test_the_page_loads_nothing_and_runs_nothing() -> None:

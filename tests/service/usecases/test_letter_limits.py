@@ -251,3 +251,17 @@ async def test_a_confirmation_letter_can_be_unsubscribed(tmp_path: Path) -> None
         for number in range(5):
             await post.pay(await post.sell(VICTIM, f"mallory{number}"))
         assert await post.work() == 0
+
+
+async def test_a_letter_names_the_seller_of_its_request(tmp_path: Path) -> None:
+    """As they are when it is sent; the question before says nothing of them."""
+    async with open_letter_harness(tmp_path) as post:
+        sold = await post.sell(VICTIM, "anna", seller={"name": "Anna's Bakery"})
+        await post.work()
+        await post.pay(sold)
+        await post.service.edit(sold, {"seller": {"name": "Anna & Ben"}})
+        await post.service.anyone.post(link(post.letters[0], "confirm"))
+        await post.work()
+        question, report = (plain(one) for one in post.letters)
+    assert "Anna" not in question
+    assert report.splitlines()[0] == "Anna & Ben"

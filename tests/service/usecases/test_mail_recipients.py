@@ -55,7 +55,7 @@ async def test_payments_before_the_confirmation_come_in_one_summary(post: Letter
     assert await post.work() == 1
     summary = post.letters[1]
     assert summary["Subject"] == "180 payments received"
-    assert "Together: $900.00." in plain(summary)
+    assert "Total: $900.00." in plain(summary)
     assert "130 more" in plain(summary)
     assert plain(summary).count("Coffee") == 50
     states = await post.states()

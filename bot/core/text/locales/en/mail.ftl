@@ -1,35 +1,32 @@
-# The e-mails that tell of payments, and the one that asks for a confirmation.
+# E-mails to sellers about payments, the one that asks for a confirmation, and payers' receipts.
 
 mail-subject = { $amount } for { $name }
-mail-subject-oversold = { $amount } for { $name }: to be paid back
+mail-subject-oversold = { $amount } for { $name }: please refund
 mail-heading = { $amount } received
-mail-oversold = This payment came when no unit was left. The money is owed back to the payer: please pay it back.
+mail-oversold = This payment arrived after you sold out. Please refund the payer.
 
 mail-product = For
 mail-paid-in = Paid as
 mail-left = Left
 mail-left-units =
     { $left ->
-        [0] None: sold out
+        [0] 0, sold out
        *[other] { NUMBER($left) }
     }
 mail-left-reserved =
-    { $left ->
-        [0] None
-       *[other] { NUMBER($left) }
-    }; { $reserved ->
-        [one] { $reserved } is being paid right now
-       *[other] { NUMBER($reserved) } are being paid right now
+    { NUMBER($left) }, plus { $reserved ->
+        [one] { $reserved } being paid for right now
+       *[other] { NUMBER($reserved) } being paid for right now
     }
-mail-when = When
+mail-when = Date
 mail-at = { DATETIME($at, dateStyle: "long", timeStyle: "medium") } UTC
 mail-paymail = Paymail
 mail-email = E-mail address
 mail-phone = Phone number
 mail-transaction = Transaction
-mail-request = Payment request
-mail-receipt = Open the receipt
-mail-why = This e-mail was sent because the payment request names this address to be notified of payments.
+mail-request = Payment link
+mail-receipt = View receipt
+mail-why = You're getting this e-mail because a payment link sends its payment notifications to this address.
 mail-stop = Stop these e-mails
 
 # Several payments in one letter.
@@ -37,18 +34,18 @@ mail-stop = Stop these e-mails
 mail-many-subject = { $count } payments received
 mail-many-heading = { $count } payments received
 mail-many = { $rest ->
-    [0] Together: { $total }.
-   *[other] Together: { $total }. The newest payments are listed below; there are { $rest } more.
+    [0] Total: { $total }
+   *[other] Total: { $total }. Here are the latest payments; there were { NUMBER($rest) } more.
 }
 mail-many-oversold = { $count ->
-    [one] One payment came when no unit was left. The money is owed back to the payer: please pay it back.
-   *[other] { $count } payments came when no unit was left. The money is owed back to the payers: please pay it back.
+    [one] One payment arrived after you sold out. Please refund the payer.
+   *[other] { NUMBER($count) } payments arrived after you sold out. Please refund the payers.
 }
 
 # Sent to an address before anything else is. No word of it is the seller's.
 
 mail-ask-subject = Confirm your e-mail address at { $host }
 mail-ask-heading = Is this your address?
-mail-ask = Someone who sells at { $host } wants to be notified of payments at this address. If that's you, confirm it within { $days } days. If not, just ignore this e-mail: you won't get any about payments.
+mail-ask = Someone who sells at { $host } would like payment notifications sent to this address. If that's you, please confirm within { $days } days. If not, just ignore this e-mail and you won't get any about payments.
 mail-ask-confirm = Confirm this address
-mail-ask-why = This e-mail was sent because somebody entered this address.
+mail-ask-why = You're getting this e-mail because someone entered this address.
