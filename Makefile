@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: install install-dev demo run test test-slow test-all lint bench lock clean
+.PHONY: install install-dev demo run test test-slow test-all lint bench lighthouse lock clean
 install: .venv/installed
 install-dev: .venv/installed-dev
 
@@ -44,10 +44,18 @@ lint: install-dev
 bench: install-dev
 	$(BIN)/python -m bench $(ARGS)
 
+# Needs Node 18.20 or newer with npm, and a Chromium.
+lighthouse: install-dev tests/lighthouse/node_modules
+	$(BIN)/python -m tests.lighthouse
+
+tests/lighthouse/node_modules: tests/lighthouse/package-lock.json
+	npm ci --prefix tests/lighthouse --ignore-scripts --no-audit --no-fund
+	touch $@
+
 # Needs uv (`pip install uv`); writes hashes for every platform, no addresses.
 lock:
 	uv pip compile -q --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header --no-annotate --upgrade pyproject.toml -o requirements.txt
 	uv pip compile -q --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header --no-annotate --upgrade --extra dev pyproject.toml -o requirements-dev.txt
 
 clean:
-	rm -rf .venv .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	rm -rf .venv tests/lighthouse/node_modules .mypy_cache .pytest_cache .ruff_cache .hypothesis

@@ -1,0 +1,1 @@
+"""Lighthouse over the pages that payers see, in Chromium as on a phone; `make lighthouse`."""
