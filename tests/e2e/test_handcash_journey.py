@@ -138,7 +138,9 @@ async def test_a_webhook_has_one_alert_and_a_forged_one_none(tmp_path: Path) -> 
         other = paid | {"transactionId": "t2", "paymentRequestId": "0" * 24}
         assert await server.send(drop.id, other) == 400
         await quiet(sam)
-        assert [lines_of(alert)[-1] for alert in sam.alerts] == ["4 of 5 left"]
+        assert [lines_of(alert)[-2:] for alert in sam.alerts] == [
+            ["4 of 5 left", f"Transaction {paid['transactionId']}"]
+        ]
         assert run.rows("SELECT COUNT(*) FROM received_payments") == [(1,)]
 
 

@@ -10,7 +10,12 @@ from dataclasses import replace
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from bot.chat.cards.card_text import mark_possibly_repeated, refund_line, total_text
+from bot.chat.cards.card_text import (
+    mark_possibly_repeated,
+    number_line,
+    refund_line,
+    total_text,
+)
 from bot.chat.messages.buttons import markup
 from bot.chat.messages.payloads import Alert, TextMessage
 from bot.chat.messages.reply import TEXT_LIMIT, Button, Reply, Rows, escaped, plain, shown_units
@@ -24,6 +29,9 @@ if TYPE_CHECKING:
 
 MAX_PAYMENTS = 100
 """Payments in one digest; nobody reads a longer one."""
+
+MAX_NUMBERS = 10
+"""Transaction numbers in one digest: they would fill it, and the list of payments has them all."""
 
 # Limits in UTF-16 units: texts of another server may have any length.
 _NAME = 200
@@ -86,18 +94,31 @@ def alert_message(body: Alert) -> TextMessage:
 
 
 def alert_reply(payments: Sequence[AlertPayment], language: str) -> Reply:
-    """Render payments for their seller: amount, request, payer, units left and the total."""
-    found = group_payments(payments)
+    """Render payments for their seller: amount, request, payer, units left, number and total."""
+    numbered, more = _limit_numbers(payments)
+    found = group_payments(numbered)
     lines = [t(language, "digest", count=len(payments))] if len(found) > 1 else []
     last = {group[0].listing_id: group for group in found}
     for group in found:
         lines += _group(group, language)
         if last[group[0].listing_id] is group:
             lines += _total_lines(payments, group[0].listing_id, language)
+    if more:
+        lines.append(t(language, "alert-more-numbers", more=more))
     text = "\n".join(lines)
     if any(payment.repeated for payment in payments):
         text = mark_possibly_repeated(text, language)
     return Reply(text, _rows(found, language))
+
+
+def _limit_numbers(payments: Iterable[AlertPayment]) -> tuple[list[AlertPayment], int]:
+    """Drop the transaction numbers after the first MAX_NUMBERS; return how many were dropped."""
+    numbered, known = [], 0
+    for payment in payments:
+        known += payment.transaction_id is not None
+        shown = known <= MAX_NUMBERS
+        numbered.append(payment if shown else replace(payment, transaction_id=None))
+    return numbered, max(0, known - MAX_NUMBERS)
 
 
 def group_payments(payments: Sequence[AlertPayment]) -> list[list[AlertPayment]]:
@@ -115,9 +136,14 @@ def _group(group: Sequence[AlertPayment], language: str) -> list[str]:
     head = t(language, "alert", amount=total, name=name)
     remarks = _remarks(group, language)
     if len(group) == 1:
-        return [head, *_payer(first, language), *remarks]
-    payers = (" · ".join(_payer(payment, language)) for payment in group)
-    return [_head_of_several(head, group, language), *filter(None, payers), *remarks]
+        return [head, *_payer(first, language), *remarks, *_number(first, language)]
+    each = ([*_payer(payment, language), *_number(payment, language)] for payment in group)
+    lines = filter(None, map(" · ".join, each))
+    return [_head_of_several(head, group, language), *lines, *remarks]
+
+
+def _number(payment: AlertPayment, language: str) -> list[str]:
+    return [*filter(None, [number_line(payment.transaction_id, language)])]
 
 
 def _head_of_several(head: str, group: Sequence[AlertPayment], language: str) -> str:

@@ -34,6 +34,7 @@ _MAX_LINK = 500  # as text: a longer one leaves no room in a caption; a button h
 _ARTICLE_LINE = 120
 _MOMENT = 80
 _EMAIL = 64
+_TRANSACTION = 80  # hashes have 64 digits
 _MAX_CURRENCIES = 6  # in one total: a request is seldom paid in two
 _MIN_DESCRIPTION = 16  # a shorter piece has no meaning
 
@@ -109,6 +110,13 @@ def total_text(amounts: Sequence[tuple[int, str]], language: str) -> str:
     """
     shown = [escaped(format_money(*each, language)) for each in amounts[:_MAX_CURRENCIES]]
     return " + ".join([*shown, *(["…"] if len(amounts) > _MAX_CURRENCIES else [])])
+
+
+def number_line(transaction_id: str | None, language: str) -> str | None:
+    """Return a payment's transaction number, which a tap copies; None where it is not known."""
+    if transaction_id is None:
+        return None
+    return t(language, "payment-number", number=escaped(transaction_id, _TRANSACTION))
 
 
 def refund_line(amounts: Sequence[tuple[int, str]], count: int, language: str) -> str | None:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from bot.chat.cards.card_text import (
     deep_link,
+    number_line,
     page_buttons,
     refund_line,
     seller_card,
@@ -184,8 +185,11 @@ def _receipt(receipt: ListedPayment, zone: str, language: str) -> str:
         t(language, "payments-found") if receipt.found else "",
         t(language, "payments-in-doubt") if receipt.in_doubt else "",
     ]
-    payer = _payer_line(receipt.payer, language)
-    return "\n".join(filter(None, [head, " · ".join(filter(None, marks)), payer]))
+    number, payer = (
+        number_line(receipt.transaction_id, language),
+        _payer_line(receipt.payer, language),
+    )
+    return "\n".join(filter(None, [head, " · ".join(filter(None, marks)), payer, number]))
 
 
 def _payer_line(payer: Mapping[str, object], language: str) -> str:

@@ -84,7 +84,7 @@ class AlertPayment:
     `refund_count` were oversold and brought `to_refund`, the others `together`, by currency.
     `found`: the reconciler found it, no webhook brought it. `repeated`: an alert may have been sent
     before. `price` is that of the request where another amount came; `named` is the amount as the
-    server wrote it where it can't be read.
+    server wrote it where it can't be read. `transaction_id` is None where it is not known.
     """
 
     listing_id: str
@@ -105,6 +105,7 @@ class AlertPayment:
     refund_count: int = 0
     named: str | None = None
     price: tuple[int, str] | None = None
+    transaction_id: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

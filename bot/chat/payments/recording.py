@@ -17,6 +17,7 @@ from bot.chat.store.received_payments import (
     Payment,
     add_payment,
     count_alerts,
+    known_number,
     replace_placeholder,
     settle_uncertain,
     takings,
@@ -181,6 +182,7 @@ def _alert(listing: Listing, payment: Payment, left: int | None) -> AlertPayment
         count=listing.paid_count,
         named=payment.named,
         price=None if is_price else (wish.amount, wish.currency),
+        transaction_id=known_number(payment.transaction_id),
     )
 
 

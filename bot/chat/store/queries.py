@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from bot.chat.store.listings import SELECT_LISTING, read_listing
-from bot.chat.store.received_payments import FOUND_LATER, UNCERTAIN
+from bot.chat.store.received_payments import FOUND_LATER, UNCERTAIN, known_number
 from bot.core import exact_json
 
 if TYPE_CHECKING:
     from bot.chat.store.listings import Listing
-    from bot.core.database.database import Transaction
+    from bot.core.database.database import Row, Transaction
 
 PRESENT = "WHERE seller_id = :seller AND state IN ('live', 'stopped')"
 NEWEST = "ORDER BY created_at DESC, id DESC LIMIT :limit OFFSET :start"
@@ -23,8 +23,9 @@ SEARCH = (
     f" AND (folded_name LIKE :part ESCAPE '!' OR id = :id) {NEWEST}"
 )
 PAYMENTS = (
-    "SELECT amount, currency, body, oversold, found, received_at FROM received_payments"
-    " WHERE listing_id = :listing ORDER BY received_at DESC, transaction_id DESC"
+    "SELECT transaction_id, amount, currency, body, oversold, found, received_at"
+    " FROM received_payments WHERE listing_id = :listing"
+    " ORDER BY received_at DESC, transaction_id DESC"
     " LIMIT :limit OFFSET :start"
 )
 PATTERN_SIGN = re.compile("[!%_]")
@@ -57,8 +58,9 @@ def search_listings(
 class ListedPayment:
     """A payment as a seller's list shows it; `amount` in minor units, `received_at` in epoch ms.
 
-    `oversold`: it came when no unit was left. `found`: the reconciler found it, no webhook brought
-    it. `in_doubt`: its webhook replaced a placeholder that may be another payment.
+    `transaction_id` is None where it is not known. `oversold`: it came when no unit was left.
+    `found`: the reconciler found it, no webhook brought it. `in_doubt`: its webhook replaced a
+    placeholder that may be another payment.
     """
 
     amount: int
@@ -68,19 +70,23 @@ class ListedPayment:
     found: bool
     in_doubt: bool
     received_at: int
+    transaction_id: str | None = None
 
 
 def payments_page(tx: Transaction, listing_id: str, limit: int, start: int) -> list[ListedPayment]:
     """Return up to `limit` of a listing's payments, newest first, after the first `start`."""
-    return [
-        ListedPayment(
-            amount=row["amount"],
-            currency=row["currency"],
-            payer=exact_json.loads(row["body"]),
-            oversold=bool(row["oversold"]),
-            found=row["found"] == FOUND_LATER,
-            in_doubt=row["found"] == UNCERTAIN,
-            received_at=row["received_at"],
-        )
-        for row in tx.query(PAYMENTS, listing=listing_id, limit=limit, start=start)
-    ]
+    rows = tx.query(PAYMENTS, listing=listing_id, limit=limit, start=start)
+    return [_read_payment(row) for row in rows]
+
+
+def _read_payment(row: Row) -> ListedPayment:
+    return ListedPayment(
+        amount=row["amount"],
+        currency=row["currency"],
+        payer=exact_json.loads(row["body"]),
+        oversold=bool(row["oversold"]),
+        found=row["found"] == FOUND_LATER,
+        in_doubt=row["found"] == UNCERTAIN,
+        received_at=row["received_at"],
+        transaction_id=known_number(row["transaction_id"]),
+    )

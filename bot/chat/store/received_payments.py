@@ -91,6 +91,11 @@ class AlertCounts:
     is_summed_up: bool
 
 
+def known_number(transaction_id: str) -> str | None:
+    """Return the transaction number that people know, None for a placeholder's."""
+    return None if transaction_id.startswith(PLACEHOLDER) else transaction_id
+
+
 def paid_request_ids(tx: Transaction, listing_id: str) -> set[str]:
     """Return the ids of a listing's requests that have recorded payments."""
     sql = "SELECT DISTINCT request_id FROM received_payments WHERE listing_id = :listing"

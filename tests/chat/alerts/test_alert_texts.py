@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bot.chat.alerts.alert_text import (
+    MAX_NUMBERS,
     MAX_PAYMENTS,
     alert_message,
     alert_reply,
@@ -167,6 +168,32 @@ def test_an_alert_ends_with_the_total_of_its_request() -> None:
     )
 
 
+def test_an_alert_shows_the_transaction_number_so_that_a_tap_copies_it() -> None:
+    paid = replace(PACK, transaction_id="4f<b>", payer={"email": "ann@a.b"})
+    reply = alert_reply([paid], "en")
+    assert check(reply).splitlines()[-3:] == [
+        "Email: ann@a.b",
+        "7 of 10 left",
+        "Transaction 4f<b>",
+    ]
+    assert "<code>4f&lt;b&gt;</code>" in reply.text
+
+
+def test_a_digest_shows_its_first_transaction_numbers_and_counts_the_others() -> None:
+    """Beside their payers; a payment without a known number is not counted."""
+    ann = replace(PACK, transaction_id="t0", payer={"email": "ann@a.b"})
+    paid = [ann, *(replace(COFFEE, transaction_id=f"t{n}") for n in range(1, MAX_NUMBERS + 2))]
+    lines = check(alert_reply([*paid, COFFEE], "en")).splitlines()
+    shown = [line.rpartition("Transaction ")[2] for line in lines if "Transaction" in line]
+    assert shown == [f"t{number}" for number in range(MAX_NUMBERS)]
+    assert lines[-1] == "… and 2 more payments: their numbers are under More → Payments."
+    two = check(alert_reply([ann, replace(ann, transaction_id="t1")], "en")).splitlines()
+    assert two[1:3] == [
+        "Email: ann@a.b · Transaction t0",
+        "Email: ann@a.b · Transaction t1",
+    ]
+
+
 def test_the_total_of_an_alert_leaves_oversold_payments_out() -> None:
     """They are shown apart, as money to refund; without any earned money there is no total."""
     owed = replace(PACK, count=10, to_refund=((250, "USD"),), refund_count=1)
@@ -179,7 +206,7 @@ def test_the_total_of_an_alert_leaves_oversold_payments_out() -> None:
     nothing = replace(PACK, count=2, to_refund=((500, "USD"),), refund_count=2)
     lines = check(alert_reply([nothing], "en")).splitlines()
     assert lines[-1] == "⚠️ To refund: $5.00 (2 payments)"
-    assert not [line for line in lines if "Together" in line]
+    assert not [line for line in lines if "Total" in line]
 
 
 def test_a_total_never_adds_two_currencies() -> None:

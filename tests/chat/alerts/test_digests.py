@@ -48,6 +48,7 @@ MARK = "You may have seen this already.\n"
 TOLD = re.compile(r"💰 \$([\d,.]+) received for Coffee(?:: (\d+) payments)?")
 OTHER = re.compile(r"\n⚠️ [^\n]* price (?:is|of) \$5\.00\.")
 """The word that an amount is not the price: these are told apart by their amounts."""
+NUMBER = re.compile(r"\n(?:Transaction t\d+|… and \d+ more payments?: [^\n]*)")
 TOTAL = re.compile(r"\nTotal: \$([\d,.]+) from (\d+) payments$")
 
 
@@ -118,9 +119,9 @@ class Burst:
         return [TOTAL.sub("", text) for text in self.whole(seller)]
 
     def whole(self, seller: int) -> list[str]:
-        """Return the texts sent to the seller, without remarks on other amounts than the price."""
+        """Return the texts sent to the seller, without remarks on amounts and numbers."""
         said = self.chat.world.chats[seller].from_bot()
-        return [OTHER.sub("", message.text) for message in said]
+        return [NUMBER.sub("", OTHER.sub("", message.text)) for message in said]
 
     def check(self) -> None:
         """Check that each seller got each payment once, in order, with the total at that time."""

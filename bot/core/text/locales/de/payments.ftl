@@ -9,3 +9,12 @@ to-refund =
         [one] { $count } Zahlung
        *[other] { $count } Zahlungen
     })
+
+## Die Nummer einer Zahlung, die ein Tipp kopiert
+
+payment-number = Transaktion <code>{ $number }</code>
+alert-more-numbers =
+    { $more ->
+        [one] … und { $more } weitere Zahlung: Ihre Nummer steht unter Mehr → Zahlungen.
+       *[other] … und { $more } weitere Zahlungen: Ihre Nummern stehen unter Mehr → Zahlungen.
+    }

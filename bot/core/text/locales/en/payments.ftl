@@ -9,3 +9,12 @@ to-refund =
         [one] { $count } payment
        *[other] { $count } payments
     })
+
+## A payment's number, which a tap copies
+
+payment-number = Transaction <code>{ $number }</code>
+alert-more-numbers =
+    { $more ->
+        [one] … and { $more } more payment: its number is under More → Payments.
+       *[other] … and { $more } more payments: their numbers are under More → Payments.
+    }
