@@ -104,7 +104,8 @@ ROOMS = {
     "chat.times": Room("chat.messages core.text", "babel", pure=True),
     "chat.fields": Room(f"chat.messages chat.model chat.times core.mail {MODEL}", pure=True),
     "chat.forms": Room(
-        "chat.fields chat.messages chat.model chat.times core.money core.text", pure=True
+        "chat.fields chat.messages chat.model chat.times core.accents core.money core.text",
+        pure=True,
     ),
     "chat.provider": Room("chat.model core", "httpx structlog"),
     "chat.store": Room("chat.forms chat.messages chat.model core"),

@@ -13,8 +13,10 @@ from bot.chat.cards.card_text import EMAIL_STATES, STAMPED_STATUSES
 from bot.chat.dialogue.posters import FILES
 from bot.chat.fields.registry import EDITS, FIELDS, MENU, STEPS
 from bot.chat.forms.bot_texts import COMMANDS
+from bot.chat.model.profile import PROFILE_STEPS
 from bot.chat.model.wish import KINDS
 from bot.core import errors
+from bot.core.accents import ACCENTS
 from bot.core.text.translations import DEFAULT
 from bot.service.model.checkout import CheckoutState
 from bot.service.model.request import PAUSED, RESERVED, UNPRICED, PayerField, Status
@@ -43,7 +45,7 @@ REFUSED = (*(refusal.code for refusal in REFUSALS), "internal", "unavailable")
 
 HOURS = ("zone", "quiet", "summary")
 ON_CARD = ("poster", "payments", "edit", "alerts", "delete", "refresh", "stop", "resume")
-TYPED = ("name", "description", "destination", "postertext")
+TYPED = ("name", "description", "destination", "postertext", "sellername", "sellerabout")
 
 MANAGED = (
     *("more", "refresh", "stop", "resume", "duplicate", "delete", "edit"),
@@ -54,13 +56,16 @@ MANAGED = (
 CONSENTS = ("confirm", "done", "lapsed", "stop", "stopped", "all-stopped", "unknown")
 
 COMPOSED: dict[str, list[tuple[str, ...]]] = {
+    "accent-{}": [(accent,) for accent in ACCENTS],
     "ask-{}": [
         (step,)
         for step in sorted({step for form in STEPS.values() for step in form})
         if step not in ("amount", "review")
     ],
     "ask-amount-{}": [(kind,) for kind in KINDS],
-    "button-{}": [(word,) for word in (*KINDS, *HOURS, *FILES, *MANAGED, "previous", "next")],
+    "button-{}": [
+        (word,) for word in (*KINDS, *HOURS, *FILES, *MANAGED, *PROFILE_STEPS, "previous", "next")
+    ],
     "button-edit-{}": [(field,) for field in EDITS],
     "card-email-{}": [(state,) for state in sorted(EMAIL_STATES)],
     "consent-{}": [(name,) for name in CONSENTS],
@@ -83,7 +88,7 @@ COMPOSED: dict[str, list[tuple[str, ...]]] = {
     "payer-{}": [(field,) for field in PAYER],
     "photo-{}": [
         *(("unknownFormat",), ("tooLarge",), ("tooSmall",), ("tooLong",)),
-        *(("tooHeavy",), ("damaged",), ("unreachable",)),
+        *(("tooHeavy",), ("damaged",), ("unreachable",), ("noProfile",)),
     ],
     "problem-amount-{}": [("notPositive",), ("tooLarge",)],
     "problem-{}-empty": [(word,) for word in TYPED],

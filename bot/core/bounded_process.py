@@ -30,7 +30,7 @@ from typing import IO, TYPE_CHECKING, cast
 from bot.core.errors import OverBudget, StorageError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
 ROOT = Path(__file__).parents[2]
 """The folder of the package `bot`."""
@@ -74,24 +74,24 @@ class BoundedChild:
         self._budget = budget
         self._turn = asyncio.Lock()
 
-    async def run(self, data: bytes | bytearray) -> bytes:
-        """Return the child's answer to `data`; a cancelled call kills the child.
+    async def run(self, data: bytes | bytearray, *words: str) -> bytes:
+        """Return the child's answer to `data` and some words; a cancelled call kills the child.
 
         Raises OverBudget where the child fails or exceeds a limit, StorageError where no process
         can be started now.
         """
         async with self._turn:
-            child = self._start()
+            child = self._start(words)
             try:
                 return await asyncio.to_thread(_exchange, child, data, self._budget)
             finally:
                 child.kill()
 
-    def _start(self) -> subprocess.Popen[bytes]:
+    def _start(self, words: Sequence[str]) -> subprocess.Popen[bytes]:
         limits = (str(self._budget.memory), str(self._budget.processor))
         try:
             return subprocess.Popen(  # noqa: S603 - our own module
-                [sys.executable, "-m", self._module, *limits],
+                [sys.executable, "-m", self._module, *limits, *words],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.DEVNULL,
@@ -136,15 +136,15 @@ def _reason(status: int, took: float, budget: Budget) -> str:
     return f"killed by signal {-status}" if status < 0 else f"exit status {status}"
 
 
-def serve(work: Callable[[bytes], bytes]) -> None:
-    """Answer the standard input, within the limits of the command line.
+def serve(work: Callable[..., bytes]) -> None:
+    """Answer the standard input, within the limits of the command line, given its other words.
 
     The module that a BoundedChild starts calls it once its imports are loaded.
     """
-    memory, processor = map(int, sys.argv[1:])
-    _set_limits(memory, processor)
+    memory, processor, *words = sys.argv[1:]
+    _set_limits(int(memory), int(processor))
     try:
-        answer = work(sys.stdin.buffer.read())
+        answer = work(sys.stdin.buffer.read(), *words)
     except MemoryError:
         sys.exit(OUT_OF_MEMORY)
     sys.stdout.buffer.write(answer)

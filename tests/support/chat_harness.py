@@ -14,7 +14,7 @@ from bot.chat.messages.queues import SENT_AT_ONCE, make_queues
 from bot.chat.model.answers import Answer
 from bot.chat.model.wish import Wish
 from bot.chat.payments.recording import PaymentRecorder
-from bot.chat.store import listings, sellers
+from bot.chat.store import listings, profiles, sellers
 from bot.chat.store.listings import CREATING, LIVE
 from bot.chat.store.posts import OWN, VISITED
 from bot.chat.telegram.intake import Intake
@@ -157,10 +157,14 @@ class ChatHarness:
     def add_listing(
         self, person: people.Person, wish: Wish = COFFEE, told: Answer | None = None, **given: Any
     ) -> Listing:
-        """Add a request of the person; with the answer `told` it is live, else being created."""
+        """Add a request of the person; with the answer `told` it is live, else being created.
+
+        The person has been asked for a profile, as every seller is after their first request.
+        """
 
         def make(tx: Transaction) -> Listing:
             sellers.ensure_seller(tx, person.id, "en", self.clock())
+            profiles.mark_profile_offered(tx, person.id, self.clock())
             made = listings.add_listing(
                 tx, given.get("chat_id", person.id), person.id, wish, self.clock()
             )

@@ -10,6 +10,7 @@ from bot.chat.forms.form import take_message
 from bot.chat.forms.inputs import take_press
 from bot.chat.forms.stored_draft import read_draft, write_draft
 from bot.chat.model.draft import Seller
+from bot.chat.model.profile import PROFILE_STEPS
 from bot.chat.model.wish import Wish
 from tests.support.telegram_limits import actions, check, check_toast, labels
 
@@ -90,6 +91,10 @@ class Talk:
     def set(self, setting: Setting) -> None:
         """Keep a setting, as the use case does."""
         name, value = setting.name, setting.value
+        if part := PROFILE_STEPS.get(name):
+            profile = replace(self.seller.profile, **{part: value})  # type: ignore[arg-type]  # as below
+            self.seller = replace(self.seller, profile=profile)
+            return
         assert name in ("destination", "zone", "quiet", "summary")
         self.seller = replace(self.seller, **{name: value})  # type: ignore[arg-type]  # by its name
 

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
 # Limits in UTF-16 units: texts of another server may have any length.
 _NAME = 200  # 100 characters at most, each two units
+_SELLER = 60
 _LINE_NAME = 24  # on a button of the list
 _MAX_LINK = 500  # as text: a longer one leaves no room in a caption; a button has it anyway
 _ARTICLE_LINE = 120
@@ -79,7 +80,9 @@ def public_card(card: Card, language: str) -> Reply:
     if card.status == "deleted":
         text = t(language, "public-gone", name=escaped(card.name, _NAME))
         return Reply(text, picture=_picture(card))
-    text = _card_caption(card, language, _public_state(card, language))
+    seller = _seller_line(card, language, escaped(card.seller.name or "", _SELLER))
+    state = "\n".join(filter(None, [seller, _public_state(card, language)]))
+    text = _card_caption(card, language, state)
     is_or_will_be_payable = card.status in _CAN_STOP and linkable(card.url)
     rows = ((_pay_button(card, language),),) if is_or_will_be_payable else ()
     return Reply(text, rows, card.listing_id)
@@ -174,7 +177,9 @@ def inline_article(card: Card, language: str) -> Article:
     status = stamp_text(card, language) or _units_left(card, language)
     if card.status == "scheduled":
         status = t(language, "status-scheduled")
-    about = " · ".join(filter(None, [price_text(card, language), status, card.description]))
+    seller = _seller_line(card, language, plain(card.seller.name or "", _SELLER))
+    facts = [price_text(card, language), status, seller, card.description]
+    about = " · ".join(filter(None, facts))
     title, description = plain(card.name, _ARTICLE_LINE), plain(about, _ARTICLE_LINE)
     return Article(title, description, shown.text, shown.rows)
 
@@ -275,6 +280,11 @@ def _status(card: Card, language: str) -> str:
         return t(language, "status-sold-out-of", total=card.total_units)
     status = t(language, f"status-{card.status}")
     return " · ".join(filter(None, [status, left]))
+
+
+def _seller_line(card: Card, language: str, name: str) -> str | None:
+    """Return who sells it, given the name as the text takes it; None without a name."""
+    return t(language, "card-seller", kind=card.kind, name=name) if name else None
 
 
 def _public_state(card: Card, language: str) -> str:

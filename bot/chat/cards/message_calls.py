@@ -131,12 +131,15 @@ class MessageCalls:
         return built
 
     async def _draw(self, drawing: Drawing) -> File:
-        view = drawing.view
-        image = view.card.image
-        photo = await seller_images.image_data(self._db, image) if image else None
+        view, card = drawing.view, drawing.view.card
+        photo = await self._image(card.image)
+        portrait = await self._image(card.seller.image) if card.seller.name else None
         draw = partial(view.draw_poster, drawing.design) if drawing.design else view.draw_card
         with _file_handles():
-            return File(await asyncio.to_thread(draw, photo), drawing.name)
+            return File(await asyncio.to_thread(draw, photo, portrait), drawing.name)
+
+    async def _image(self, image_id: str | None) -> bytes | None:
+        return await seller_images.image_data(self._db, image_id) if image_id else None
 
     def record(self, tx: Transaction, call: Call, lane: str, sent: SentMessage) -> None:
         """Store the content of a sent message, in the transaction that settles its call."""

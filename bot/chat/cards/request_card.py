@@ -5,10 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from bot.chat.model.profile import NO_PROFILE
 from bot.chat.store.listings import DELETED, STOPPED
 from bot.chat.store.received_payments import NO_TAKINGS
 
 if TYPE_CHECKING:
+    from bot.chat.model.profile import Profile
     from bot.chat.store.listings import Listing
     from bot.chat.store.received_payments import Takings
 
@@ -22,7 +24,7 @@ class Card:
     the server has answered. `starts_at` (in the future) and `ends_at` are in epoch ms. `zone` is
     the seller's. `takings` are for the seller's eyes only. `image` is the id of the seller's
     picture. `email_state` is unconfirmed, confirmed or ended, None where the address for payment
-    notifications needs no confirmation.
+    notifications needs no confirmation. `seller` is the profile that payers see.
     """
 
     listing_id: str
@@ -45,6 +47,7 @@ class Card:
     email: str | None = None
     email_state: str | None = None
     email_confirmed_at: int | None = None
+    seller: Profile = NO_PROFILE
 
 
 def card_of(
@@ -53,8 +56,12 @@ def card_of(
     *,
     takings: Takings = NO_TAKINGS,
     zone: str | None = None,
+    profile: Profile = NO_PROFILE,
 ) -> Card:
-    """Build the card of a listing at `now` (epoch ms) for its seller in a time zone."""
+    """Build the card of a listing at `now` (epoch ms) for its seller in a time zone.
+
+    `profile` is the seller's, for cards that others see.
+    """
     wish, answer = listing.wish, listing.answer
     return Card(
         listing_id=listing.id,
@@ -78,6 +85,7 @@ def card_of(
         email=wish.email,
         email_state=answer.email_state if answer else None,
         email_confirmed_at=answer.email_confirmed_at if answer else None,
+        seller=profile,
     )  # fmt: skip
 
 

@@ -10,9 +10,11 @@ from typing import TYPE_CHECKING
 from bot.chat.cards import card_text
 from bot.chat.cards.request_card import card_of
 from bot.chat.messages.buttons import markup
+from bot.chat.model.profile import NO_PROFILE
 from bot.chat.store import received_payments, sellers
 from bot.chat.store.posts import OWN, SHARED, VISITED, Shown
 from bot.chat.store.received_payments import NO_TAKINGS
+from bot.core.accents import DEFAULT_ACCENT
 from bot.core.text.translations import choose, t
 
 if TYPE_CHECKING:
@@ -20,6 +22,7 @@ if TYPE_CHECKING:
 
     from bot.chat.cards.request_card import Card
     from bot.chat.messages.reply import Reply
+    from bot.chat.model.profile import Profile
     from bot.chat.pictures.canvas import PictureContent, SellerLook
     from bot.chat.store.listings import Listing
     from bot.core.database.database import Transaction
@@ -46,22 +49,24 @@ class View:
             return Shown(None, words)
         card, language = self.card, self.language
         shown = (card.name, card_text.price_text(card, language), card.url, card.image)
-        stamp = card_text.stamp_text(card, language)
-        return Shown(content_key(DESIGN, language, *shown, stamp), words)
+        stamp, seller = card_text.stamp_text(card, language), card.seller
+        look = (seller.name, seller.accent, seller.image) if seller.name else ()
+        return Shown(content_key(DESIGN, language, *shown, stamp, *look), words)
 
-    def draw_card(self, photo: bytes | None, seller: SellerLook | None = None) -> bytes:
-        """Draw the card's picture as a JPEG; takes some 10 ms of a thread."""
+    def draw_card(self, photo: bytes | None, portrait: bytes | None = None) -> bytes:
+        """Draw the card's picture as a JPEG; takes some 10 ms of a thread.
+
+        `photo` is the request's picture, `portrait` the seller's.
+        """
         from bot.chat.pictures import card_picture  # noqa: PLC0415 - costs memory, seldom used
 
         stamp = card_text.stamp_text(self.card, self.language)
-        content = self._content(photo, seller)
+        content = self._content(photo, portrait)
         if stamp:
             content = replace(content, stamp=stamp, dark=True, hint=None)
         return card_picture.draw_card(content)
 
-    def draw_poster(
-        self, design: str, photo: bytes | None, seller: SellerLook | None = None
-    ) -> bytes:
+    def draw_poster(self, design: str, photo: bytes | None, portrait: bytes | None = None) -> bytes:
         """Draw a poster of a design such as `print-dark.pdf`; takes some 100 ms of a thread."""
         from bot.chat.pictures import poster  # noqa: PLC0415 - costs memory, seldom used
 
@@ -72,18 +77,27 @@ class View:
             "print.pdf": poster.poster_pdf,
             "square.png": poster.square_png,
         }
-        content = self._content(photo, seller)
+        content = self._content(photo, portrait)
         text, dark = self.listing.poster_text, background == "dark"
         return draw[f"{layout}.{ending}"](replace(content, text=text, dark=dark))
 
-    def _content(self, photo: bytes | None, seller: SellerLook | None) -> PictureContent:
+    def _content(self, photo: bytes | None, portrait: bytes | None) -> PictureContent:
         from bot.chat.pictures.canvas import PictureContent  # noqa: PLC0415 - costs memory
 
         card, language = self.card, self.language
         price, hint = card_text.price_text(card, language), t(language, "poster-scan")
-        if seller:
-            hint = t(language, "poster-pay", seller=seller.name)
-        return PictureContent(card.name, price, card.url, photo, hint, seller=seller)
+        if card.seller.name:
+            hint = t(language, "poster-pay", seller=card.seller.name)
+        look = _look(card.seller, portrait)
+        return PictureContent(card.name, price, card.url, photo, hint, seller=look)
+
+
+def _look(seller: Profile, portrait: bytes | None) -> SellerLook | None:
+    from bot.chat.pictures.canvas import SellerLook  # noqa: PLC0415 - costs memory
+
+    if seller.name is None:
+        return None
+    return SellerLook(seller.name, seller.accent or DEFAULT_ACCENT, portrait)
 
 
 def words_key(reply: Reply) -> str:
@@ -107,7 +121,8 @@ def view_of(
     seller = sellers.find_seller(tx, listing.seller_id)
     language = language or (seller.language if seller else choose(None))
     takings = received_payments.takings(tx, listing.id) if own == OWN else NO_TAKINGS
-    card = card_of(listing, now, takings=takings, zone=seller.zone if seller else None)
+    zone, profile = (seller.zone, seller.profile) if seller else (None, NO_PROFILE)
+    card = card_of(listing, now, takings=takings, zone=zone, profile=profile)
     render = {
         OWN: card_text.seller_card,
         SHARED: card_text.public_card,

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from bot.chat.cards import menus
 from bot.chat.cards.card_text import seller_card
-from bot.chat.dialogue import alert_settings, sharing
+from bot.chat.dialogue import alert_settings, seller_profile, sharing
 from bot.chat.dialogue.commands import requests_page, show_page
 from bot.chat.dialogue.event_context import own_card, own_listing
 from bot.chat.dialogue.form_effects import apply_outcome, removal_obstacle, start_edit_form
@@ -79,6 +79,8 @@ def _open_page(context: EventContext, action: Action) -> str | None:
     match action:
         case ("new",) if not context.may_create:
             return context.text("not-allowed")
+        case ("profile", *words):
+            seller_profile.handle_press(context, words)
         case ("list", page):
             context.reply(requests_page(context, int(page)))
         case ("settings", step):

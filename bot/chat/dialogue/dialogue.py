@@ -20,11 +20,13 @@ from bot.chat.dialogue.events import (
     PressEvent,
     read,
 )
+from bot.chat.dialogue.seller_profile import hints_for
 from bot.chat.dialogue.sharing import handle_posted
 from bot.chat.forms.bot_texts import commands
 from bot.chat.messages.payloads import CallbackAnswer, new_message
 from bot.chat.messages.reply import Reply
 from bot.chat.model.draft import TEST_MONEY
+from bot.chat.model.profile import NO_PROFILE
 from bot.chat.store import queries, sellers
 from bot.core.errors import Unreadable
 from bot.core.outbox import lanes, outbox
@@ -100,7 +102,8 @@ class Chat:
             return
         person = Person(wanted.seller_id, chat_id, private=True, tag=None)
         draft = sellers.find_draft(tx, chat_id, wanted.seller_id)
-        seller, now = replace(seller, paid_at=self._paid_at), self._now()
+        hints, now = hints_for(tx, person, draft, None), self._now()
+        seller = replace(seller, paid_at=self._paid_at, hints=hints)
         context = EventContext(tx, self._queues, person, seller, draft, now)
         form_effects.receive_photo(context, wanted.draft_id, photo)
 
@@ -113,9 +116,9 @@ class Chat:
 
         def look(tx: Transaction) -> list[Card]:
             seller = sellers.find_seller(tx, seller_id)
-            zone = seller.zone if seller else None
+            zone, profile = (seller.zone, seller.profile) if seller else (None, NO_PROFILE)
             found = queries.search_listings(tx, seller_id, text, limit, start)
-            return [card_of(listing, now, zone=zone) for listing in found]
+            return [card_of(listing, now, zone=zone, profile=profile) for listing in found]
 
         return await self._db.read(look)
 
@@ -141,10 +144,12 @@ class Chat:
         now = self._now()
         language = choose(person.tag or sellers.language_of(tx, person.id))
         lanes.resume(tx, self._queues.messages, str(person.chat_id))
+        draft = sellers.find_draft(tx, person.chat_id, person.id)
+        hints = hints_for(tx, person, draft, press)
         seller = sellers.ensure_seller(tx, person.id, language, now)
         return EventContext(
-            tx, self._queues, person, replace(seller, paid_at=self._paid_at),
-            draft=sellers.find_draft(tx, person.chat_id, person.id),
+            tx, self._queues, person, replace(seller, paid_at=self._paid_at, hints=hints),
+            draft=draft,
             now=now,
             bot_name=self._bot_name(),
             may_create=not self._allowed or person.id in self._allowed,

@@ -25,12 +25,18 @@ LARGEST_ID = 2**63 - 1
 
 @dataclass(frozen=True, slots=True)
 class Person:
-    """The person who did something, and the chat; `tag` is Telegram's language_code."""
+    """The person who did something, and the chat; `tag` is Telegram's language_code.
+
+    The names are the person's at Telegram, empty for none.
+    """
 
     id: int
     chat_id: int
     private: bool
     tag: str | None
+    first_name: str = ""
+    last_name: str = ""
+    username: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,7 +175,8 @@ def _person(told: Mapping[str, Any], chat: Mapping[str, Any]) -> Person:
         raise Unreadable("the person or the chat is missing")
     chat_type = _text(chat, "type")
     private = chat_type == ChatType.PRIVATE if chat_type else chat_id > 0
-    return Person(user_id, chat_id, private, _text(user, "language_code") or None)
+    names = (_text(user, name) for name in ("first_name", "last_name", "username"))
+    return Person(user_id, chat_id, private, _text(user, "language_code") or None, *names)
 
 
 def _query_id(query: Mapping[str, Any]) -> str:

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from bot.chat.cards import menus
 from bot.chat.dialogue.event_context import EventContext, own_card, own_listing
+from bot.chat.dialogue.seller_profile import change_profile
 from bot.chat.fields.registry import EDITS, POSTER_TEXT, UNITS
 from bot.chat.forms.form import edit_form, take_picture
+from bot.chat.forms.profile_form import PHOTO_STEP
 from bot.chat.messages.jobs import CreateRequest
 from bot.chat.messages.payloads import PhotoDownload
 from bot.chat.messages.reply import Reply, escaped
+from bot.chat.model.profile import PROFILE_STEPS
 from bot.chat.requests import audit_trail, edit_rules
 from bot.chat.store import listings, pending, seller_images, sellers
 from bot.chat.times import local_time
@@ -36,7 +40,8 @@ def apply_outcome(context: EventContext, outcome: Outcome) -> None:
         _save(context, outcome.setting)
     if outcome.photo is not None and outcome.draft is not None:
         # Photos are downloaded in the order of sending.
-        body = PhotoDownload(outcome.photo, outcome.draft.id, person.id)
+        portrait = outcome.draft.step == PHOTO_STEP
+        body = PhotoDownload(outcome.photo, outcome.draft.id, person.id, portrait)
         queue, lane = context.queues.photos, str(person.chat_id)
         outbox.put(context.tx, queue, lane, body, context.now)
     for reply in outcome.replies:
@@ -51,6 +56,10 @@ def apply_outcome(context: EventContext, outcome: Outcome) -> None:
 def _save(context: EventContext, setting: Setting) -> None:
     """Store a setting; with the time zone, the time of the next summary changes."""
     tx, seller_id, value = context.tx, context.person.id, setting.value
+    if attribute := PROFILE_STEPS.get(setting.name):
+        change = {attribute: value if isinstance(value, str) else None}
+        change_profile(context, replace(context.seller.profile, **change))
+        return
     zone, minute = context.seller.zone, context.seller.summary
     if setting.name == "destination":
         was, destination = context.seller.destination, str(value)
@@ -79,7 +88,8 @@ def _wish(context: EventContext, wish: Wish) -> None:
         seller_images.keep_image(context.tx, wish.image, person.id)
     listing = listings.add_listing(context.tx, person.chat_id, person.id, wish, context.now)
     audit_trail.record_wish(context.tx, person.id, listing, wish, context.now)
-    context.add_job(CreateRequest(listing, context.reply_to()))
+    name = None if context.seller.profile.name else context.seller.hints.name
+    context.add_job(CreateRequest(listing, context.reply_to(), seller_name=name))
 
 
 def start_edit_form(context: EventContext, listing: Listing, field: str) -> Outcome:

@@ -12,6 +12,7 @@ from bot.chat.fields import offers, typed_text, wording
 from bot.chat.fields.field import Edit, Field, Shown, Wire
 from bot.chat.fields.receiver_shares import read_portions
 from bot.chat.messages.reply import Problem
+from bot.chat.model.profile import PROFILE_STEPS
 from bot.chat.model.wish import seconds_until
 from bot.chat.times import display, zones
 from bot.chat.times.moments import read_moment
@@ -208,6 +209,11 @@ FIELDS = (
         edit=Edit(place=1),
     ),
     Field(
+        name="seller",
+        is_optional=True,
+        shown=Shown(value=lambda _draft, seller: seller.profile.name, line=wording.seller_line),
+    ),
+    Field(
         name="kind",
         attribute="kind",
         offers=offers.kinds,
@@ -304,7 +310,7 @@ PATH = ("kind", "name", "amount", "currency", "units", "destination", "review")
 STEPS = {
     "new": (*PATH, "options", *OPTIONS, "zone"),
     "line": ("amount", "currency", "destination"),
-    "settings": ("destination", "zone", "quiet", "summary"),
+    "settings": ("destination", "zone", "quiet", "summary", *PROFILE_STEPS),
     "edit": (*EDITS, "zone"),
 }
 """The steps of each form, by its name."""

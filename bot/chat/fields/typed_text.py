@@ -69,12 +69,12 @@ class AmbiguousAmount:
 
 def read_name(text: str) -> str | Problem:
     """Parse the name of a request: one line, 1 to 100 characters, one of them visible."""
-    return _line(text, "name", MAX_NAME)
+    return read_line(text, "name", MAX_NAME)
 
 
 def read_description(text: str) -> str | Problem:
     """Parse the description of a request: folded to one line, up to 500 characters."""
-    return _line(text, "description", MAX_DESCRIPTION)
+    return read_line(text, "description", MAX_DESCRIPTION)
 
 
 def read_destination(text: str, service: PayoutService = TEST_MONEY) -> str | Problem:
@@ -83,7 +83,7 @@ def read_destination(text: str, service: PayoutService = TEST_MONEY) -> str | Pr
     HandCash has handles and paymails; other servers of the interface decide for themselves.
     """
     bare = "".join(" " if unicodedata.category(char) == "Cf" else char for char in text).strip()
-    line = _line(bare, "destination", MAX_DESTINATION)
+    line = read_line(bare, "destination", MAX_DESTINATION)
     if isinstance(line, Problem):
         return line
     if " " in line:
@@ -95,7 +95,7 @@ def read_destination(text: str, service: PayoutService = TEST_MONEY) -> str | Pr
 
 def read_poster_text(text: str) -> str | Problem:
     """Parse the text for a poster: up to 300 characters, with its line breaks."""
-    folded = _line(text, "postertext", MAX_POSTER_TEXT)
+    folded = read_line(text, "postertext", MAX_POSTER_TEXT)
     if isinstance(folded, Problem):
         return folded
     return "\n".join(filter(None, (" ".join(line.split()) for line in text.splitlines())))
@@ -131,7 +131,11 @@ def read_email(text: str) -> str | Problem:
     return Problem("problem-email") if smtp.ascii_address(address) is None else address
 
 
-def _line(text: str, field: str, most: int) -> str | Problem:
+def read_line(text: str, field: str, most: int) -> str | Problem:
+    """Fold a text to one line of 1 to `most` characters, one of them visible.
+
+    The Problem with it is one of the `field`.
+    """
     if any(unicodedata.category(char) in ("Cc", "Cs") and char not in _FOLDED for char in text):
         return Problem("problem-control")
     line = " ".join(text.split())

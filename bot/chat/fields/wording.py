@@ -62,6 +62,14 @@ def destination_question(draft: Draft, seller: Seller) -> str:
     return "\n".join(parts)
 
 
+def seller_line(draft: Draft, seller: Seller) -> str | None:
+    """Return whom payers see, where the seller has a name for them."""
+    if draft.form != "new" or seller.profile.name is None:
+        return None
+    name, kind = escaped(seller.profile.name), draft.kind or ""
+    return t(seller.language, "review-seller", value=name, kind=kind)
+
+
 def destination_line(draft: Draft, seller: Seller) -> str | None:
     """Return where all of the money goes; None where several receivers share it."""
     if draft.receivers or seller.destination is None:

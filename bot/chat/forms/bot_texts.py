@@ -68,7 +68,10 @@ def settings(seller: Seller) -> Reply:
     else:
         text = t(language, "settings", destination=escaped(seller.destination))
         label = t(language, "button-change-destination")
-    rows = [(Button(label, action=("settings", "destination")),)]
+    profile = Button(t(language, "button-profile"), action=("profile",))
+    rows = [(profile,), (Button(label, action=("settings", "destination")),)]
+    if name := seller.profile.name:
+        text += "\n" + t(language, "settings-profile", name=escaped(name))
     values = {
         "zone": seller.zone and escaped(zones.place_name(seller.zone, language)),
         "quiet": seller.quiet and hours(seller.quiet),

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 
 from bot.chat.fields.offers import TICK, button, in_rows
 from bot.chat.fields.registry import FIELDS, MENU, PATH, UNITS, field_at
+from bot.chat.forms.profile_texts import profile_rows
+from bot.chat.model.profile import PROFILE_STEPS
 from bot.chat.times import display, zones
 from bot.core.text.translations import t
 
@@ -83,7 +85,8 @@ def _off(draft: Draft, seller: Seller, value: object) -> Rows:
 def fingerprint(draft: Draft, seller: Seller) -> str:
     """Return a checksum of all that a review shows: an old Create button must not create more."""
     values = [getattr(draft, field.attribute) for field in FIELDS if field.attribute]
-    return f"{zlib.crc32(repr((seller.destination, values)).encode()):08x}"
+    shown = (seller.destination, seller.profile.name, values)
+    return f"{zlib.crc32(repr(shown).encode()):08x}"
 
 
 def _review_rows(draft: Draft, seller: Seller) -> Rows:
@@ -115,6 +118,7 @@ _OFFERS: dict[str, Callable[[Draft, Seller], Rows]] = {
     "summary": _summary_rows,
     "review": _review_rows,
     "options": _options_rows,
+    **dict.fromkeys(PROFILE_STEPS, profile_rows),
 }
 """The answers to steps that ask for no field."""
 

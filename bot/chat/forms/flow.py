@@ -14,12 +14,14 @@ from bot.chat.forms.outcome import Change, Outcome, Setting
 from bot.chat.forms.prompts import ask_which, path, prompt, resume_prompt
 from bot.chat.messages.reply import Problem, Reply, escaped
 from bot.chat.model.draft import Draft, Seller
+from bot.chat.model.profile import PROFILE_STEPS
 from bot.chat.model.wish import Wish, options_of
 from bot.chat.times.moments import Choice
 from bot.core.text.translations import t
 
 if TYPE_CHECKING:
     from bot.chat.fields.field import Field
+    from bot.chat.messages.reply import Action
 
 _TIMED_SETTINGS = ("quiet", "summary")
 
@@ -93,7 +95,9 @@ def accept(draft: Draft, field: Field, seller: Seller, now: int | None = None) -
 def go_back(draft: Draft, step: str, seller: Seller) -> Outcome:
     """Ask the question before `step`, or an open one that comes before that."""
     if draft.form in ("edit", "settings"):
-        then = ("settings",) if draft.form == "settings" else ("edit", draft.listing or "")
+        then: Action = ("edit", draft.listing or "")
+        if draft.form == "settings":
+            then = ("profile",) if draft.step in PROFILE_STEPS else ("settings",)
         return _resume(draft.paused, seller) if draft.paused else Outcome(None, then=then)
     if step == "options":
         draft = replace(draft, in_menu=False)

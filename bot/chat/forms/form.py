@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 
 from bot.chat.fields.receiver_shares import portions_of
 from bot.chat.fields.registry import EDITS, FIELDS, INSTRUMENT, PICTURE, RECEIVERS
+from bot.chat.forms import profile_form
 from bot.chat.forms.bot_texts import menu
 from bot.chat.forms.flow import ask_after_zone, go_on, new_form_under_way, start_new, take_value
 from bot.chat.forms.inputs import take_text
@@ -155,8 +156,9 @@ def _is_old(draft: Draft, now: int) -> bool:
 
 
 def _takes_photos(draft: Draft) -> bool:
-    """Return whether a photo is an answer: of a new request at any step, of an edit at its own."""
-    return draft.form == "new" or (draft.form == "edit" and draft.step == PICTURE.name)
+    """Return whether a photo is an answer: of a new request at any step, of others at its own."""
+    is_edit = draft.form == "edit" and draft.step == PICTURE.name
+    return draft.form == "new" or is_edit or draft.step == profile_form.PHOTO_STEP
 
 
 def take_picture(
@@ -173,6 +175,8 @@ def take_picture(
     if image is None:
         words = t(seller.language, problem or "photo-unreachable")
         return Outcome(draft, (prompt(draft, seller, words),))
+    if draft.step == profile_form.PHOTO_STEP:
+        return profile_form.save(draft, image, seller)
     if draft.step == PICTURE.name:
         return take_value(draft, PICTURE, image, seller)
     draft = replace(draft, image=image)

@@ -19,13 +19,14 @@ from bot.chat.fields.registry import (
     field_at,
 )
 from bot.chat.fields.typed_text import AmbiguousAmount, Price
-from bot.chat.forms import flow, timing
+from bot.chat.forms import flow, profile_form, timing
 from bot.chat.forms.bot_texts import menu
 from bot.chat.forms.button_rows import fingerprint
 from bot.chat.forms.outcome import Outcome, Press
 from bot.chat.forms.prompts import ask_which_amount, prompt
 from bot.chat.messages.buttons import is_known
 from bot.chat.messages.reply import Action, Problem, Reply
+from bot.chat.model.profile import PROFILE_STEPS
 from bot.chat.model.wish import PAYER_FIELDS
 from bot.core.money.amounts import currencies
 from bot.core.text.translations import t
@@ -44,7 +45,12 @@ _FORM_VERBS = {
         ]
     ),
     "line": frozenset(["amount", "currency", "continue", "cancel"]),
-    "settings": frozenset(["zone", "hours", "minute", "off", "back", "continue", "cancel"]),
+    "settings": frozenset(
+        [
+            *("zone", "hours", "minute", "off", "back", "continue", "cancel"),
+            *("clear", "offer", "accent", "telegram-photo"),
+        ]
+    ),
     "edit": frozenset(["zone", "moment", "clear", "back", "continue", "cancel"]),
 }
 
@@ -53,6 +59,8 @@ def take_text(draft: Draft, text: str, seller: Seller, now: int) -> Outcome:
     """Take a text as the answer to the draft's step; `now` in epoch ms."""
     if draft.step in _ANSWERS:
         return _ANSWERS[draft.step](draft, text, seller)
+    if draft.step in PROFILE_STEPS:
+        return profile_form.take_text(draft, text, seller)
     field = field_at(draft.form, draft.step)
     if field is None or (field.is_moment and seller.zone is None):
         return timing.take_text(draft, text, seller, now)
@@ -176,6 +184,8 @@ def _open_pressed(draft: Draft, words: Action, seller: Seller, _now: int) -> Out
 
 
 def _clear_pressed(draft: Draft, words: Action, seller: Seller, _now: int) -> Outcome | None:
+    if draft.form == "settings":
+        return profile_form.clear(draft, words, seller)
     field = field_at(draft.form, words[0])
     if field is None or not field.is_optional:
         return None
@@ -240,4 +250,5 @@ _VERBS: dict[str, Press] = {
     "instrument": _instrument_pressed,
     "ask": _ask_pressed,
     **timing.VERBS,
+    **profile_form.VERBS,
 }

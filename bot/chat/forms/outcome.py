@@ -29,7 +29,8 @@ class Setting:
     """A setting to save with the seller; None switches it off.
 
     A `destination` is where the seller's money goes, a `zone` an IANA name; `quiet` hours and the
-    `summary` are minutes of the zone's day.
+    `summary` are minutes of the zone's day. The steps of the profile (PROFILE_STEPS) are settings
+    too.
     """
 
     name: str
@@ -41,8 +42,9 @@ class Outcome:
     """What follows from an input.
 
     The caller stores `draft` (None: no draft), sends `replies`, creates `wish`, makes `change`,
-    saves the `setting` of the seller and fetches the file `photo` for the draft, all in one
-    transaction. Then it acts on `then` as if that button had been pressed.
+    saves the `setting` of the seller and fetches the file `photo` for the draft (empty: the
+    seller's profile photo at Telegram), all in one transaction. Then it acts on `then` as if that
+    button had been pressed.
     """
 
     draft: Draft | None

@@ -8,7 +8,9 @@ from bot.chat.fields.offers import button
 from bot.chat.fields.registry import FIELDS, PATH, UNITS, field_at
 from bot.chat.fields.wording import shown_amount
 from bot.chat.forms.button_rows import rows, ways_out
+from bot.chat.forms.profile_texts import profile_question
 from bot.chat.messages.reply import Reply, Rows, escaped
+from bot.chat.model.profile import PROFILE_STEPS
 from bot.core.text.translations import t
 
 if TYPE_CHECKING:
@@ -78,5 +80,7 @@ def _question(draft: Draft, seller: Seller) -> str:
     if draft.step == "review":
         lines = (field.line(draft, seller) for field in FIELDS)
         return "\n".join([t(seller.language, "review"), *filter(None, lines)])
+    if draft.step in PROFILE_STEPS:
+        return profile_question(draft, seller)
     field = field_at(draft.form, draft.step)
     return field.question(draft, seller) if field else t(seller.language, f"ask-{draft.step}")

@@ -36,6 +36,7 @@ _DRAFT_WORDS = (
     r"moment:(?:starts|ends|end):[1-9][0-9]{0,13}",
     r"hours:[0-9]{1,4}-[0-9]{1,4}",
     r"minute:[0-9]{1,4}",
+    r"offer:[0-9a-f]{8}|accent:[a-z]{1,16}|telegram-photo",
 )
 _GRAMMAR = re.compile(
     "|".join(
@@ -50,6 +51,8 @@ _GRAMMAR = re.compile(
             r"list:[0-9]{1,6}",
             r"undelivered:again",
             r"new|help|settings(?::(?:destination|zone|quiet|summary))?",
+            r"settings:seller(?:name|image|about|contact|accent)",
+            r"profile(?::later|:use:[0-9a-f]{8})?",
         )
     )
 )

@@ -131,9 +131,13 @@ class ChangeJob(CardJob):
 
 @dataclass(frozen=True, slots=True)
 class CreateRequest(SellerJob):
-    """Create the request of a listing, and send its card."""
+    """Create the request of a listing, and send its card.
+
+    `seller_name` is the seller's name at Telegram, proposed for the profile after the first one.
+    """
 
     progress: CreateProgress = CreateProgress()
+    seller_name: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,6 +148,18 @@ class DeleteDoubles(Job):
 @dataclass(frozen=True, slots=True)
 class CheckRequest(Job):
     """Bring a listing up to date for its posts; nobody waits for it."""
+
+
+@dataclass(frozen=True, slots=True)
+class SendProfile(Job):
+    """Send its seller's profile to the service with a listing's request, and refresh its posts.
+
+    Without effect once the profile has another `version`. A job that `goes_on` queues the same for
+    the seller's request before this one, so that one at a time is under way, however many.
+    """
+
+    version: int
+    goes_on: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,6 +213,7 @@ JOBS = PayloadKinds(
     create=CreateRequest,
     doubles=DeleteDoubles,
     check=CheckRequest,
+    profile=SendProfile,
     card=SendCard,
     refresh=RefreshCard,
     stop=StopRequest,

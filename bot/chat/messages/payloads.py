@@ -133,11 +133,15 @@ class CallbackAnswer:
 
 @dataclass(frozen=True, slots=True)
 class PhotoDownload:
-    """A photo that a seller sent for a form, still to be fetched."""
+    """A photo that a seller sent for a form, still to be fetched.
+
+    An empty `file_id` stands for the seller's profile photo. A `portrait` is made a small square.
+    """
 
     file_id: str
     draft_id: str
     seller_id: int
+    portrait: bool = False
 
 
 MessagePayload = TextMessage | CardMessage | PosterFile | Refresh | Alert

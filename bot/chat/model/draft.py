@@ -6,10 +6,13 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
+from bot.chat.model.profile import NO_HINTS, NO_PROFILE
 from bot.chat.model.wish import RequestOptions
 
 if TYPE_CHECKING:
     from decimal import Decimal
+
+    from bot.chat.model.profile import Profile, ProfileHints
 
 REST = "rest"
 """The measure of a receiver who gets what the others leave."""
@@ -41,7 +44,8 @@ class Seller:
 
     `prices` are the last ones, in minor units with their currency. `zone` is an IANA name. `quiet`
     hours begin and end, and the `summary` comes, at these minutes of the zone's day. `paid_at` is
-    not stored: it follows from the configuration.
+    not stored: it follows from the configuration. `hints` are known only while an update of the
+    seller is handled.
     """
 
     language: str
@@ -52,6 +56,8 @@ class Seller:
     quiet: tuple[int, int] | None = None
     summary: int | None = None
     paid_at: PayoutService = TEST_MONEY
+    profile: Profile = NO_PROFILE
+    hints: ProfileHints = NO_HINTS
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,6 +1,7 @@
 """The process that prepares one photo (see core/bounded_process.py).
 
-Its answer is a byte for the kind, then the JPEG, or a reason and a message, a line each.
+Its answer is a byte for the kind, then the JPEG, or a reason and a message, a line each. With the
+word PORTRAIT it makes a seller's portrait.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from bot.core.errors import PictureError
 MODULE = __name__
 
 ACCEPTED, REFUSED = b"+", b"-"
+PORTRAIT = "portrait"
 
 
 def read_answer(answer: bytes) -> bytes:
@@ -21,14 +23,14 @@ def read_answer(answer: bytes) -> bytes:
     raise PictureError(reason, message)
 
 
-def _work(data: bytes) -> bytes:
+def _work(data: bytes, *words: str) -> bytes:
     try:
-        return ACCEPTED + prepare(data)
+        return ACCEPTED + (prepare_portrait if words == (PORTRAIT,) else prepare)(data)
     except PictureError as error:
         return REFUSED + f"{error.reason}\n{error}".encode()
 
 
 if __name__ == "__main__":
-    from bot.chat.pictures.photo_preparation import prepare
+    from bot.chat.pictures.photo_preparation import prepare, prepare_portrait
 
     serve(_work)

@@ -23,11 +23,15 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Dialect:
-    """The names of two fields: the currency that is paid and the currency of the price."""
+    """The names of two fields: the currency that is paid and the currency of the price.
+
+    A server of a dialect that `has_seller` may know the field `seller`, our addition.
+    """
 
     name: str
     instrument: str
     denomination: str
+    has_seller: bool = True
 
     def spell(self, wish: Wish, instrument: str) -> dict[str, str]:
         """Return the currency fields of a create; an equal denomination is left out."""
@@ -39,7 +43,7 @@ class Dialect:
 
 DIALECTS = (
     Dialect("typed", "instrumentCurrencyCode", "denominationCurrencyCode"),
-    Dialect("corrected", "instrumentCurrencyCode", "currency"),
+    Dialect("corrected", "instrumentCurrencyCode", "currency", has_seller=False),
     Dialect("sample", "currencyCode", "denominatedIn"),
 )
 """In the order of trying: the typed names of the interface and of HandCash's OpenAPI; the names of
@@ -61,6 +65,11 @@ def dialects_to_try(known: str | None, wish: Wish, instrument: str) -> tuple[Dia
     for one in ordered:
         different.setdefault(tuple(one.spell(wish, instrument).items()), one)
     return tuple(different.values())
+
+
+def may_have_seller(known: str | None) -> bool:
+    """Return whether a server of the `known` dialect may know the field `seller`."""
+    return next((one.has_seller for one in DIALECTS if one.name == known), True)
 
 
 def is_about_spelling(problem: FieldProblem) -> bool:

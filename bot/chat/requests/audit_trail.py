@@ -9,12 +9,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from bot.chat.messages.jobs import ChangeJob, DeleteRequest, ResumeRequest, StopRequest
+from bot.chat.model.profile import PROFILE_FIELDS
 from bot.chat.requests.change import STATES
 from bot.core.money import amounts
 from bot.core.ops import audit
 
 if TYPE_CHECKING:
     from bot.chat.messages.jobs import CardJob
+    from bot.chat.model.profile import Profile
     from bot.chat.model.wish import Wish
     from bot.chat.store.listings import Listing
     from bot.core.database.database import Transaction
@@ -75,3 +77,12 @@ def record_destination(
         details = {"destination": [before, destination]}
         actor = audit.seller(seller_id)
         audit.record(tx, actor, "destination.changed", str(seller_id), now, details)
+
+
+def record_profile(
+    tx: Transaction, seller_id: int, before: Profile, after: Profile, now: int
+) -> None:
+    """Record a change of what payers see of a seller: the names of the changed parts, no values."""
+    changed = [name for name in PROFILE_FIELDS if getattr(before, name) != getattr(after, name)]
+    actor, details = audit.seller(seller_id), {"changed": changed}
+    audit.record(tx, actor, "profile.changed", str(seller_id), now, details)

@@ -69,25 +69,30 @@ class NoDialect(BotError):
 class Order:
     """A request to create, paid in `instrument`; `dialects` are tried in their order.
 
-    `paid` are the ids of the listing's requests that have recorded payments.
+    `paid` are the ids of the listing's requests that have recorded payments. `seller` is what the
+    service shows of the seller, None for nothing, at this version of their profile.
     """
 
     listing: Listing
     instrument: str
     dialects: tuple[Dialect, ...]
     paid: Collection[str] = ()
+    seller: Mapping[str, str] | None = None
+    profile_version: int = 0
 
 
 class Attempt:
     """One attempt to create a request, after those in `progress`.
 
     Afterwards `dialect_used` is the dialect of the request that it made, and `is_left` is
-    True if a request of another price could not be deleted.
+    True if a request of another price could not be deleted. `is_seller_refused` is True if the
+    server refused the order's `seller` and created the request without.
     """
 
     def __init__(self, client: Client, order: Order, progress: CreateProgress) -> None:
         self.dialect_used: Dialect | None = None
         self.is_left = False
+        self.is_seller_refused = False
         self._client = client
         self._order = order
         self._progress = progress
@@ -105,13 +110,28 @@ class Attempt:
         if dialect is None:
             raise NoDialect
         self._is_sent = True
-        owner = f"seller-{self._order.listing.seller_id}"
-        made = await self._client.create(write(dialect), self._key(dialect), owner=owner)
+        made = await self._send(write(dialect), dialect)
         self._is_made = True
         if await self._is_other(made):
             raise OtherPrice([made])
         self.dialect_used = dialect
         return made
+
+    async def _send(self, body: Mapping[str, Any], dialect: Dialect) -> Answer:
+        """Create the request, without its `seller` where the server refuses it so.
+
+        The seller's name is worth no failed create: not every server knows that field.
+        """
+        key, seller = self._key(dialect), self._order.seller
+        owner = f"seller-{self._order.listing.seller_id}"
+        if seller is None or not dialect.has_seller:
+            return await self._client.create(body, key, owner=owner)
+        try:
+            return await self._client.create({**body, "seller": seller}, key, owner=owner)
+        except InvalidBody as error:
+            made = await self._client.create(body, f"{key}.plain", owner=owner)
+            self.is_seller_refused = is_seller_unknown(error)
+            return made
 
     async def find(self) -> Answer | None:
         """Find the request in the server's list, and delete any doubles.
@@ -163,6 +183,11 @@ class Attempt:
     def leaves_more(self) -> bool:
         """Return whether the server has or may yet make more than the request that stays."""
         return self._is_untidy or self._progress.lost > self._found
+
+    @property
+    def profile_version(self) -> int:
+        """Return the version of the profile that the request was created with; 0 if unknown."""
+        return self._order.profile_version if self.dialect_used else 0
 
     def is_misspelled(self, error: Exception) -> bool:
         """Check whether another dialect may help against this error."""
@@ -253,6 +278,11 @@ async def _delete_all_but(
             continue
         await client.delete(extra.id)
         log.warning("double request deleted", listing=listing_id, request=extra.id)
+
+
+def is_seller_unknown(error: InvalidBody) -> bool:
+    """Return whether a refusal may mean the field `seller` as such, not a value in it."""
+    return not refused_field(error).field.startswith("seller.")
 
 
 def refused_field(error: Refused) -> FieldProblem:

@@ -20,8 +20,8 @@ from bot.chat.requests.create_attempt import (
     refused_field,
 )
 from bot.chat.requests.job_failures import RETRIES, delay_text, in_time, log_failure
-from bot.chat.requests.request_bodies import request_body
-from bot.chat.store import listings, server_memory
+from bot.chat.requests.request_bodies import request_body, seller_object
+from bot.chat.store import listings, profiles, server_memory
 from bot.chat.store.listings import FAILED, LIVE
 from bot.chat.store.received_payments import paid_request_ids
 from bot.core.errors import (
@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from bot.chat.messages.jobs import CreateProgress
     from bot.chat.model.answers import Answer
     from bot.chat.requests.job_outcomes import Outcomes
+    from bot.chat.requests.profile_job import ProfileHandler
     from bot.chat.requests.request_bodies import PaymentServer
     from bot.chat.store.listings import Listing
     from bot.core.database.database import Transaction
@@ -58,9 +59,10 @@ TIDYING = 300_000
 class CreateHandler:
     """Performs CreateRequest and DeleteDoubles."""
 
-    def __init__(self, outcomes: Outcomes, server: PaymentServer) -> None:
+    def __init__(self, outcomes: Outcomes, server: PaymentServer, profile: ProfileHandler) -> None:
         self._outcomes = outcomes
         self._server = server
+        self._profile = profile
 
     async def create(self, message: Message, listing: Listing) -> None:
         """Create a request, or find the one that an earlier attempt made."""
@@ -135,7 +137,12 @@ class CreateHandler:
         else:
             known = server_memory.known_dialect(tx, self._server.url)
             dialects = dialects_to_try(known, listing.wish, instrument)
-        return Order(listing, instrument, dialects, paid_request_ids(tx, listing.id))
+        paid = paid_request_ids(tx, listing.id)
+        state = profiles.profile_state(tx, listing.seller_id)
+        seller = seller_object(state.profile, self._server.addresses)
+        if seller and not self._profile.knows_seller(tx):
+            seller = None
+        return Order(listing, instrument, dialects, paid, seller, state.version)
 
     def _made(self, tx: Transaction, job: CreateRequest, made: Answer, attempt: Attempt) -> None:
         listings.set_answer(tx, job.listing_id, made)
@@ -146,6 +153,7 @@ class CreateHandler:
         if attempt.leaves_more and self._server.settling:
             self._tidy_later(tx, job)
         self._outcomes.show(tx, job)
+        self._profile.after_create(tx, job, listing, attempt)
         if attempt.is_unchecked(made):
             if server_memory.mark_price_warning(tx, self._server.url or "", listing.seller_id):
                 self._outcomes.send_text(tx, job, "service-price-unchecked")

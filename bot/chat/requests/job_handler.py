@@ -11,12 +11,14 @@ from bot.chat.messages.jobs import (
     EditRequest,
     RemoveUnits,
     SellerJob,
+    SendProfile,
 )
 from bot.chat.model.draft import PayoutService
 from bot.chat.requests.change_job import ChangeHandler
 from bot.chat.requests.create_job import CreateHandler
 from bot.chat.requests.edit_job import EditHandler
 from bot.chat.requests.job_outcomes import Outcomes
+from bot.chat.requests.profile_job import ProfileHandler
 from bot.chat.requests.units_job import UnitsHandler
 from bot.chat.store import listings
 from bot.chat.store.listings import DELETED
@@ -39,7 +41,8 @@ class JobHandler:
         self, db: Database, queues: Queues, now: Callable[[], int], server: PaymentServer
     ) -> None:
         self._outcomes = outcomes = Outcomes(db, queues, now, PayoutService.at(server.url))
-        self._creates = CreateHandler(outcomes, server)
+        self._profile = ProfileHandler(outcomes, server)
+        self._creates = CreateHandler(outcomes, server, self._profile)
         self._changes = ChangeHandler(outcomes, server.client)
         self._edits = EditHandler(outcomes, server)
         self._units = UnitsHandler(outcomes, server, self._edits)
@@ -56,6 +59,8 @@ class JobHandler:
                 await self._creates.create(message, listing)
             case DeleteDoubles():
                 await self._creates.delete_doubles(message, listing)
+            case SendProfile():
+                await self._profile.send(message, listing)
             case _ if listing.state == DELETED:
                 is_asked = isinstance(job, SellerJob)
                 follow = self._changes.answer_deleted if is_asked else None
@@ -76,5 +81,7 @@ class JobHandler:
             return
         if isinstance(job, CreateRequest):
             self._creates.give_up(tx, job, job.progress.after_loss(self._outcomes.now()))
+        elif isinstance(job, SendProfile):
+            self._profile.give_up(tx, job)
         elif isinstance(job, SellerJob):
             self._changes.fail(tx, job, Unreachable("no attempt came to an end"))

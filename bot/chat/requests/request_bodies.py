@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from bot.chat.forms.outcome import Change
+    from bot.chat.model.profile import Profile
     from bot.chat.provider.client import Client
     from bot.chat.provider.dialects import Dialect
     from bot.chat.store.listings import Listing
@@ -67,6 +68,20 @@ def request_body(
     }
     currencies = dialect.spell(wish, instrument_of(wish, instrument))
     return _nested({**values, **currencies, _WEBHOOK: _webhook(listing, addresses)})
+
+
+def seller_object(profile: Profile, addresses: Addresses) -> dict[str, str] | None:
+    """Return a profile as the service's `seller`; None where payers see none."""
+    if profile.name is None:
+        return None
+    values = {
+        "name": profile.name,
+        "imageUrl": profile.image and f"{addresses.images}/{profile.image}",
+        "contact": profile.contact,
+        "accentColor": profile.accent,
+        "description": profile.about,
+    }
+    return {name: value for name, value in values.items() if value is not None}
 
 
 def edit_body(change: Change, listing: Listing, addresses: Addresses, now: int) -> dict[str, Any]:

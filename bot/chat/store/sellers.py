@@ -8,13 +8,17 @@ from typing import TYPE_CHECKING
 
 from bot.chat.forms.stored_draft import read_draft, write_draft
 from bot.chat.model.draft import Seller
+from bot.chat.store.profiles import read_profile
 from bot.core import exact_json
 
 if TYPE_CHECKING:
     from bot.chat.model.draft import Draft
     from bot.core.database.database import Row, Transaction
 
-FIELDS = "language, destination, currency, prices, zone, quiet, summary"
+FIELDS = (
+    "language, destination, currency, prices, zone, quiet, summary,"
+    " name, image, about, contact, accent"
+)
 """Columns that `read_seller` needs."""
 
 KNOWN = f"SELECT {FIELDS} FROM sellers WHERE id = :id"  # noqa: S608 - our own words
@@ -60,6 +64,7 @@ def read_seller(row: Row) -> Seller:
         zone=row["zone"],
         quiet=(int(start), int(end)) if end else None,
         summary=row["summary"],
+        profile=read_profile(row),
     )
 
 

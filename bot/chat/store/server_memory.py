@@ -1,4 +1,4 @@
-"""SQL of what is known of payment servers: dialects, warnings, and the reconciler's memory."""
+"""SQL of what is known of payment servers: dialects, refusals, and the reconciler's memory."""
 
 from __future__ import annotations
 
@@ -98,6 +98,21 @@ def remember_dialect(tx: Transaction, server: str, name: str | None) -> None:
         server=server,
         name=name,
     )
+
+
+def refuses_seller(tx: Transaction, server: str, since: int) -> bool:
+    """Return whether a server has refused a request's `seller` since then (epoch ms)."""
+    sql = "SELECT 1 AS one FROM seller_refusals WHERE server = :server AND refused_at > :since"
+    return tx.one(sql, server=server, since=since) is not None
+
+
+def remember_seller_refusal(tx: Transaction, server: str, now: int) -> None:
+    """Store that a server refuses a request's `seller`."""
+    sql = (
+        "INSERT INTO seller_refusals (server, refused_at) VALUES (:server, :now)"
+        " ON CONFLICT (server) DO UPDATE SET refused_at = excluded.refused_at"
+    )
+    tx.execute(sql, server=server, now=now)
 
 
 def mark_price_warning(tx: Transaction, server: str, seller_id: int) -> bool:

@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from telegram import Bot, File
 
     from bot.chat.dialogue.dialogue import Chat
+    from bot.chat.messages.payloads import PhotoDownload
     from bot.chat.messages.queues import Queues
     from bot.core.database.database import Database, Transaction
     from bot.core.outbox.outbox import Message
@@ -71,7 +72,10 @@ TOO_BIG = "file is too big"
 FINAL = (BadRequest, Forbidden, InvalidToken, Refused)
 """Refusals that another attempt would not change."""
 
-UNREACHABLE, TOO_LARGE, TOO_HEAVY = "unreachable", "tooLarge", "tooHeavy"
+PORTRAIT_SIDE = 320
+"""Pixels; a smaller profile photo is only used where Telegram has no larger one."""
+
+UNREACHABLE, TOO_LARGE, TOO_HEAVY, NO_PROFILE = "unreachable", "tooLarge", "tooHeavy", "noProfile"
 """Reasons why there is no photo, beside those of PictureError."""
 
 
@@ -108,6 +112,22 @@ class Downloads:
         if isinstance(file.file_size, int) and file.file_size > max_bytes:
             raise _too_large()
         return await self._download(self._base + _relative_path(file, self._bot), max_bytes)
+
+    async def profile_photo(self, user_id: int) -> str:
+        """Return the file_id of a person's profile photo, the smallest that is large enough.
+
+        Raises PictureError where Telegram shows none, TelegramError, and Refused.
+        """
+        try:
+            found = await self._bot.get_user_profile_photos(user_id, limit=1)
+            sizes = sorted(found.photos[0], key=lambda size: size.width) if found.photos else []
+        except UNREADABLE as error:
+            name = type(error).__name__
+            raise Refused(f"getUserProfilePhotos's answer can't be read: {name}") from None
+        if not sizes:
+            raise PictureError(NO_PROFILE, "Telegram shows no profile photo.")
+        large = (size for size in sizes if size.width >= PORTRAIT_SIDE)
+        return next(large, sizes[-1]).file_id
 
     async def close(self) -> None:
         """Close the connections."""
@@ -173,8 +193,9 @@ class PhotoIntake:
         photo: bytes | str
         try:
             async with asyncio.timeout(DOWNLOAD_SECONDS):
-                data = await self._downloads.fetch(message.body.file_id, MAX_BYTES)
-            photo = decoder_process.read_answer(await self._child.run(data))
+                data = await self._fetch(message.body)
+            words = (decoder_process.PORTRAIT,) if message.body.portrait else ()
+            photo = decoder_process.read_answer(await self._child.run(data, *words))
         except PictureError as error:
             photo = error.reason
         except OverBudget as error:
@@ -189,6 +210,10 @@ class PhotoIntake:
                 return
             photo = UNREACHABLE
         await self._db.transaction_until_stored(partial(self._finish, message=message, photo=photo))
+
+    async def _fetch(self, wanted: PhotoDownload) -> bytearray:
+        file_id = wanted.file_id or await self._downloads.profile_photo(wanted.seller_id)
+        return await self._downloads.fetch(file_id, MAX_BYTES)
 
     def buried(self, tx: Transaction, message: Message) -> None:
         """Ask the seller for another photo in place of one that was set aside."""

@@ -93,7 +93,7 @@ async def test_one_line_makes_a_listing_and_asks_the_service_once(
     (row,) = chat.rows("listings")
     assert (row["state"], row["seller_id"], row["request_id"]) == ("creating", sam.id, None)
     assert exact_json.loads(row["wish"])["amount"] == 250
-    assert chat.jobs == [CreateRequest(row["id"], ReplyTo(sam.id, "en"))]
+    assert chat.jobs == [CreateRequest(row["id"], ReplyTo(sam.id, "en"), seller_name="Sam")]
 
 
 async def test_a_plain_line_offers_a_link(chat: ChatHarness, sam: Person) -> None:

@@ -56,7 +56,9 @@ def test_a_message_is_a_text_or_a_command_with_its_arguments(
     sam = chat.add_person("Sam")
     sam.send(text)
     assert events(chat) == [
-        MessageEvent(Person(sam.id, sam.id, private=True, tag="en"), rest, command)
+        MessageEvent(
+            Person(sam.id, sam.id, private=True, tag="en", first_name="Sam"), rest, command
+        )
     ]
 
 
@@ -134,7 +136,9 @@ def test_in_a_group_the_chat_is_the_group(chat: ChatHarness) -> None:
     chat.world.updates.pending.clear()
     sam.send("/help", group)
     assert events(chat) == [
-        MessageEvent(Person(sam.id, group.id, private=False, tag="en"), "", "help")
+        MessageEvent(
+            Person(sam.id, group.id, private=False, tag="en", first_name="Sam"), "", "help"
+        )
     ]
 
 
@@ -144,7 +148,7 @@ def test_a_press_knows_its_query_its_action_and_the_message(chat: ChatHarness) -
     query = sam.press_old(shown, "list:3")
     assert events(chat) == [
         PressEvent(
-            Person(sam.id, sam.id, private=True, tag="en"),
+            Person(sam.id, sam.id, private=True, tag="en", first_name="Sam"),
             query.id, ("list", "3"), shown.id, picture=False,
         )
     ]  # fmt: skip
@@ -177,14 +181,19 @@ def test_a_message_too_old_to_edit_has_no_id() -> None:
 def test_a_press_below_an_inline_message_is_answered_to_its_person_in_private() -> None:
     event = read(callback(inline_message_id="abc"), BOT_NAME)
     assert isinstance(event, PressEvent)
-    assert (event.message_id, event.person) == (None, Person(7, 7, private=True, tag=None))
+    assert (event.message_id, event.person) == (
+        None,
+        Person(7, 7, private=True, tag=None, first_name="Sam"),
+    )
 
 
 def test_an_inline_query_is_what_was_typed(chat: ChatHarness) -> None:
     sam = chat.add_person()
     asked = sam.ask_inline("cof")
     assert events(chat) == [
-        SearchEvent(Person(sam.id, sam.id, private=True, tag="en"), asked.id, "cof", "")
+        SearchEvent(
+            Person(sam.id, sam.id, private=True, tag="en", first_name="Sam"), asked.id, "cof", ""
+        )
     ]
 
 
@@ -323,4 +332,6 @@ def test_a_bot_without_a_name_is_not_the_one_that_a_command_names(chat: ChatHarn
     sam.send("/help")
     addressed, plain = (read(update, "") for update in chat.world.updates.pending)
     assert addressed is None
-    assert plain == MessageEvent(Person(sam.id, sam.id, private=True, tag="en"), "", "help")
+    assert plain == MessageEvent(
+        Person(sam.id, sam.id, private=True, tag="en", first_name="Sam"), "", "help"
+    )

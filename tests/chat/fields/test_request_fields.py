@@ -207,6 +207,7 @@ SPELLED = {
     "store/listings.py": {"poster_text"},
     # Words of the interface, and payers' e-mail addresses.
     "alerts/alert_text.py": {"email"},
+    "requests/request_bodies.py": {"description"},
     "forms/form.py": {"receivers"},
     "model/answers.py": {"receivers"},
     # Whether a message has a picture; an error of Telegram's.

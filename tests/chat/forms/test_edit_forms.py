@@ -24,6 +24,7 @@ from bot.chat.forms.form import (
 from bot.chat.forms.outcome import Change
 from bot.chat.forms.stored_draft import read_draft, write_draft
 from bot.chat.messages.reply import Problem
+from bot.chat.model.profile import PROFILE_STEPS
 from bot.chat.model.wish import Share, Wish
 from tests.support.form_harness import (
     BERLIN,
@@ -235,7 +236,8 @@ def test_hours_ask_for_the_zone_first() -> None:
 @pytest.mark.parametrize("step", STEPS["settings"])
 def test_a_setting_is_left_by_back_and_by_cancel(step: str) -> None:
     talk = setting(step).press_label("⬅")
-    assert (talk.draft, talk.then, talk.seller) == (None, ("settings",), SETTLED)
+    page = "profile" if step in PROFILE_STEPS else "settings"
+    assert (talk.draft, talk.then, talk.seller) == (None, (page,), SETTLED)
     assert setting(step).press_label("✖").last == "Cancelled. Nothing was changed."
     over = setting(step, talk=form_at_step("amount")).press_label("⬅")
     assert (over.step, over.then) == ("amount", None)

@@ -208,7 +208,7 @@ def test_settings_show_the_destination_and_change_it() -> None:
     reply = settings(KNOWN)
     assert "$anna" in check(reply)
     words = ("destination", "zone", "quiet", "summary")
-    assert actions(reply.rows) == [("settings", word) for word in words]
+    assert actions(reply.rows) == [("profile",), *(("settings", word) for word in words)]
     assert "You haven't set a payout address yet" in check(settings(STRANGER))
     talk = Talk(KNOWN)
     talk.take(settings_form("destination", OTHER, talk.seller))
@@ -218,7 +218,7 @@ def test_settings_show_the_destination_and_change_it() -> None:
     assert talk.seller.destination == "<new>"
     assert talk.draft is None
     assert "Saved. From now on, your money goes to <new>" in talk.last
-    assert talk.offered == [("settings", word) for word in words]
+    assert talk.offered == [("profile",), *(("settings", word) for word in words)]
 
 
 def test_settings_return_to_the_form_that_they_interrupted() -> None:

@@ -15,6 +15,7 @@ from PIL import Image, ImageChops
 from bot.chat.cards.request_card import Card
 from bot.chat.cards.views import View
 from bot.chat.messages.reply import Reply
+from bot.chat.model.profile import Profile
 from bot.chat.pictures import card_picture
 from bot.chat.pictures.canvas import PictureContent, SellerLook
 from bot.chat.pictures.card_picture import draw_card
@@ -299,5 +300,6 @@ def test_the_hint_names_the_seller(language: str, hint: str) -> None:
     card = Card("abcdefghij", "drop", "Tea", None, 250, "USD", 10, 7, 3, "active", LINK)
     price, seller = format_money(250, "USD", language), SellerLook("Mia", "teal")
     content = PictureContent("Tea", price, LINK, hint=hint, seller=seller)
-    drawn = View(listing, card, Reply(""), language, OWN).draw_card(None, seller)
+    shown = replace(card, seller=Profile(name="Mia", accent="teal"))
+    drawn = View(listing, shown, Reply(""), language, OWN).draw_card(None)
     assert drawn == draw_card(content)

@@ -3,6 +3,8 @@
 CHAT = (
     # `quiet` and `summary` are minutes of the day in the seller's `zone`: quiet hours from-to, and
     # the daily summary, whose next time is `summary_at`. `prices` are the last ones, as JSON.
+    # From `name` to `accent` is the profile, which payers see; `profile_version` counts its
+    # changes, and `profile_offered_at` is when the seller was asked for it, once.
     """
     CREATE TABLE sellers (
         id BIGINT PRIMARY KEY,
@@ -14,6 +16,13 @@ CHAT = (
         quiet TEXT,
         summary INTEGER,
         summary_at BIGINT,
+        name TEXT,
+        image TEXT,
+        about TEXT,
+        contact TEXT,
+        accent TEXT,
+        profile_version BIGINT NOT NULL DEFAULT 0,
+        profile_offered_at BIGINT,
         greeted_at BIGINT,
         created_at BIGINT NOT NULL
     )
@@ -159,6 +168,8 @@ CHAT = (
     # The dialect of each payment server, by PAYMENTS_URL, where it is not the first of
     # chat/provider/dialects.py.
     "CREATE TABLE dialects (server TEXT PRIMARY KEY, name TEXT NOT NULL)",
+    # Payment servers that refused a request's `seller`: it is not sent to them for a while.
+    "CREATE TABLE seller_refusals (server TEXT PRIMARY KEY, refused_at BIGINT NOT NULL)",
     # Sellers who have been warned that this server's prices aren't checked.
     """
     CREATE TABLE unchecked_prices (

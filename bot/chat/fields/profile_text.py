@@ -1,0 +1,64 @@
+"""The profile's values as sellers type them, parsed, and the names that Telegram has of people."""
+
+from __future__ import annotations
+
+import zlib
+from typing import TYPE_CHECKING
+
+from bot.chat.fields.typed_text import MAX_NAME, read_line
+from bot.chat.messages.reply import Problem
+from bot.chat.model.profile import MAX_ABOUT
+from bot.core.text import links
+from bot.core.text.contacts import check_contact
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+SECURE = "https://"
+
+
+def read_name(text: str) -> str | Problem:
+    """Parse the name that payers see: one line, 1 to 100 characters, one of them visible."""
+    return read_line(text, "sellername", MAX_NAME)
+
+
+def read_about(text: str) -> str | Problem:
+    """Parse the line about a seller: up to 160 characters."""
+    return read_line(text, "sellerabout", MAX_ABOUT)
+
+
+def read_contact(text: str) -> str | Problem:
+    """Parse a contact: an @username, an e-mail address, or a link, `https` where none is named."""
+    contact = text.strip().removeprefix("mailto:")
+    if len(contact) > links.LONGEST_URL or not contact.isprintable():
+        return Problem("problem-sellercontact")
+    is_bare = "@" not in contact and "://" not in contact and "." in contact.partition("/")[0]
+    try:
+        return check_contact(SECURE + contact if is_bare else contact)
+    except ValueError:
+        return Problem("problem-sellercontact")
+
+
+READERS: dict[str, Callable[[str], str | Problem]] = {
+    "sellername": read_name,
+    "sellerabout": read_about,
+    "sellercontact": read_contact,
+}
+"""How a text is read at each step of the profile that takes one."""
+
+
+def name_at_telegram(first_name: str, last_name: str) -> str | None:
+    """Return a person's name at Telegram, the first name alone where both are too long.
+
+    None where payers could not read it.
+    """
+    for name in (f"{first_name} {last_name}", first_name):
+        found = read_name(name)
+        if isinstance(found, str):
+            return found
+    return None
+
+
+def offer_key(value: str) -> str:
+    """Return a checksum for the button that offers this value: its press takes no other."""
+    return f"{zlib.crc32(value.encode()):08x}"
