@@ -1,4 +1,4 @@
-"""The picture that chats show for a link to a pay page: name, price, QR code.
+"""The picture that chats show for a link to a pay page: seller, name, price and QR code.
 
 Chats cache it for long, so it shows nothing that changes while a request is open.
 """
@@ -13,90 +13,138 @@ from urllib.parse import urlsplit
 
 from PIL import Image, ImageDraw
 
+from bot.core.accents import accent_of, colour_of
 from bot.core.images import qr, text_fitting
 from bot.core.money import amounts
+from bot.core.text.initials import initials
 from bot.service.page import template_values
 
 if TYPE_CHECKING:
+    from bot.core.accents import Colour
+    from bot.core.images.text_fitting import FittedText
     from bot.service.model.request import PaymentRequest
     from bot.service.page.forms import Reader
 
-# Greys: one byte a pixel, quick to draw and pack.
-GROUND, PAPER, INK, QUIET = 0xF0, 0xFF, 0x18, 0x60
-ACCENT = 1
-"""Index of the only colour in the palette, which no grey uses."""
-BLUE = (0x15, 0x58, 0xD6)
-MARGIN = 56  # pixels around everything
-PANEL = template_values.PREVIEW_SIZE[1] - 2 * MARGIN  # the white square with the code
-COLUMN = template_values.PREVIEW_SIZE[0] - PANEL - 3 * MARGIN
+# Levels between the seller's accent and white: one byte a pixel, quick to draw and pack.
+GROUND, BLACK, QUIET, PAPER = 0, 1, 0xD8, 0xFF
+INK: Colour = (0x10, 0x14, 0x1D)
+"""The colour of the level BLACK, which is no step from the accent to white."""
+
+WIDTH, HEIGHT = template_values.PREVIEW_SIZE
+MARGIN = 64  # pixels around everything
+PANEL = 440  # the white square with the code
+COLUMN = WIDTH - PANEL - 3 * MARGIN
 CORNER = 36
-BAR = (96, 10)
+FACE = 84  # the disc with the seller's initials
 GAP = 20
-NAME_SIZES, NAME_LINES = (60, 52, 46), 3
-PRICE_SIZES = (120, 100, 84, 70, 58, 48, 40, 32)
-HOST_SIZES = (30, 26, 22)
+SELLER_SIZES, SELLER_LINES = (36, 32, 28), 2
+INITIALS_SIZES = (36, 30, 24)
+NAME_SIZES, NAME_LINES = (64, 56, 48, 42), 3
+PRICE_SIZES = (96, 84, 72, 60, 48, 40, 32)
+HOST_SIZES = (28, 24, 20)
+SMOOTHNESS = 4
+"""Pixels drawn for one that is shown, each way, at round corners."""
 
 
 @dataclass(frozen=True, slots=True)
 class Content:
-    """The content of the picture; `name` is None if the font lacks its characters."""
+    """The content of the picture; `accent` is a name of ACCENTS, None for the default."""
 
     url: str
-    name: str | None
+    name: str
     price: str
+    seller: str | None = None
+    accent: str | None = None
 
 
 def content(reader: Reader, request: PaymentRequest, url: str) -> Content:
     """Return the content of a request's picture for this reader."""
-    terms = request.terms
-    name = text_fitting.normalize(terms.product.name)
+    terms, seller = request.terms, request.seller
     price = text_fitting.normalize(
         template_values.money_text(terms.amount, terms.currency, reader.tag)
     )
     if not text_fitting.can_draw(price):
         price = f"{amounts.from_minor(terms.amount, terms.currency):f} {terms.currency}"
-    return Content(url, name if text_fitting.can_draw(name) else None, price)
+    named = (seller.name, seller.accent) if seller else ()
+    return Content(url, terms.product.name, price, *named)
 
 
 @lru_cache(maxsize=64)
 def draw(shown: Content) -> bytes:
     """Draw the picture as a PNG, which takes some tens of milliseconds."""
-    picture = Image.new("L", template_values.PREVIEW_SIZE, GROUND)
-    _code(picture, shown.url)
-    _words(picture, shown)
+    picture = Image.new("L", (WIDTH, HEIGHT), GROUND)
+    _draw_code(picture, shown.url)
+    _draw_seller(picture, shown.seller)
+    _draw_offer(picture, shown)
     out = io.BytesIO()
-    picture.putpalette([part for grey in range(256) for part in _colour(grey)])
+    picture.putpalette(_palette(colour_of(accent_of(shown.accent).light)))
     picture.save(out, "PNG")
     return out.getvalue()
 
 
-def _colour(place: int) -> tuple[int, int, int]:
-    return BLUE if place == ACCENT else (place, place, place)
+def _palette(accent: Colour) -> list[int]:
+    """Return the colours of all levels, from the accent to white."""
+    levels = [
+        tuple(part + (PAPER - part) * level // PAPER for part in accent) for level in range(256)
+    ]
+    levels[BLACK] = INK
+    return [part for level in levels for part in level]
 
 
-def _code(picture: Image.Image, url: str) -> None:
+def _draw_code(picture: Image.Image, url: str) -> None:
     """Draw the QR code on white, its modules as large as whole pixels allow."""
-    left, top = template_values.PREVIEW_SIZE[0] - MARGIN - PANEL, MARGIN
-    panel = (left, top, left + PANEL - 1, top + PANEL - 1)
-    ImageDraw.Draw(picture).rounded_rectangle(panel, CORNER, fill=PAPER)
+    left, top = WIDTH - MARGIN - PANEL, (HEIGHT - PANEL) // 2
+    picture.paste(PAPER, (left, top), _rounded(PANEL, CORNER))
     small = qr.module_image(url)
-    code = qr.enlarge(small, max(1, PANEL // small.width))
+    code = qr.enlarge(small, max(1, PANEL // small.width)).convert("L")
     inset = (PANEL - code.width) // 2
-    picture.paste(code.convert("L"), (left + inset, top + inset))
+    black = code.point(lambda level: 0 if level else PAPER)
+    picture.paste(BLACK, (left + inset, top + inset), black)
 
 
-def _words(picture: Image.Image, shown: Content) -> None:
-    """Write name and price in the middle of the height, and the host at the bottom."""
-    host = urlsplit(shown.url).netloc
-    foot = text_fitting.fit(host, COLUMN, HOST_SIZES)
+def _draw_seller(picture: Image.Image, seller: str | None) -> None:
+    """Draw the seller's initials on a disc, and the name beside it."""
+    name = seller and text_fitting.fit_drawable(
+        seller, COLUMN - FACE - GAP, SELLER_SIZES, max_lines=SELLER_LINES, weight="semibold"
+    )
+    if not seller or not name:
+        return
+    picture.paste(PAPER, (MARGIN, MARGIN), _rounded(FACE, FACE // 2))
+    letters = text_fitting.fit_drawable(
+        initials(seller), FACE * 3 // 4, INITIALS_SIZES, weight="bold"
+    )
+    if letters:
+        _draw_at(picture, letters, (MARGIN + (FACE - letters.width) // 2, MARGIN), GROUND)
+    _draw_at(picture, name, (MARGIN + FACE + GAP, MARGIN), PAPER)
+
+
+def _draw_at(picture: Image.Image, text: FittedText, at: tuple[int, int], level: int) -> None:
+    """Draw lines whose middle is that of the disc, which begins at the upper edge of `at`."""
+    text.draw(picture, (at[0], at[1] + (FACE - text.height) // 2), level)
+
+
+def _draw_offer(picture: Image.Image, shown: Content) -> None:
+    """Draw name and price in the middle of the height, and the host at the bottom."""
+    name = text_fitting.fit_drawable(
+        shown.name, COLUMN, NAME_SIZES, max_lines=NAME_LINES, weight="semibold"
+    )
     price = text_fitting.fit(shown.price, COLUMN, PRICE_SIZES, weight="bold")
-    blocks = [price]
-    if shown.name:
-        blocks.insert(0, text_fitting.fit(shown.name, COLUMN, NAME_SIZES, max_lines=NAME_LINES))
-    top = (template_values.PREVIEW_SIZE[1] - sum(block.height + GAP for block in blocks)) // 2
-    bar = (MARGIN, top - BAR[1], MARGIN + BAR[0], top)
-    ImageDraw.Draw(picture).rectangle(bar, fill=ACCENT)
+    blocks = [name, price] if name else [price]
+    host = text_fitting.fit(urlsplit(shown.url).netloc, COLUMN, HOST_SIZES)
+    top, bottom = MARGIN, HEIGHT - MARGIN - host.height
+    host.draw(picture, (MARGIN, bottom), QUIET)
+    if shown.seller:
+        top += FACE
+    top += (bottom - top - sum(block.height for block in blocks)) // 2
     for block in blocks:
-        block.draw(picture, (MARGIN, top + GAP), INK)
-        top += GAP + block.height
-    foot.draw(picture, (MARGIN, template_values.PREVIEW_SIZE[1] - MARGIN - foot.height), QUIET)
+        block.draw(picture, (MARGIN, top), PAPER)
+        top += block.height
+
+
+@lru_cache(maxsize=4)
+def _rounded(side: int, radius: int) -> Image.Image:
+    """Return a square with round corners, to paste through."""
+    large = Image.new("L", (side * SMOOTHNESS, side * SMOOTHNESS))
+    box = (0, 0, side * SMOOTHNESS - 1, side * SMOOTHNESS - 1)
+    ImageDraw.Draw(large).rounded_rectangle(box, radius * SMOOTHNESS, fill=PAPER)
+    return large.reduce(SMOOTHNESS)

@@ -105,7 +105,7 @@ def link_preview(reader: Reader, request: PaymentRequest, url: str) -> list[tupl
     product = request.terms.product
     properties = [
         ("og:type", "website"),
-        ("og:site_name", reader.t("page-site")),
+        ("og:site_name", request.seller.name if request.seller else reader.t("page-site")),
         ("og:locale", reader.t("page-locale")),
         ("og:title", product.name),
         ("og:description", about(reader, request)),

@@ -13,6 +13,7 @@ import pytest
 import zxingcpp
 from PIL import Image
 
+from bot.core.accents import ACCENTS, colour_of
 from bot.core.images import text_fitting
 from bot.core.net.rates import Rate
 from bot.core.text import translations
@@ -40,9 +41,9 @@ async def picture(service: ServiceHarness, request_id: str) -> Image.Image:
 
 
 def drawn(**shown: Any) -> Image.Image:
-    """Return the picture of this content, in grey."""
+    """Return the picture of this content, in colour."""
     content = Content(**{"url": f"{URL}/pay/1", "name": "Coffee", "price": "$5.00"} | shown)
-    return Image.open(io.BytesIO(preview_picture.draw(content))).convert("L")
+    return Image.open(io.BytesIO(preview_picture.draw(content))).convert("RGB")
 
 
 async def test_the_preview_names_product_and_price(service: ServiceHarness) -> None:
@@ -118,28 +119,64 @@ async def test_unknown_requests_have_no_picture(service: ServiceHarness) -> None
 
 
 @pytest.mark.parametrize("name", ["Кофе", "Ωμέγα", "Crème brûlée", "x" * 100, "long words " * 9])
-def test_no_text_leaves_its_column(name: str) -> None:
+@pytest.mark.parametrize("seller", [None, "Anna", "W" * 100, "Atelier für Druckgraphik " * 4])
+def test_no_text_leaves_its_column(name: str, seller: str | None) -> None:
     """Everything around texts and code is background, however long a name is."""
-    shown = drawn(name=name.strip(), price="1,000,000,000.00 USD")
+    price = "1,000,000,000.00 USD"
+    shown = drawn(name=name.strip(), price=price, seller=seller, accent="teal")
+    ground = tuple((part, part) for part in colour_of(ACCENTS["teal"].light))
     width, height = PREVIEW_SIZE
     free = preview_picture.MARGIN - 8  # letters such as j reach a little beyond where they begin
     column = preview_picture.MARGIN + preview_picture.COLUMN + 8
     for edge in (
         (0, 0, width, free), (0, height - free, width, height),
-        (0, 0, free, height), (column, 0, column + free, height),
+        (0, 0, free, height), (column, 0, column + free - 8, height),
     ):  # fmt: skip
-        assert shown.crop(edge).getextrema() == (preview_picture.GROUND, preview_picture.GROUND)
+        assert shown.crop(edge).getextrema() == ground
 
 
-@pytest.mark.parametrize("name", ["קפה", "قهوة", "コーヒー", "Coffee ☕", "कॉफ़ी"])
-async def test_a_name_that_the_font_lacks_is_left_out(service: ServiceHarness, name: str) -> None:
-    """The picture never shows boxes; the title of the page has the name."""
+def test_a_long_name_keeps_off_the_seller_and_the_host() -> None:
+    """Nothing of one text touches another: between them are rows of background alone."""
+    shown = drawn(name="g" * 100, seller="Anna", price="$5.00")
+    column = shown.crop((0, 0, preview_picture.MARGIN + preview_picture.COLUMN, PREVIEW_SIZE[1]))
+    rows = np.array(column).reshape(PREVIEW_SIZE[1], -1, 3)
+    is_bare = (rows == rows[0, 0]).all(axis=(1, 2))
+    edges = np.flatnonzero(np.diff(is_bare.astype(int)))
+    assert len(edges) == 2 * (len(("seller", "price", "host")) + preview_picture.NAME_LINES)
+
+
+@pytest.mark.parametrize("name", ["קפה", "قهوة", "コーヒー", "☕🎉", "कॉफ़ी"])
+async def test_the_title_has_a_name_in_any_script(service: ServiceHarness, name: str) -> None:
     made = await service.create(product={"name": name})
     assert (await told(service, made["id"]))["og:title"] == name
+    assert (await picture(service, made["id"])).size == PREVIEW_SIZE
+
+
+@pytest.mark.parametrize(
+    ("seller", "accent"),
+    [({"name": "Anna"}, "blue"), ({"name": "Anna", "accentColor": "purple"}, "purple")],
+)
+async def test_the_preview_shows_the_seller(
+    service: ServiceHarness, seller: dict[str, str], accent: str
+) -> None:
+    """Chats show the site's name above the title."""
+    made = await service.create(seller=seller)
+    assert (await told(service, made["id"]))["og:site_name"] == "Anna"
+    shown = (await picture(service, made["id"])).convert("RGB")
     url = made["paymentRequestUrl"]
-    shown = (await picture(service, made["id"])).convert("L")
-    assert shown.tobytes() == drawn(url=url, name=None).tobytes()
-    assert shown.tobytes() != drawn(url=url, name="Coffee").tobytes()
+    assert shown.getpixel((0, 0)) == colour_of(ACCENTS[accent].light)
+    assert shown.tobytes() == drawn(url=url, seller="Anna", accent=accent).tobytes()
+    assert shown.tobytes() != drawn(url=url, accent=accent).tobytes()
+
+
+@pytest.mark.parametrize("accent", ACCENTS)
+def test_a_worn_picture_can_be_scanned(accent: str) -> None:
+    """Half the size, after a JPEG of quality 60: chats store previews so."""
+    worn = io.BytesIO()
+    drawn(accent=accent, seller="Anna").reduce(2).save(worn, "JPEG", quality=60)
+    shown = Image.open(worn)
+    (code,) = zxingcpp.read_barcodes(shown)
+    assert code.text == cv2.QRCodeDetector().detectAndDecode(np.array(shown))[0] == f"{URL}/pay/1"
 
 
 async def test_a_price_that_the_font_lacks_is_written_plainly(
@@ -151,7 +188,7 @@ async def test_a_price_that_the_font_lacks_is_written_plainly(
     answer = await service.anyone.get(f"/pay/{made['id']}/card.png", headers=arabic)
     with Image.open(io.BytesIO(answer.content)) as shown:
         plain = drawn(url=made["paymentRequestUrl"], price="5.00 USD")
-        assert shown.convert("L").tobytes() == plain.tobytes()
+        assert shown.convert("RGB").tobytes() == plain.tobytes()
 
 
 @pytest.mark.parametrize(("language", "direction"), [("en", "ltr"), ("ar", "rtl"), ("he", "rtl")])
