@@ -66,7 +66,7 @@ async def test_help_names_the_operators_contact(
     chat = ChatHarness(db, clock, operator_contact=contact)
     await chat.says(chat.add_person(), command)
     (text,) = chat.texts
-    assert f"rite to {named}" in text
+    assert f"ontact {named}" in text
 
 
 async def test_the_rule_for_digital_goods_is_said_once_to_each_new_seller(

@@ -33,8 +33,8 @@ toast-alerts-off = Meldungen sind aus, nur die Karte bleibt aktuell. Von Zahlung
 drop-sold =
     🏁 <b>{ $name }</b>
     Ausverkauft: { $sold ->
-        [one] Das einzige Stück ist verkauft.
-       *[other] Alle { $sold } sind verkauft.
+        [one] das einzige Stück verkauft.
+       *[other] alle { $sold } verkauft.
     }
 drop-muted =
     { $muted ->

@@ -55,7 +55,7 @@ not-understood = Ich weiß nicht recht, was ich damit anfangen soll. Tippe auf <
 paysupport =
     <b>Hilfe bei einer Zahlung</b>
     <b>Du hast bezahlt:</b> Frag zuerst dort nach, woher der Link kam. Wer verkauft, liefert auch die Ware und erstattet Geld. Halte die Transaktionsnummer von deinem Beleg bereit.
-    <b>Du verkaufst:</b> Öffne den Zahlungslink über /list und tippe auf „Aktualisieren“, um den Stand zu sehen.
+    <b>Du verkaufst:</b> Öffne den Zahlungslink über /list und tippe auf „Mehr“ und „Aktualisieren“, um den Stand zu sehen.
     Wenn das nicht hilft, schreib an { $operator } und nenne die Transaktionsnummer. Der Support von Telegram kann bei Zahlungen über diesen Bot nicht helfen.
 privacy =
     <b>Was ich speichere und wozu</b>
@@ -174,10 +174,10 @@ problem-control = ⚠ Da ist ein Zeichen dabei, das ich nicht anzeigen kann. Bit
 problem-name-empty = ⚠ Ein Name muss sein, zum Beispiel <i>Kaffee fürs Team</i>.
 problem-name-long = ⚠ Das sind { $length } Zeichen, möglich sind { $most }. Bitte kürze den Namen.
 problem-description-empty = ⚠ Darin finde ich keinen Text. Bitte schreib einen Satz.
-problem-description-long = ⚠ Das sind { $length } Zeichen, möglich sind { $most }. Bitte kürze es.
+problem-description-long = ⚠ Das sind { $length } Zeichen, möglich sind { $most }. Bitte kürze den Text.
 problem-destination-empty = ⚠ Darin finde ich kein Handle. Schreib eines wie <code>$anna</code>.
 problem-destination-long = ⚠ Das sind { $length } Zeichen, möglich sind { $most }. Ist das wirklich ein Handle oder eine Wallet-Adresse?
-problem-destination-spaces = ⚠ Ein Handle oder eine Wallet-Adresse hat keine Leerzeichen und keine unsichtbaren Zeichen. Schreib nichts anderes dazu, zum Beispiel <code>$anna</code>.
+problem-destination-spaces = ⚠ Ein Handle oder eine Wallet-Adresse hat keine Leerzeichen und keine unsichtbaren Zeichen. Schick nur das Handle oder die Adresse, zum Beispiel <code>$anna</code>.
 problem-amount = ⚠ Darin finde ich keinen Betrag. Schreib eine Zahl und eine Währung, zum Beispiel <code>{ $example }</code>.
 problem-amount-notPositive = ⚠ Der Betrag muss größer als null sein, zum Beispiel <code>{ $example }</code>.
 problem-amount-tooLarge = ⚠ Das ist zu viel: Möglich sind höchstens 1.000.000.000. Schreib einen kleineren Betrag, zum Beispiel <code>{ $example }</code>.
@@ -187,7 +187,7 @@ problem-amount-decimals =
         [one] ⚠ { $currency } hat höchstens { $decimals } Nachkommastelle. Schreib den Betrag mit weniger, zum Beispiel <code>{ $example }</code>.
        *[other] ⚠ { $currency } hat höchstens { $decimals } Nachkommastellen. Schreib den Betrag mit weniger, zum Beispiel <code>{ $example }</code>.
     }
-problem-currency = ⚠ „{ $typed }“ kenne ich nicht. Schreib ein Währungskürzel aus drei Buchstaben, zum Beispiel EUR.
+problem-currency = ⚠ „{ $typed }“ kenne ich nicht. Schreib ein Währungskürzel, zum Beispiel EUR.
 problem-units = ⚠ Bitte schreib die Stückzahl als ganze Zahl, zum Beispiel <code>100</code>.
 problem-units-many = ⚠ Möglich sind höchstens { $most } Stück. Schreib eine kleinere Zahl, zum Beispiel <code>100</code>.
 problem-press = Bitte tippe unten auf einen der Knöpfe.
@@ -242,8 +242,8 @@ status-completed = ✅ Bezahlt und geschlossen
 status-soldOut = 🏁 <b>AUSVERKAUFT</b>
 status-sold-out-of =
     🏁 <b>AUSVERKAUFT</b>: { $total ->
-        [one] Das einzige Stück ist verkauft
-       *[other] Alle { $total } sind verkauft
+        [one] das einzige Stück verkauft
+       *[other] alle { $total } verkauft
     }
 public-closed = Hier kann gerade nicht gezahlt werden.
 delete-question =

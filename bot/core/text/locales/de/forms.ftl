@@ -40,7 +40,7 @@ ask-receivers =
     Pro Zeile ein Empfänger, mit Prozentsatz, Betrag oder „Rest“.
     <code>$anna 60%</code>
     <code>$ben 40%</code>
-    Oder <code>$anna 1,50</code> und <code>$ben Rest</code>. Nenne nur Namen, um zu gleichen Teilen zu teilen.
+    Oder <code>$anna 1,50</code> und <code>$ben Rest</code>. Stehen da nur Namen, wird gleich geteilt.
 ask-starts =
     <b>Ab wann kann gezahlt werden?</b>
     Vorher ist der Zahlungslink noch nicht geöffnet. Zum Beispiel <code>morgen 18:00</code>, <code>in 2 Stunden</code> oder <code>31.12.</code>
@@ -55,7 +55,7 @@ ask-asks =
     Sie werden vor der Zahlung danach gefragt, und du siehst die Antworten bei jeder Zahlung. Tippe auf alles, was du brauchst.
 ask-redirect =
     <b>Wohin geht es nach der Zahlung?</b>
-    Schreib eine vollständige Webadresse, zum Beispiel <code>https://example.org/danke</code>.
+    Schreib eine Webadresse, zum Beispiel <code>https://example.org/danke</code>.
 ask-email =
     <b>Wer soll zu jeder Zahlung eine E-Mail bekommen?</b>
     Schreib eine Adresse, zum Beispiel <code>anna@example.org</code>. Hier melde ich mich auf jeden Fall.
@@ -134,7 +134,7 @@ problem-receivers-whole = ⚠ Die Prozentsätze ergeben zusammen { $percent } %.
 problem-receivers-sum = ⚠ Diese Beträge ergeben { $amount }, der Preis ist aber { $price }. Schreib sie noch einmal oder ändere den Preis.
 problem-receivers-rest = ⚠ Die Beträge lassen vom Preis nichts für den Rest übrig. Schreib kleinere.
 problem-receivers-decimals = ⚠ { $currency } hat nicht so viele Nachkommastellen. Schreib die Beträge mit weniger.
-problem-redirect = ⚠ Das ist keine Webadresse, mit der ich etwas anfangen kann. Schreib eine vollständige ohne Leerzeichen, zum Beispiel <code>https://example.org/danke</code>.
+problem-redirect = ⚠ Mit dieser Webadresse kann ich nichts anfangen. Schreib eine ohne Leerzeichen, zum Beispiel <code>https://example.org/danke</code>.
 problem-redirect-long = ⚠ Das sind { $length } Zeichen, möglich sind { $most }. Bitte nimm eine kürzere Adresse.
 problem-email = ⚠ Das ist keine E-Mail-Adresse. Schreib eine wie <code>anna@example.org</code>.
 email-unavailable = Er verschickt keine E-Mails.
@@ -145,6 +145,6 @@ problem-units-left =
     }
 problem-picture = ⚠ Hier brauche ich ein Foto. Schick eins oder geh zurück.
 problem-postertext-empty = ⚠ Darin finde ich keinen Text. Schreib ein paar Worte für das Plakat.
-problem-postertext-long = ⚠ Das sind { $length } Zeichen, möglich sind { $most }. Bitte kürze es.
+problem-postertext-long = ⚠ Das sind { $length } Zeichen, möglich sind { $most }. Bitte kürze den Text.
 problem-starts-late = ⚠ Dann wäre beim Beginn schon Schluss. Schreib eine frühere Zeit oder ändere zuerst das Ende.
 problem-ends-early = ⚠ Dann wäre vor dem Beginn schon Schluss. Schreib eine spätere Zeit.

@@ -54,7 +54,7 @@ not-understood = I'm not sure what to do with that. Tap <b>New payment link</b> 
 paysupport =
     <b>Help with a payment</b>
     <b>You paid someone:</b> first contact the seller who gave you the link. They send the goods and make refunds. Have the transaction number from your receipt ready.
-    <b>You're the seller:</b> open the payment link from /list and tap Refresh to see where it stands.
+    <b>You're the seller:</b> open the payment link from /list, then tap More and Refresh to see where it stands.
     If that doesn't help, contact { $operator } and mention the transaction number. Telegram Support can't help with payments made here.
 privacy =
     <b>What I store and why</b>
@@ -176,7 +176,7 @@ problem-description-empty = ⚠ I couldn't find any text in that. Please type a 
 problem-description-long = ⚠ That's { $length } characters; the limit is { $most }. Please shorten it.
 problem-destination-empty = ⚠ I couldn't find a handle in that. Type one like <code>$anna</code>.
 problem-destination-long = ⚠ That's { $length } characters; the limit is { $most }. Is it really a handle or wallet address?
-problem-destination-spaces = ⚠ A handle or wallet address can't contain spaces or invisible characters. Type nothing else, for example <code>$anna</code>.
+problem-destination-spaces = ⚠ A handle or wallet address can't contain spaces or invisible characters. Send just the handle or address, like <code>$anna</code>.
 problem-amount = ⚠ I couldn't find an amount. Type a number and a currency, like <code>{ $example }</code>.
 problem-amount-notPositive = ⚠ The amount must be more than zero, like <code>{ $example }</code>.
 problem-amount-tooLarge = ⚠ That's too much; the limit is 1,000,000,000. Type a smaller amount, like <code>{ $example }</code>.
@@ -186,7 +186,7 @@ problem-amount-decimals =
         [one] ⚠ { $currency } has at most { $decimals } decimal. Type an amount with fewer, like <code>{ $example }</code>.
        *[other] ⚠ { $currency } has at most { $decimals } decimals. Type an amount with fewer, like <code>{ $example }</code>.
     }
-problem-currency = ⚠ I don't recognise “{ $typed }”. Use a three-letter currency code, like USD.
+problem-currency = ⚠ I don't recognise “{ $typed }”. Use a currency code, like USD.
 problem-units = ⚠ Please type the number of items as a whole number, like <code>100</code>.
 problem-units-many = ⚠ The limit is { $most } items. Type a smaller number, like <code>100</code>.
 problem-press = Please tap one of the buttons below.

@@ -55,7 +55,7 @@ ask-asks =
     They'll be asked before they pay, and you'll see their answers with each payment. Tap everything you need.
 ask-redirect =
     <b>Where should payers go after paying?</b>
-    Type a full web address, like <code>https://example.org/thanks</code>.
+    Type a web address, like <code>https://example.org/thanks</code>.
 ask-email =
     <b>Who should get an email about each payment?</b>
     Type an address, like <code>anna@example.org</code>. I'll notify you here either way.
@@ -130,7 +130,7 @@ problem-receivers-whole = ⚠ The percentages add up to { $percent }%. They must
 problem-receivers-sum = ⚠ These amounts add up to { $amount }, but the price is { $price }. Type them again, or change the price.
 problem-receivers-rest = ⚠ These amounts leave nothing for the rest. Type smaller ones.
 problem-receivers-decimals = ⚠ { $currency } doesn't have that many decimals. Type the amounts with fewer.
-problem-redirect = ⚠ That isn't a web address I can use. Type a full one without spaces, like <code>https://example.org/thanks</code>.
+problem-redirect = ⚠ That isn't a web address I can use. Type one without spaces, like <code>https://example.org/thanks</code>.
 problem-redirect-long = ⚠ That's { $length } characters; the limit is { $most }. Please use a shorter address.
 problem-email = ⚠ That isn't an email address. Type one like <code>anna@example.org</code>.
 email-unavailable = It doesn't send emails.

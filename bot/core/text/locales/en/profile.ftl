@@ -62,7 +62,7 @@ ask-sellerabout =
     For example: <i>Sourdough and coffee, baked in Leipzig</i>
 ask-sellercontact =
     <b>How can payers reach you?</b>
-    Type an @username, an e-mail address or a link. Anyone who opens your links will see it.
+    Type an @username, an email address or a link. Anyone who opens your links will see it.
 ask-selleraccent =
     <b>Pick a colour.</b>
     Your pay pages and pictures will use it.
