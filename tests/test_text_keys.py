@@ -20,6 +20,7 @@ from bot.core.accents import ACCENTS
 from bot.core.text.translations import DEFAULT
 from bot.service.model.checkout import CheckoutState
 from bot.service.model.request import PAUSED, RESERVED, UNPRICED, PayerField, Status
+from bot.service.page.privacy_route import PARTS
 from bot.service.rails.rail import Manner
 from tests.support.locale_sources import messages
 
@@ -79,6 +80,8 @@ COMPOSED: dict[str, list[tuple[str, ...]]] = {
     "mark-{}": [(status,) for status in STATUSES],
     "option-{}": [(field.name,) for field in MENU],
     "page-{}": [(word,) for word in (*PAYER, *PAGE_STATES, *REFUSED)],
+    "page-private-{}": [(part,) for part in PARTS],
+    "page-private-{}-why": [(part,) for part in PARTS],
     "page-checkout-{}": [(state,) for state in AWAITED],
     "page-checkout-{}-{}": [(state, why) for state in AWAITED for why in ("why", "free")],
     "page-manner-{}": [(manner,) for manner in Manner],

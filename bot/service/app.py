@@ -16,7 +16,15 @@ from bot.service.api import delivery_routes, openapi_route, request_routes
 from bot.service.http import responses
 from bot.service.http.responses import Internal, Unavailable
 from bot.service.http.service import ServiceState
-from bot.service.page import docs_page, email_routes, forms, pay_routes, render, site_routes
+from bot.service.page import (
+    docs_page,
+    email_routes,
+    forms,
+    pay_routes,
+    privacy_route,
+    render,
+    site_routes,
+)
 from bot.service.page.page_cache import LiveParts, PageCache
 from bot.service.wire import body_parsing
 
@@ -28,7 +36,7 @@ if TYPE_CHECKING:
 
     from bot.service.http.service import Service
 
-PAGES = ("/pay/", "/email/")
+PAGES = ("/pay/", "/email/", "/privacy")
 """Addresses for people, whose errors are pages too."""
 
 PROGRAMS = ("/v3", "/openapi.json", "/webhooks", "/telegram", "/metrics", "/livez", "/readyz")
@@ -40,6 +48,7 @@ ROUTERS = (
     email_routes.router,
     request_routes.public_router,
     request_routes.router,
+    privacy_route.router,
     delivery_routes.router,
     openapi_route.router,
     site_routes.router,

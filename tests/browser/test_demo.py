@@ -100,7 +100,7 @@ async def pay(page: Page, card: Locator, way: str = "Open") -> None:
         await link.click()
     payer = await opening.value
     await expect(payer.get_by_role("heading", name="Sticker <b>pack</b>")).to_be_visible()
-    await expect(payer.get_by_text("Test money: nobody really pays here.")).to_be_visible()
+    await expect(payer.get_by_text("Test mode: no real money is charged.")).to_be_visible()
     assert await fits(payer)
     await payer.get_by_role("button", name="Pay €2.50").click()
     await expect(payer.get_by_role("heading", name="Paid")).to_be_visible()

@@ -191,7 +191,7 @@ async def test_delete_asks_first_and_is_final(world: World) -> None:
     question = await sam.press(kept, "Delete", "Delete “Coffee”?")
     await sam.press(question, "Yes, delete it", "Coffee is deleted")
     gone = await open_pay_page(link)
-    assert (gone.status_code, "Nothing to pay here" in gone.text) == (404, True)
+    assert (gone.status_code, "Link not found" in gone.text) == (404, True)
     await sam.say("/list", "You don't have any payment links yet")
     assert "no longer in your list" in await sam.words(card, refresh)
 

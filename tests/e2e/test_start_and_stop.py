@@ -176,7 +176,7 @@ async def test_it_waits_for_a_telegram_that_is_unreachable_at_the_start(tmp_path
         assert ready.status_code == 503
         checks = {"telegram": "NetworkError", "database": "ok", "workers": "ok"}
         assert ready.json()["checks"] == checks
-        assert (page.status_code, "Nothing to pay here" in page.text) == (404, True)
+        assert (page.status_code, "Link not found" in page.text) == (404, True)
         async with telegram_at(port):
             await run.ready()
             assert await status(f"{run.url}/readyz") == 200

@@ -19,13 +19,16 @@ _SHAPE = re.compile(r"([0-9a-f]{24})\.([0-9a-f]{1,12})\.([0-9a-f]{32})")
 
 
 class PayerCookies:
-    """The cookies of a service; `reservation` in ms, `secure` if its pages use https."""
+    """The cookies of a service, which last for `lifetime` ms; `secure` if its pages use https.
+
+    `reservation` in ms.
+    """
 
     def __init__(self, key: bytes, reservation: int, *, secure: bool) -> None:
         self._key = key
-        self._lifetime = FORM_TIME + reservation
+        self.lifetime = FORM_TIME + reservation
         self._attributes = (
-            f"Path={PATH}; Max-Age={self._lifetime // 1000}; HttpOnly; SameSite=Lax"
+            f"Path={PATH}; Max-Age={self.lifetime // 1000}; HttpOnly; SameSite=Lax"
             + "; Secure" * secure
         )
 
@@ -37,7 +40,7 @@ class PayerCookies:
     def payer(self, cookie: str, network: str, now: int) -> str | None:
         """Return the payer's id; None for a cookie that is not ours or not of this network."""
         found = _SHAPE.fullmatch(cookie)
-        if found is None or not 0 <= now - int(found[2], 16) < self._lifetime:
+        if found is None or not 0 <= now - int(found[2], 16) < self.lifetime:
             return None
         expected = self._hash(f"cookie {found[1]}.{found[2]} {network}")
         return found[1] if hmac.compare_digest(found[3], expected) else None

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from bot.core.errors import NotPayable
 from bot.service.http.compression import Text, TextTemplate
-from bot.service.page import render, template_values
+from bot.service.page import page_frame, render, template_values
 from bot.service.page.template_values import PayerForm
 from bot.service.store import requests
 from bot.service.wire import json_answers
@@ -65,8 +65,8 @@ def write(
     quote, unpriced = quoted(service, found)
     state = form.refused or found.hindrance(now) or unpriced
     values = template_values.pay_page(reader, found, now, replace(form, refused=state))
-    page = _written(service, reader, found, quote, values | {"token": secrets.token_hex(16)})
-    return Text.of(page)
+    more = {"token": secrets.token_hex(16), "uncharged": state is not None}
+    return Text.of(_written(service, reader, found, quote, values | more))
 
 
 def _written(
@@ -77,7 +77,7 @@ def _written(
     values: dict[str, Any],
 ) -> str:
     url = json_answers.pay_url(service.public_url, found.id)
-    more = {
+    more = page_frame.frame(reader, found, url, service.operator_contact) | {
         "quote": template_values.exchange_text(reader, found, quote),
         "manners": service.payment_context.rail.manners,
         "about": template_values.about(reader, found),

@@ -3,6 +3,7 @@
 import asyncio
 import re
 from functools import lru_cache, partial
+from typing import Any
 
 import structlog
 from fastapi import APIRouter, Request
@@ -17,7 +18,8 @@ from bot.service.http.service import Service
 from bot.service.model import payer_data, redirects
 from bot.service.model.checkout import Checkout
 from bot.service.model.request import PaymentRequest
-from bot.service.page import forms, page_cache, render, template_values
+from bot.service.page import forms, outcome_values, page_cache, page_frame, render
+from bot.service.page.forms import Reader
 from bot.service.page.template_values import PayerForm
 from bot.service.rails.rail import Manner
 from bot.service.store import checkouts, payments, requests
@@ -170,9 +172,8 @@ async def show_checkout(request: Request) -> Response:
         onward = _next_page(service, found, found.id, PaymentProgress(held.id, payment))
         return RedirectResponse(onward, 303, render.HEADERS)
     reader = forms.reader(request)
-    values = template_values.checkout_page(reader, found, held, payment, now)
-    money, target = service.payment_context.rail.test_money, found.terms.redirect_url
-    return render.html("checkout.html", reader, values, test_money=money, target=target)
+    values = outcome_values.checkout_page(reader, found, held, payment, now)
+    return _outcome("checkout.html", service, reader, found, values)
 
 
 @router.api_route("/pay/{id}/checkout/{checkout_id}", methods=["POST"])
@@ -209,16 +210,25 @@ async def receipt(request: Request) -> Response:
     """Show the receipt of a payment, also after its request was deleted."""
     service = callers.admit_payer(request)
     reader = forms.reader(request)
-    payment = await payments.read(
-        service.db, request.path_params["id"], request.path_params["transaction_id"]
-    )
-    name = await payments.read_product(service.db, request.path_params["id"])
-    if payment is None or name is None:
+    request_id, transaction_id = (request.path_params[name] for name in ("id", "transaction_id"))
+    payment = await payments.read(service.db, request_id, transaction_id)
+    found = await requests.read_ever(service.db, request_id, service.now())
+    if payment is None or found is None:
         raise NotFound
-    values = template_values.receipt_page(reader, name, payment)
-    return render.html(
-        "receipt.html", reader, values, test_money=service.payment_context.rail.test_money
-    )
+    url = json_answers.pay_url(service.public_url, request_id)
+    values = outcome_values.receipt_page(reader, found, payment, url)
+    return _outcome("receipt.html", service, reader, found, values)
+
+
+def _outcome(
+    template: str, service: Service, reader: Reader, found: PaymentRequest, values: dict[str, Any]
+) -> Response:
+    """Answer with a page after the form: a form of its own may lead to the redirect."""
+    url = json_answers.pay_url(service.public_url, found.id)
+    framed = values | page_frame.frame(reader, found, url, service.operator_contact)
+    rules = render.policy(render.pictures(found), found.terms.redirect_url, scripted=True)
+    money = service.payment_context.rail.test_money
+    return render.html(template, reader, framed, rules=rules, test_money=money)
 
 
 @router.api_route("/qr/{id}.png", methods=["GET", "HEAD"])

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
+from bot.core.accents import DEFAULT_ACCENT
 from bot.core.errors import NoSuchAddress, NotFound, RateLimited, TooManyHolds
 from bot.service.http import responses
 from bot.service.http.compression import Text, TextResponse
@@ -43,9 +44,12 @@ def _templates() -> Environment:
         auto_reload=False,
     )
     made.globals |= {
+        "accent": DEFAULT_ACCENT,
         "icon": asset("icon.svg")[1],
-        "live": False,
+        "report": None,
         "script": asset("pay.js")[1],
+        "scripted": False,
+        "seller": None,
         "stylesheet": asset("pay.css")[1],
         "test_money": False,
     }
@@ -62,14 +66,17 @@ def asset(file: str) -> tuple[Text, str]:
 
 
 @lru_cache(maxsize=1024)
-def policy(picture: str | None = None, target: str | None = None, *, live: bool = False) -> str:
-    """Return the Content-Security-Policy: our own files, the product's picture, the redirect.
+def policy(
+    pictures: tuple[str | None, ...] = (), target: str | None = None, *, scripted: bool = False
+) -> str:
+    """Return the Content-Security-Policy: our own files, a request's pictures, the redirect.
 
-    Scripts are our own, and only allowed on pages that update themselves (`live`).
+    Scripts are our own, and only allowed on pages that have one (`scripted`).
     """
-    images = f" {redirects.csp_source(picture)}" if picture else ""
+    sources = dict.fromkeys(redirects.csp_source(url) for url in pictures if url)
+    images = "".join(f" {source}" for source in sources)
     forms = f" {redirects.csp_source(target)}" if target else ""
-    scripts = " script-src 'self'; connect-src 'self';" if live else ""
+    scripts = " script-src 'self'; connect-src 'self';" if scripted else ""
     return (
         f"default-src 'none'; style-src 'self';{scripts} img-src 'self'{images};"
         f" form-action 'self'{forms}; base-uri 'none'; frame-ancestors 'none'"
@@ -94,8 +101,14 @@ def text(template: str, reader: Reader, values: dict[str, Any], *, test_money: b
 def page(written: Text, reader: Reader, request: PaymentRequest, status: int = 200) -> TextResponse:
     """Answer with the pay page of a request, which may load its picture and redirect."""
     terms = request.terms
-    rules = policy(terms.product.image_url, terms.redirect_url, live=True)
+    rules = policy(pictures(request), terms.redirect_url, scripted=True)
     return _answer(written, reader, rules, status)
+
+
+def pictures(request: PaymentRequest) -> tuple[str | None, ...]:
+    """Return the addresses of the pictures that the pages of a request show."""
+    seller = request.seller
+    return request.terms.product.image_url, seller.image_url if seller else None
 
 
 def html(
@@ -105,10 +118,10 @@ def html(
     *,
     status: int = 200,
     test_money: bool = False,
-    target: str | None = None,
+    rules: str | None = None,
 ) -> TextResponse:
-    """Answer with any other page; its form may redirect to `target`."""
-    rules = policy(target=target, live=bool(values.get("live")))
+    """Answer with any other page, under a policy of its own if `rules` has one."""
+    rules = rules or policy(scripted=bool(values.get("scripted")))
     written = text(template, reader, values, test_money=test_money)
     return _answer(Text.of(written), reader, rules, status)
 
@@ -148,7 +161,9 @@ def refused(
     passing = isinstance(refusal, RateLimited | responses.Unavailable)
     seconds = int(responses.headers(refusal)["Retry-After"]) if passing else 0
     written = _state(replace(reader, tag=reader.language), key, seconds, looking=looking)
-    answer = _answer(written, reader, policy(live=looking and passing), responses.status(refusal))
+    answer = _answer(
+        written, reader, policy(scripted=looking and passing), responses.status(refusal)
+    )
     answer.headers.update(responses.headers(refusal, allow))
     return answer
 
@@ -164,7 +179,7 @@ def _state(reader: Reader, key: str, seconds: int, *, looking: bool) -> Text:
         "title": reader.t(key),
         "why": reader.t(f"{key}-why", seconds=seconds, minutes=-(-seconds // 60)),
         "refresh": seconds if looking else 0,
-        "live": looking and seconds > 0,
+        "scripted": looking and seconds > 0,
         "again": key == FULL,
     }
     return Text.of(text("state.html", reader, values))

@@ -1,48 +1,41 @@
-"""The values of the templates: a request, a checkout or a receipt as texts and numbers."""
+"""The values of the pay page's template: a request as texts and numbers."""
 
 from __future__ import annotations
 
+import unicodedata
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from bot.core.money import amounts
-from bot.service.model import payer_data as payers
 from bot.service.model import redirects
-from bot.service.model.checkout import CheckoutState
 from bot.service.model.request import PAUSED, RESERVED, UNPRICED, Kind, Status
+from bot.service.page import page_times
+from bot.service.page.page_times import PLACE
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from bot.service.model.checkout import Checkout
-    from bot.service.model.request import PayerField, Payment, PaymentRequest, Quote
+    from bot.service.model.request import PayerField, PaymentRequest, Quote
     from bot.service.page.forms import Reader
 
 money_text = lru_cache(maxsize=4096)(amounts.format_money)
-
-SOON, LATER, LATE = 3, 10, 30
-"""Seconds after which a checkout's page reloads: at first, after SOON_FOR, once it has lapsed."""
-
-SOON_FOR, LATE_FOR = 60_000, 3_600_000
-"""Milliseconds since the checkout was opened, and since it lapsed."""
 
 WATCHED, SLOWEST, IDLE = 3_000, 15_000, 30_000
 """Milliseconds after which an open page asks for the state of its request: if units can run out;
 then, while nothing changes; if only the seller or the clock can end it."""
 
-GIVEN_UP = frozenset({CheckoutState.LAPSED, CheckoutState.CANCELLED})
-"""States of a checkout that holds no unit, though its money may still arrive."""
-
 AHEAD = frozenset({None, RESERVED, UNPRICED})
-"""States of a request that has not ended."""
+"""States of a request that is open."""
 
 PREVIEW_SIZE = (1200, 630)
 """Pixels of the picture that chats show for a shared link, as Open Graph recommends."""
 
-LONG = 14
-"""Characters of an amount that fits into one large line on a phone."""
+LONG_NAME = 66
+"""Columns of a name that fits into three lines on a small phone; wide characters take two."""
+
+AMOUNT_SIZES = ((11, "large"), (16, "medium"))
+"""Characters of an amount that fit into one line on a small phone, by the size of the text."""
 
 # How a browser helps with each field.
 INPUTS: dict[PayerField, tuple[str, str]] = {
@@ -68,14 +61,16 @@ def pay_page(reader: Reader, request: PaymentRequest, now: int, form: PayerForm)
     amount = money_text(terms.amount, terms.currency, reader.tag)
     return {
         "name": terms.product.name,
+        "name_is_long": _columns(terms.product.name) > LONG_NAME,
         "description": terms.product.description,
         "long_description": terms.product.long_description,
         "picture": _picture(request),
         "amount": amount,
-        "long": len(amount) > LONG,
+        "amount_size": next((size for most, size in AMOUNT_SIZES if len(amount) <= most), "small"),
         "former": _former(reader, request),
         **live_part(reader, request, now, form.refused),
-        "live": True,
+        "scripted": True,
+        "uncharged": False,
         "code": f"/qr/{request.id}.svg",
         "fields": [_field(name, form) for name in terms.requested_user_data],
         "problem": _problem(reader, form),
@@ -90,7 +85,7 @@ def live_part(
     """Return the values of the part that changes on an open page; `state` as of `hindrance`."""
     again = IDLE if request.units is None else WATCHED
     return {
-        **_left(reader, request),
+        **_left(reader, request, state),
         "state": _state(reader, request, state),
         "time": _time(reader, request, state),
         "now": now,
@@ -143,30 +138,45 @@ def _former(reader: Reader, request: PaymentRequest) -> str | None:
     return money_text(price, request.terms.currency, reader.tag)
 
 
-def _left(reader: Reader, request: PaymentRequest) -> dict[str, Any]:
-    """Return the units left of a drop, and apart from them those that others are paying for."""
+def _columns(text: str) -> int:
+    """Return how many columns a text takes; East Asian characters and emoji take two."""
+    return sum(1 + (unicodedata.east_asian_width(one) in "WF") for one in text)
+
+
+def _left(reader: Reader, request: PaymentRequest, state: str | None) -> dict[str, Any]:
+    """Return the units left of a drop, and apart from them those that others are paying for.
+
+    Nothing where none is for sale: the state says it.
+    """
     units = request.units
-    if units is None or request.terms.kind is not Kind.LIMIT:
+    for_sale = units and units.remaining and state in {*AHEAD, Status.SCHEDULED}
+    if units is None or request.terms.kind is not Kind.LIMIT or not for_sale:
         return {"left": None, "share": None, "reserved": None}
     total = units.total - units.decreased
-    beside = units.remaining and units.reserved  # with none remaining, the state says it
     return {
         "left": reader.t("page-left", left=units.remaining, total=total),
         "share": units.remaining * 100 // max(total, 1),
-        "reserved": reader.t("page-reserved", count=units.reserved) if beside else None,
+        "reserved": reader.t("page-reserved", count=units.reserved) if units.reserved else None,
     }
 
 
-def _state(reader: Reader, request: PaymentRequest, state: str | None) -> dict[str, str] | None:
+def _state(reader: Reader, request: PaymentRequest, state: str | None) -> dict[str, Any] | None:
     if state is None:
         return None
     if state == Status.EXPIRED and request.paused:
         state = PAUSED
     title = reader.t("page-reserved-title" if state == RESERVED else f"page-{state}")
+    units = request.units
+    why = reader.t(
+        f"page-{state}-why",
+        at=PLACE,
+        sold=units.paid if units else 0,
+        count=units.reserved if units else 0,
+    )
     return {
         "name": state,
         "title": title,
-        "why": reader.t(f"page-{state}-why", at=utc(request.expires_at or 0)),
+        "why": page_times.timed(why, page_times.moment(reader, request.expires_at or 0)),
         "page": reader.t("page-title-state", title=title, name=request.terms.product.name),
     }
 
@@ -181,13 +191,7 @@ def _time(reader: Reader, request: PaymentRequest, state: str | None) -> dict[st
         return None
     if at is None:
         return None
-    when = utc(at)
-    return {
-        "label": label,
-        "at": at,
-        "iso": when.strftime("%Y-%m-%dT%H:%M:%SZ"),
-        "text": reader.t("page-at", at=when),
-    }
+    return {"label": label, "at": at, "moment": page_times.moment(reader, at)}
 
 
 def _field(name: PayerField, form: PayerForm) -> dict[str, Any]:
@@ -210,10 +214,11 @@ def _problem(reader: Reader, form: PayerForm) -> str | None:
 
 def exchange_text(reader: Reader, request: PaymentRequest, quote: Quote | None) -> str | None:
     """Return the price in the currency of the payment, None if that is the price's own."""
-    return _rated(reader, request.terms.currency, quote, "page-exchanged") if quote else None
+    return rated(reader, request.terms.currency, quote, "page-exchanged") if quote else None
 
 
-def _rated(reader: Reader, currency: str, quote: Quote, key: str) -> str | None:
+def rated(reader: Reader, currency: str, quote: Quote, key: str) -> str | None:
+    """Return what is paid, and the rate it comes from; None if that is the price's own currency."""
     if quote.rate is None:
         return None
     rate = amounts.format_number(quote.rate.rate, reader.tag)
@@ -222,59 +227,5 @@ def _rated(reader: Reader, currency: str, quote: Quote, key: str) -> str | None:
         amount=money_text(quote.amount, quote.currency, reader.tag),
         rate=f"1 {currency} = {rate} {quote.currency}",
         source=quote.rate.source,
-        at=utc(quote.rate.at),
+        at=page_times.utc(quote.rate.at),
     )
-
-
-def checkout_page(
-    reader: Reader, request: PaymentRequest, held: Checkout, payment: Payment | None, now: int
-) -> dict[str, Any]:
-    """Return the values of a checkout's page: waiting for money, given up or without a unit."""
-    state, terms = held.state(now), request.terms
-    title = reader.t(f"page-checkout-{state}")
-    why = "why" if request.units else "free"  # without a limit, no unit is reserved
-    given = money_text(held.quote.amount, held.quote.currency, reader.tag)
-    at = utc(held.lapses_at)
-    return {
-        "name": terms.product.name,
-        "amount": money_text(terms.amount, terms.currency, reader.tag),
-        "paid": given if held.quote.rate else None,
-        "title": title,
-        "page": reader.t("page-title-state", title=title, name=terms.product.name),
-        "why": reader.t(f"page-checkout-{state}-{why}", amount=given, at=at),
-        "live": True,
-        "watch": f"/pay/{held.request_id}/checkout/{held.id}",
-        "now": now,
-        "refresh": _refresh(state, now - held.created_at, now - held.lapses_at),
-        "again": f"/pay/{held.request_id}" if state in GIVEN_UP else None,
-        "cancel": state is CheckoutState.OPEN,
-        "transaction_id": payment and payment.id,
-    }
-
-
-def _refresh(state: CheckoutState, open_for: int, lapsed_for: int) -> int | None:
-    """Return the seconds after which a checkout's page reloads; None for never."""
-    if state is CheckoutState.OPEN:
-        return SOON if open_for < SOON_FOR else LATER
-    return LATE if state in GIVEN_UP and lapsed_for < LATE_FOR else None
-
-
-def receipt_page(reader: Reader, name: str, payment: Payment) -> dict[str, Any]:
-    """Return the values of a receipt, the payer's data masked: people share its address."""
-    return {
-        "name": name,
-        "paid": _rated(reader, payment.currency, payment.paid, "page-receipt-exchanged"),
-        "oversold": payment.oversold,
-        "amount": money_text(payment.amount, payment.currency, reader.tag),
-        "when": reader.t("page-receipt-at", at=utc(payment.completed_at)),
-        "payer": [
-            (f"page-{field}", payers.masked(field, value))
-            for field, value in payment.user_data.items()
-        ],
-        "transaction_id": payment.id,
-    }
-
-
-def utc(at: int) -> datetime:
-    """Convert epoch ms to a datetime in UTC."""
-    return datetime.fromtimestamp(at // 1000, UTC)

@@ -111,12 +111,6 @@ async def read_of_app(
     return _payment(row) if row else None
 
 
-async def read_product(db: Database, request_id: str) -> str | None:
-    """Return the name of the product, also of a deleted request."""
-    row = await db.one("SELECT name FROM payment_requests WHERE id = :id", id=request_id)
-    return row["name"] if row else None
-
-
 async def page(
     db: Database, app_id: str, request_id: str, *, limit: int, after: Place | None
 ) -> list[Payment]:

@@ -51,7 +51,7 @@ async def test_the_preview_names_product_and_price(service: ServiceHarness) -> N
     url = f"{URL}/pay/{made['id']}"
     assert await told(service, made["id"]) == {
         "og:type": "website",
-        "og:site_name": "Payment request",
+        "og:site_name": "Payment link",
         "og:locale": "en_US",
         "og:title": 'Tea & "cake"',
         "og:description": "$5.00 · For two",

@@ -82,7 +82,7 @@ async def test_a_form_without_a_valid_token_pays_nothing(
     made = await service.create()
     answer = await service.pay(made["id"], token)
     assert answer.status_code == 400
-    assert "nothing was paid" in answer.text
+    assert "This form was incomplete" in answer.text
     assert (await service.pay(made["id"], form_token(answer.text))).status_code == 303
 
 

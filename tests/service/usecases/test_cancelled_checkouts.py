@@ -85,7 +85,7 @@ async def test_a_lapsed_checkout_cannot_be_cancelled(service: ServiceHarness) ->
     service.clock.advance(RESERVATION)
     assert (await service.pay(made["id"], "b" * 32, manner="never")).status_code == 303
     page = await cancelled(service, answer)
-    assert "The time to pay is over" in page.text
+    assert "Time&#39;s up" in page.text
     assert await units(service) == (0, 1, 0, 0)
 
 

@@ -65,7 +65,7 @@ async def test_a_late_settlement_takes_a_remaining_unit(service: ServiceHarness)
     answer = await service.pay(made["id"], manner="late")
     service.clock.advance(RESERVATION)
     lapsed = await look(service, answer)
-    assert "The time to pay is over" in lapsed.text
+    assert "Time&#39;s up" in lapsed.text
     assert f'href="/pay/{made["id"]}"' in lapsed.text
     assert (await service.get(made["id"]))["remainingUnits"] == 1
     service.clock.advance(DELAY / 1000)
@@ -94,7 +94,7 @@ async def test_an_oversold_payment_is_stored_and_reported(
     events = await reports(service)
     assert [report.oversold for report in events] == [False, True]
     page = await look(service, late)
-    assert "nothing was left" in page.text
+    assert "arrived after everything was sold" in page.text
     assert second["id"] in page.text
     again = await service.pay(made["id"], "a" * 32, manner="late")
     assert again.headers["location"] == late.headers["location"]
@@ -103,7 +103,7 @@ async def test_an_oversold_payment_is_stored_and_reported(
     stats = (await service.anyone.get(f"/v3/paymentRequests/public/stats/{made['id']}")).json()
     assert (stats["totalPayments"], stats["totalVolume"]) == (2, 10)
     receipt = await service.anyone.get(f"/pay/{made['id']}/receipt/{second['id']}")
-    assert "owes it back" in receipt.text
+    assert "needs to refund you" in receipt.text
 
 
 async def test_reserved_units_are_shown_apart_from_sold_ones(service: ServiceHarness) -> None:
@@ -115,7 +115,7 @@ async def test_reserved_units_are_shown_apart_from_sold_ones(service: ServiceHar
     assert (found["remainingUnits"], found["reservedUnits"], found["status"]) == (0, 1, "active")
     (report,) = await reports(service)
     assert (report.remaining_units, report.reserved_units) == (0, 1)
-    assert "being paid for" in (await service.anyone.get(f"/pay/{made['id']}")).text
+    assert "paying for the last one" in (await service.anyone.get(f"/pay/{made['id']}")).text
     service.clock.advance(RESERVATION)
     found = await service.get(made["id"])
     assert (found["remainingUnits"], "reservedUnits" in found) == (1, False)
@@ -246,7 +246,7 @@ async def test_the_waiting_page_of_a_donation_mentions_no_reserved_unit(
     assert "kept" not in page.text
     service.clock.advance(RESERVATION)
     page = await service.anyone.get(str(page.url))
-    assert "The time to pay is over" in page.text
+    assert "Time&#39;s up" in page.text
     assert "kept" not in page.text
 
 

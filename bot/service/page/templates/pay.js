@@ -1,5 +1,5 @@
-// Keeps an open page up to date: asks for its part that changes, counts down, goes on when it is over.
-// The page is complete without it.
+// Keeps an open page up to date: asks for the parts that change, counts down, goes on when it is over;
+// shows times in the payer's zone. The page is complete without it.
 (() => {
   "use strict";
 
@@ -9,10 +9,12 @@
   const PATIENCE = 10000; // ms that an answer may take
   const SECOND = 1000;
   const MINUTE = 60 * SECOND;
-  const DAY = 86400;
+  const HOUR = 60 * MINUTE;
+  const DAYS_FROM = 48 * HOUR; // nearer times are counted in hours, as the chat does
 
   const live = document.getElementById("live");
-  const language = document.documentElement.lang;
+  const page = document.documentElement.lang;
+  const language = navigator.languages.find((tag) => tag.split("-")[0] === page) ?? page;
   const calm = matchMedia("(prefers-reduced-motion: reduce)");
 
   // The page once more as a fresh GET, also where it answered a form.
@@ -24,46 +26,44 @@
   let ahead = -Infinity; // ms that the server's clock is ahead of performance.now()
   let ticking;
   const now = () => performance.now() + ahead;
-  const time = () => live.querySelector("time[data-at]");
-  const left = () => (time() ? time().dataset.at - now() : Infinity);
+  const timer = () => live.querySelector("[role=timer]");
+  const left = () => (timer() ? timer().dataset.until - now() : Infinity);
 
-  const unit = (count, name) =>
-    new Intl.NumberFormat(language, { style: "unit", unit: name, unitDisplay: "long" }).format(count);
-  const both = (...parts) => new Intl.ListFormat(language, { type: "unit" }).format(parts);
-  const digits = (count) => new Intl.NumberFormat(language, { minimumIntegerDigits: 2 }).format(count);
-
-  function written(span) {
+  function written(span, texts) {
     const seconds = Math.max(0, Math.ceil(span / SECOND));
-    const days = Math.floor(seconds / DAY);
-    const hours = Math.floor((seconds % DAY) / 3600);
-    const minutes = Math.floor((seconds % 3600) / 60);
-    if (days) return both(unit(days, "day"), unit(hours, "hour"));
-    if (calm.matches && span > MINUTE) return both(unit(hours, "hour"), unit(minutes, "minute"));
-    return [hours, minutes, seconds % 60].map(digits).join(":");
+    const [h, m, s] = [Math.floor(seconds / 3600), Math.floor((seconds % 3600) / 60), seconds % 60];
+    const text = (name) => texts[name].replace("{h}", h).replace("{m}", m).replace("{s}", s);
+    if (span >= DAYS_FROM) return new Intl.RelativeTimeFormat(page).format(Math.floor(h / 24), "day");
+    if (h) return text(m ? "both" : "hours");
+    if (!m) return text("seconds");
+    return text(calm.matches ? "minute" : "minutes");
   }
 
   function tick() {
     clearTimeout(ticking);
-    if (!time() || document.hidden) return;
-    const timer = live.querySelector("[role=timer]");
-    const text = written(left());
-    if (timer.textContent !== text) timer.textContent = text;
-    timer.hidden = false;
+    if (!timer() || document.hidden) return;
+    const text = written(left(), timer().dataset);
+    if (timer().textContent !== text) timer().textContent = text;
+    timer().hidden = timer().parentNode.hidden = false;
     if (left() > 0) ticking = setTimeout(tick, (left() % SECOND) + 1);
   }
 
-  function local() {
-    const at = new Date(Number(time()?.dataset.at));
-    if (!time() || at.getTimezoneOffset() === 0) return;
-    const shown = { month: "short", day: "numeric", hour: "numeric", minute: "numeric", timeZoneName: "short" };
-    const here = live.querySelector(".here");
-    here.textContent = new Intl.DateTimeFormat(language, shown).format(at);
-    here.hidden = false;
+  // ---- times in the payer's zone
+
+  const clock = { hour: "numeric", minute: "2-digit", timeZoneName: "short" };
+  const styles = { clock, moment: { year: "numeric", month: "long", day: "numeric", ...clock } };
+
+  function localize() {
+    for (const time of document.querySelectorAll("time[data-shows]")) {
+      const shown = new Intl.DateTimeFormat(language, styles[time.dataset.shows]);
+      time.textContent = shown.format(new Date(time.dateTime));
+    }
   }
 
   // ---- what the server says of it
 
   const title = document.title;
+  const PARTS = "#state, #stock, #times, #facts, #next";
   const shown = new Map();
   let quiet = -1; // looks in a row that brought nothing new; the page itself brings nothing either
   let failures = 0;
@@ -74,7 +74,7 @@
   function take(fresh) {
     let news = false;
     ahead = Math.max(ahead, fresh.dataset.now - performance.now());
-    for (const part of [...fresh.children]) {
+    for (const part of fresh.querySelectorAll(PARTS)) {
       const text = part.innerHTML;
       if (shown.get(part.id) === text) continue;
       shown.set(part.id, text);
@@ -82,7 +82,7 @@
       document.getElementById(part.id).replaceChildren(...part.childNodes);
       news = true;
     }
-    local();
+    localize();
     tick();
     quiet = news ? 0 : quiet + 1;
     for (const name of ["from", "again", "slowest"]) {
@@ -164,16 +164,25 @@
 
   // ---- begin
 
-  const picture = document.querySelector(".picture");
-  picture?.decode().catch(() => picture.remove());
+  for (const picture of document.querySelectorAll(".picture, .face img")) {
+    picture.decode().catch(() => picture.remove());
+  }
+
+  const print = document.querySelector("[data-print]");
+  if (print) {
+    print.hidden = false;
+    print.firstElementChild.addEventListener("click", () => window.print());
+  }
 
   const wait = document.querySelector("[data-reload]")?.dataset.reload;
   if (wait) setTimeout(again, spread(Number(wait)));
 
   if (live) {
     take(live);
-    plan(pace());
+    if (live.dataset.from) plan(pace());
     document.addEventListener("visibilitychange", resume);
     addEventListener("pageshow", (event) => event.persisted && resume());
+  } else {
+    localize();
   }
 })();

@@ -7,111 +7,132 @@ page-title-wrong = Bitte prüfen: { $name }
 page-site = Zahlungslink
 page-locale = de_DE
 page-card = Preis und QR-Code für { $name }
-page-test = Testgeld: Hier zahlt niemand wirklich.
-page-former = vorher
-page-now = jetzt
+page-test = Testmodus: Es wird kein echtes Geld abgebucht.
+page-former = vorher:
 page-more = Mehr dazu
 page-left = { NUMBER($left) } von { NUMBER($total) } verfügbar
 page-reserved =
     { $count ->
-        [one] Noch eins wird gerade bezahlt.
-       *[other] { NUMBER($count) } weitere werden gerade bezahlt.
+        [one] 1 weiteres Stück ist reserviert und wird gerade bezahlt.
+       *[other] { NUMBER($count) } weitere sind reserviert und werden gerade bezahlt.
     }
 page-opens = Beginn
 page-ends = Ende
-page-at = { DATETIME($at, dateStyle: "long", timeStyle: "short") } UTC
+page-moment = { DATETIME($at, dateStyle: "long", timeStyle: "short") } UTC
+page-clock = { DATETIME($at, timeStyle: "short") } UTC
+page-in-minutes = in { $minutes } Min. { $seconds } Sek.
+page-in-seconds = in { $seconds } Sek.
 page-phone = Scannen und mit dem Handy bezahlen
 page-phone-code = QR-Code dieser Seite
+
+page-sold-by = Verkauft von { $seller }
+page-contact = Kontakt
+page-report = Melden
+page-report-subject = Meldung zu { $url }
+page-privacy = Datenschutz
 
 page-ask = Angaben für den Verkäufer
 page-paymail = Paymail
 page-paymail-hint = Zum Beispiel name@handcash.io
-page-paymail-wrong = Eine Paymail sieht aus wie name@handcash.io. Bitte noch einmal prüfen.
+page-paymail-wrong = Bitte eine Paymail eingeben, zum Beispiel name@handcash.io.
 page-email = E-Mail-Adresse
 page-email-hint = Zum Beispiel name@example.org
-page-email-wrong = Eine E-Mail-Adresse sieht aus wie name@example.org. Bitte noch einmal prüfen.
+page-email-wrong = Bitte eine E-Mail-Adresse eingeben, zum Beispiel name@example.org.
 page-phoneNumber = Telefonnummer
-page-phoneNumber-hint = Mit Landesvorwahl wie +49 30 23125 123
-page-phoneNumber-wrong = Eine Telefonnummer hat 7 bis 15 Ziffern, etwa +49 30 23125 123. Bitte noch einmal prüfen.
+page-phoneNumber-hint = Mit Landesvorwahl, zum Beispiel +49 30 23125 123
+page-phoneNumber-wrong = Bitte eine Telefonnummer mit 7 bis 15 Ziffern eingeben, zum Beispiel +49 30 23125 123.
 page-wrong =
     { $count ->
-        [one] Eine Angabe stimmt noch nicht.
-       *[other] { $count } Angaben stimmen noch nicht.
+        [one] Bitte 1 Angabe korrigieren.
+       *[other] Bitte { $count } Angaben korrigieren.
     }
-page-stale = Das Formular war nicht vollständig, deshalb wurde nichts bezahlt. Bitte noch einmal versuchen.
+page-stale = Das Formular war nicht vollständig, deshalb wurde nichts abgebucht. Bitte noch einmal versuchen.
 page-pay = { $amount } bezahlen
 page-exchanged = Zu zahlen: { $amount } ({ $rate }; { $source }, { DATETIME($at, dateStyle: "medium") }).
 page-manner = Wie das Testgeld ankommt
 page-manner-atOnce = Sofort
-page-manner-later = Ein paar Sekunden später
+page-manner-later = Nach ein paar Sekunden
 page-manner-twice = Sofort, aber doppelt gemeldet
 page-manner-late = Zu spät, nach Ablauf der Reservierung
 page-manner-never = Nie
 page-pay-test = { $amount } Testgeld zahlen
 
-page-scheduled = Noch nicht so weit
-page-scheduled-why = Bezahlen ist ab dem unten genannten Zeitpunkt möglich. Schauen Sie bitte dann wieder vorbei.
-page-expired = Zu spät
-page-expired-why = Bezahlen war bis { DATETIME($at, dateStyle: "long", timeStyle: "short") } UTC möglich. Es wurde nichts abgebucht. Bei weiterem Interesse fragen Sie bitte den Verkäufer.
+page-uncharged = Es wurde nichts abgebucht.
+page-scheduled = Bald geöffnet
+page-scheduled-why = Bezahlen ist noch nicht möglich. Bitte kommen Sie wieder, sobald dieser Link geöffnet ist.
+page-expired = Abgelaufen
+page-expired-why = Dieser Link ist am { $at } abgelaufen. Bei weiterem Interesse fragen Sie bitte den Verkäufer.
 page-paused = Pausiert
-page-paused-why = Der Verkäufer hat diesen Link pausiert. Es wurde nichts abgebucht.
+page-paused-why = Der Verkäufer hat diesen Link pausiert. Bei weiterem Interesse fragen Sie bitte dort nach.
 page-completed = Schon bezahlt
-page-completed-why = Hier konnte einmal bezahlt werden, und das ist geschehen. Mehr wird nicht abgebucht. Wenn die Zahlung nicht von Ihnen kam, fragen Sie bitte den Verkäufer.
+page-completed-why = Dieser Artikel ist bereits bezahlt. Wenn die Zahlung nicht von Ihnen kam und Sie Interesse haben, fragen Sie bitte den Verkäufer.
 page-soldOut = Ausverkauft
-page-soldOut-why = Alles ist vergeben. Es wurde nichts abgebucht. Bei weiterem Interesse fragen Sie bitte den Verkäufer.
-page-reserved-title = Die letzten werden gerade bezahlt
-page-reserved-why = Was noch übrig ist, wird in diesem Moment bezahlt. Kommt eine Zahlung nicht zustande, wird wieder etwas frei: Schauen Sie in ein paar Minuten noch einmal nach.
-page-unpriced = Gerade nicht möglich
-page-unpriced-why = Der Preis lässt sich im Moment nicht in die Währung umrechnen, in der bezahlt wird. Es wurde nichts abgebucht. Bitte später noch einmal versuchen.
-page-missing = Hier gibt es nichts zu bezahlen
-page-missing-why = Unter dieser Adresse gibt es keinen Zahlungslink. Vielleicht wurde er gelöscht, oder die Adresse ist nicht vollständig. Bitte fragen Sie den Verkäufer nach einem neuen.
+page-soldOut-why =
+    { $sold ->
+        [0] Es ist nichts mehr da.
+        [one] Das einzige Stück ist verkauft.
+       *[other] Alle { NUMBER($sold) } sind verkauft.
+    } Bei weiterem Interesse fragen Sie bitte den Verkäufer.
+page-reserved-title = Reserviert
+page-reserved-why =
+    { $count ->
+        [one] Das letzte Stück wird gerade bezahlt. Kommt die Zahlung nicht zustande, wird es wieder frei: Schauen Sie in ein paar Minuten noch einmal vorbei.
+       *[other] Die letzten { NUMBER($count) } werden gerade bezahlt. Kommt eine Zahlung nicht zustande, wird wieder etwas frei: Schauen Sie in ein paar Minuten noch einmal vorbei.
+    }
+page-unpriced = Preis nicht verfügbar
+page-unpriced-why = Der Preis lässt sich gerade nicht umrechnen. Bitte später noch einmal versuchen.
+page-missing = Link nicht gefunden
+page-missing-why = Unter dieser Adresse gibt es keinen Zahlungslink. Vielleicht wurde er gelöscht, oder die Adresse ist unvollständig. Bitte fragen Sie den Verkäufer nach einem neuen Link.
 
 page-receipt = Bezahlt
 page-receipt-title = Beleg: { $name }
-page-receipt-thanks = Vielen Dank. Die Zahlung war erfolgreich.
-page-receipt-what = Wofür
+page-receipt-thanks = Vielen Dank! Die Zahlung ist angekommen.
+page-receipt-seller = Verkäufer
+page-receipt-what = Artikel
 page-receipt-amount = Betrag
-page-receipt-when = Zeitpunkt
-page-receipt-at = { DATETIME($at, dateStyle: "long", timeStyle: "medium") } UTC
-page-receipt-transaction = Transaktion
-page-receipt-keep = Diese Seite am besten aufheben oder ausdrucken: Sie ist der Beleg.
-
-page-receipt-paid = Gezahlt als
+page-receipt-when = Datum
+page-receipt-transaction = Transaktionsnummer
+page-receipt-link = Zahlungslink
+page-receipt-save = Als PDF sichern
+page-receipt-keep = Das ist Ihr Beleg. Drucken Sie diese Seite aus oder sichern Sie sie als PDF, um ihn zu behalten.
+page-receipt-paid = Gezahlt mit
 page-receipt-exchanged = { $amount } ({ $rate }; { $source }, { DATETIME($at, dateStyle: "medium") })
-page-receipt-oversold = Als die Zahlung ankam, war nichts mehr übrig. Der Verkäufer weiß Bescheid und muss Ihnen das Geld zurückzahlen.
+page-receipt-oversold = Als die Zahlung ankam, war schon alles verkauft. Der Verkäufer weiß Bescheid und muss Ihnen das Geld zurückzahlen.
 
+page-held = Reservierung endet
+page-awaited = Zeit zum Bezahlen endet
 page-checkout-open = Warten auf die Zahlung
-page-checkout-open-why = Bis { DATETIME($at, timeStyle: "medium") } UTC ist ein Stück für Sie reserviert. Sobald { $amount } eingegangen sind, geht es hier von selbst weiter.
-page-checkout-open-free = Sobald { $amount } eingegangen sind, geht es hier von selbst weiter. Dafür ist bis { DATETIME($at, timeStyle: "medium") } UTC Zeit.
-page-checkout-lapsed = Die Zeit zum Bezahlen ist um
-page-checkout-lapsed-why = Bis { DATETIME($at, timeStyle: "medium") } UTC ist keine Zahlung eingegangen, deshalb gilt die Reservierung nicht mehr. Falls Sie schon bezahlt haben, zahlen Sie bitte nicht noch einmal: Sobald das Geld ankommt, steht es hier.
-page-checkout-lapsed-free = Bis { DATETIME($at, timeStyle: "medium") } UTC ist keine Zahlung eingegangen. Falls Sie schon bezahlt haben, zahlen Sie bitte nicht noch einmal: Sobald das Geld ankommt, steht es hier.
+page-checkout-open-why = Bis { $at } ist ein Stück für Sie reserviert. Diese Seite aktualisiert sich von selbst, sobald { $amount } eingegangen sind.
+page-checkout-open-free = Diese Seite aktualisiert sich von selbst, sobald { $amount } eingegangen sind. Sie haben Zeit bis { $at }.
+page-checkout-lapsed = Die Zeit ist um
+page-checkout-lapsed-why = Bis { $at } ist keine Zahlung eingegangen, deshalb ist das Stück wieder im Verkauf. Falls Sie schon bezahlt haben, zahlen Sie bitte nicht noch einmal: Das Geld kann noch ankommen, und dann steht es hier.
+page-checkout-lapsed-free = Bis { $at } ist keine Zahlung eingegangen. Falls Sie schon bezahlt haben, zahlen Sie bitte nicht noch einmal: Das Geld kann noch ankommen, und dann steht es hier.
 page-checkout-cancelled = Abgebrochen
-page-checkout-cancelled-why = Es wurde nichts abgebucht, und das für Sie reservierte Stück ist wieder frei. Falls Sie das Geld schon geschickt haben, zahlen Sie bitte nicht noch einmal: Sobald es ankommt, steht es hier.
-page-checkout-cancelled-free = Es wurde nichts abgebucht. Falls Sie das Geld schon geschickt haben, zahlen Sie bitte nicht noch einmal: Sobald es ankommt, steht es hier.
-page-checkout-oversold = Bezahlt, aber nichts mehr übrig
-page-checkout-oversold-why = Als { $amount } eingingen, war nichts mehr übrig. Der Verkäufer weiß Bescheid und muss Ihnen das Geld zurückzahlen: Nennen Sie ihm dafür die Transaktion unten.
-page-checkout-oversold-free = Als { $amount } eingingen, war schon bezahlt. Der Verkäufer weiß Bescheid und muss Ihnen das Geld zurückzahlen: Nennen Sie ihm dafür die Transaktion unten.
-page-checkout-paid = In der Zahlungswährung
+page-checkout-cancelled-why = Es wurde nichts abgebucht, und das Stück ist wieder im Verkauf. Falls Sie das Geld schon geschickt haben, zahlen Sie bitte nicht noch einmal: Es kann noch ankommen, und dann steht es hier.
+page-checkout-cancelled-free = Es wurde nichts abgebucht. Falls Sie das Geld schon geschickt haben, zahlen Sie bitte nicht noch einmal: Es kann noch ankommen, und dann steht es hier.
+page-checkout-oversold = Rückzahlung nötig
+page-checkout-oversold-why = Als { $amount } eingingen, war schon alles verkauft. Der Verkäufer weiß Bescheid und muss Ihnen das Geld zurückzahlen. Nennen Sie ihm dafür die Transaktionsnummer unten.
+page-checkout-oversold-free = Als { $amount } eingingen, hatten Sie schon bezahlt. Der Verkäufer weiß Bescheid und muss Ihnen das Geld zurückzahlen. Nennen Sie ihm dafür die Transaktionsnummer unten.
+page-checkout-paid = Zu zahlen
 page-cancel = Zahlung abbrechen
-page-again = Zurück zum Angebot
+page-again = Zurück zur Zahlungsseite
 page-retry = Noch einmal versuchen
 
 page-invalidBody = Das Formular war nicht lesbar
-page-bodyTooLarge = Das Formular ist zu groß
+page-bodyTooLarge = Das ist zu viel Text
 page-unsupportedMediaType = Das Formular war nicht lesbar
 page-rateLimited = Einen Moment bitte
-page-methodNotAllowed = Das geht auf dieser Seite nicht
+page-methodNotAllowed = Das geht hier nicht
 page-internal = Etwas ist schiefgegangen
-page-unavailable = Einen Moment bitte
-page-invalidBody-why = Es wurde nichts bezahlt. Bitte zurückgehen und noch einmal versuchen.
-page-bodyTooLarge-why = Es wurde nichts bezahlt. Bitte zurückgehen und weniger eingeben.
-page-unsupportedMediaType-why = Es wurde nichts bezahlt. Bitte zurückgehen und noch einmal versuchen.
-page-unavailable-why = Diese Seite ist gerade nicht verfügbar. Bitte in ein paar Sekunden noch einmal versuchen: Es wird nichts doppelt bezahlt.
+page-unavailable = Vorübergehend nicht verfügbar
+page-invalidBody-why = Es wurde nichts abgebucht. Bitte zurückgehen und noch einmal versuchen.
+page-bodyTooLarge-why = Es wurde nichts abgebucht. Bitte zurückgehen und weniger eingeben.
+page-unsupportedMediaType-why = Es wurde nichts abgebucht. Bitte zurückgehen und noch einmal versuchen.
+page-unavailable-why = Diese Seite ist gerade nicht verfügbar. Bitte in ein paar Sekunden noch einmal versuchen: Es wird nichts doppelt abgebucht.
 page-rateLimited-why =
     { $seconds ->
-        [one] Das war viel auf einmal. Bitte in einer Sekunde noch einmal versuchen.
-       *[other] Das war viel auf einmal. Bitte in { NUMBER($seconds) } Sekunden noch einmal versuchen.
+        [one] Aus Ihrem Netzwerk kamen zu viele Anfragen. Bitte in einer Sekunde noch einmal versuchen.
+       *[other] Aus Ihrem Netzwerk kamen zu viele Anfragen. Bitte in { NUMBER($seconds) } Sekunden noch einmal versuchen.
     }
 page-tooManyHolds = Zu viele offene Zahlungen
 page-tooManyHolds-why =
@@ -120,4 +141,22 @@ page-tooManyHolds-why =
        *[other] Aus Ihrem Netzwerk sind zu viele Zahlungen offen. Es wurde nichts abgebucht. Schließen Sie eine davon ab oder brechen Sie sie ab, oder versuchen Sie es in { NUMBER($minutes) } Minuten noch einmal.
     }
 page-methodNotAllowed-why = Bitte den Link noch einmal öffnen.
-page-internal-why = Der Fehler liegt bei uns und ist notiert. Bevor Sie noch einmal bezahlen, fragen Sie bitte den Verkäufer, ob die Zahlung angekommen ist.
+page-internal-why = Der Fehler liegt bei uns und ist protokolliert. Bevor Sie noch einmal bezahlen, fragen Sie bitte den Verkäufer, ob die Zahlung angekommen ist.
+
+# What the pages store about payers.
+
+page-private = Datenschutz
+page-private-lead = Was wir über Sie speichern, wenn Sie einen Zahlungslink bei { $host } öffnen oder bezahlen.
+page-private-typed = Was Sie eingeben
+page-private-typed-why = Wenn der Verkäufer nach einer Paymail, einer E-Mail-Adresse oder einer Telefonnummer fragt, speichern wir sie mit der Zahlung, und der Verkäufer bekommt sie. Nach mehr fragen wir nicht.
+page-private-cookie = Ein Cookie
+page-private-cookie-why = Es unterscheidet Ihre Zahlungen von denen anderer, damit niemand alles auf einmal reservieren kann. Es ist eine Zufallszahl ohne Ihren Namen, und Ihr Browser löscht es nach { $minutes } Minuten. Es gibt kein Tracking und keine Werbung.
+page-private-address = Ihre IP-Adresse
+page-private-address-why = Während Sie bezahlen, speichern wir sie aus demselben Grund als Hash: einen Code, aus dem niemand die Adresse zurückrechnen kann. Wir löschen ihn, wenn Sie bezahlt oder abgebrochen haben oder die Zeit zum Bezahlen um ist.
+page-private-pictures = Bilder von anderen Websites
+page-private-pictures-why = Die Bilder eines Verkäufers können auf einer anderen Website liegen. Sie sieht Ihre IP-Adresse, wenn Ihr Browser die Bilder lädt, erfährt aber nicht, auf welcher Seite Sie sind.
+page-private-time = Wie lange wir es behalten
+page-private-time-why = Was Sie eingegeben haben, bleibt bei der Zahlung, bis der Betreiber dieser Website es löscht. Bitten Sie ihn darum, wenn Sie das möchten. Betrag, Datum und Transaktionsnummer bleiben als Nachweis des Verkaufs.
+page-private-who = Wer es sieht
+page-private-who-why = Der Verkäufer und der Betreiber dieser Website. Ihren Beleg kann jeder öffnen, der seine Adresse hat, deshalb zeigt er Ihre Angaben nur zum Teil.
+page-private-ask = Fragen? Wenden Sie sich an den Betreiber dieser Website:

@@ -3,120 +3,159 @@
 page-title = { $name } – { $amount }
 page-title-state = { $title }: { $name }
 page-title-wrong = Please check: { $name }
-page-site = Payment request
+page-site = Payment link
 page-locale = en_US
 page-card = Price and QR code of { $name }
-page-test = Test money: nobody really pays here.
-page-former = before
-page-now = now
-page-more = More about it
+page-test = Test mode: no real money is charged.
+page-former = before:
+page-more = More details
 page-left = { NUMBER($left) } of { NUMBER($total) } left
 page-reserved =
     { $count ->
-        [one] One more is being paid for right now.
-       *[other] { NUMBER($count) } more are being paid for right now.
+        [one] 1 more is on hold while someone pays.
+       *[other] { NUMBER($count) } more are on hold while people pay.
     }
 page-opens = Opens
 page-ends = Ends
-page-at = { DATETIME($at, dateStyle: "long", timeStyle: "short") } UTC
+page-moment = { DATETIME($at, dateStyle: "long", timeStyle: "short") } UTC
+page-clock = { DATETIME($at, timeStyle: "short") } UTC
+page-in-minutes = in { $minutes } min { $seconds } s
+page-in-seconds = in { $seconds } s
 page-phone = Scan to pay on your phone
 page-phone-code = QR code of this page
 
-page-ask = The seller asks for
+page-sold-by = Sold by { $seller }
+page-contact = Contact
+page-report = Report
+page-report-subject = Report of { $url }
+page-privacy = Privacy
+
+page-ask = Your details for the seller
 page-paymail = Paymail
-page-paymail-hint = Such as name@handcash.io
-page-paymail-wrong = A paymail looks like name@handcash.io. Please check yours.
+page-paymail-hint = For example, name@handcash.io
+page-paymail-wrong = Enter a paymail, like name@handcash.io.
 page-email = E-mail address
-page-email-hint = Such as name@example.org
-page-email-wrong = An e-mail address looks like name@example.org. Please check yours.
+page-email-hint = For example, name@example.org
+page-email-wrong = Enter an e-mail address, like name@example.org.
 page-phoneNumber = Phone number
-page-phoneNumber-hint = With the country code, such as +44 20 7946 0958
-page-phoneNumber-wrong = A phone number has 7 to 15 digits, such as +44 20 7946 0958. Please check yours.
+page-phoneNumber-hint = With the country code, like +44 20 7946 0958
+page-phoneNumber-wrong = Enter a phone number with 7 to 15 digits, like +44 20 7946 0958.
 page-wrong =
     { $count ->
-        [one] One thing needs another look.
-       *[other] { $count } things need another look.
+        [one] Please fix 1 field.
+       *[other] Please fix { $count } fields.
     }
-page-stale = This form was not complete, so nothing was paid. Please try once more.
+page-stale = This form was incomplete, so you haven't been charged. Please try again.
 page-pay = Pay { $amount }
-page-exchanged = You pay { $amount } ({ $rate }; { $source }, { DATETIME($at, dateStyle: "medium") }).
+page-exchanged = You'll pay { $amount } ({ $rate }; { $source }, { DATETIME($at, dateStyle: "medium") }).
 page-manner = How the test money arrives
-page-manner-atOnce = At once
-page-manner-later = A few seconds later
-page-manner-twice = At once, and told twice
-page-manner-late = Too late, after the reservation
+page-manner-atOnce = Right away
+page-manner-later = After a few seconds
+page-manner-twice = Right away, but reported twice
+page-manner-late = Too late, after the reservation ends
 page-manner-never = Never
 page-pay-test = Pay { $amount } in test money
 
-page-scheduled = Not yet
-page-scheduled-why = This can be paid from the time below on. Please come back then.
-page-expired = Too late
-page-expired-why = The time to pay this ended on { DATETIME($at, dateStyle: "long", timeStyle: "short") } UTC. Nothing was taken from you: if you still want it, please ask the seller.
+page-uncharged = You haven't been charged.
+page-scheduled = Opens soon
+page-scheduled-why = You can't pay yet. Please come back when this link opens.
+page-expired = Expired
+page-expired-why = This link expired on { $at }. If you're still interested, ask the seller.
 page-paused = Paused
-page-paused-why = The seller has paused this link. You haven't been charged.
+page-paused-why = The seller has paused this link. If you're still interested, ask them.
 page-completed = Already paid
-page-completed-why = This could be paid once, and somebody has. Nothing more can be taken. If it wasn't you who paid, please ask the seller.
+page-completed-why = This item has already been paid for. If you didn't pay for it and would like one, ask the seller.
 page-soldOut = Sold out
-page-soldOut-why = All of them are taken. Nothing was taken from you: if you hoped for one, please ask the seller.
-page-reserved-title = The last ones are being paid for
-page-reserved-why = Somebody is paying for what is left right now. If they don't finish, it can be had again: look once more in a few minutes.
-page-unpriced = Not just now
-page-unpriced-why = Nothing tells what the price is in the currency that is paid. Nothing was taken from you: please try again later.
-page-missing = Nothing to pay here
-page-missing-why = There is no payment request at this address. It may have been deleted, or the link is not complete. Please ask the seller for a new one.
+page-soldOut-why =
+    { $sold ->
+        [0] There are none left.
+        [one] The only one has been sold.
+       *[other] All { NUMBER($sold) } sold.
+    } If you were hoping for one, ask the seller.
+page-reserved-title = On hold
+page-reserved-why =
+    { $count ->
+        [one] Someone is paying for the last one right now. If they don't finish, it may become available; check back in a few minutes.
+       *[other] The last { NUMBER($count) } are being paid for right now. If someone doesn't finish, one may become available; check back in a few minutes.
+    }
+page-unpriced = Price unavailable
+page-unpriced-why = We can't convert the price right now. Please try again later.
+page-missing = Link not found
+page-missing-why = There's no payment link at this address. It may have been deleted, or the address may be incomplete. Please ask the seller for a new link.
 
 page-receipt = Paid
 page-receipt-title = Receipt: { $name }
-page-receipt-thanks = Thank you. Your payment went through.
-page-receipt-what = What
+page-receipt-thanks = Thank you! Your payment went through.
+page-receipt-seller = Seller
+page-receipt-what = Item
 page-receipt-amount = Amount
-page-receipt-when = When
-page-receipt-at = { DATETIME($at, dateStyle: "long", timeStyle: "medium") } UTC
-page-receipt-transaction = Transaction
-page-receipt-keep = Keep this page or print it: it is your receipt.
-
+page-receipt-when = Date
+page-receipt-transaction = Transaction number
+page-receipt-link = Payment link
+page-receipt-save = Save as PDF
+page-receipt-keep = This is your receipt. To keep it, print this page or save it as a PDF.
 page-receipt-paid = Paid with
 page-receipt-exchanged = { $amount } ({ $rate }; { $source }, { DATETIME($at, dateStyle: "medium") })
-page-receipt-oversold = Your payment arrived when nothing was left for it. The seller was told and owes it back to you.
+page-receipt-oversold = Your payment arrived after everything was sold. We've notified the seller, who needs to refund you.
 
+page-held = Reservation ends
+page-awaited = Time to pay ends
 page-checkout-open = Waiting for your payment
-page-checkout-open-why = One is kept for you until { DATETIME($at, timeStyle: "medium") } UTC. This page goes on by itself as soon as your { $amount } are here.
-page-checkout-open-free = This page goes on by itself as soon as your { $amount } are here. They are awaited until { DATETIME($at, timeStyle: "medium") } UTC.
-page-checkout-lapsed = The time to pay is over
-page-checkout-lapsed-why = Your payment did not arrive before { DATETIME($at, timeStyle: "medium") } UTC, so what was kept for you can be had by others. If you have paid, don't pay again: this page tells when it arrives.
-page-checkout-lapsed-free = Your payment did not arrive before { DATETIME($at, timeStyle: "medium") } UTC. If you have paid, don't pay again: this page tells when it arrives.
+page-checkout-open-why = We're holding one for you until { $at }. This page updates automatically when your { $amount } arrives.
+page-checkout-open-free = This page updates automatically when your { $amount } arrives. You have until { $at }.
+page-checkout-lapsed = Time's up
+page-checkout-lapsed-why = Your payment hadn't arrived by { $at }, so your item is back on sale. If you've already paid, don't pay again: your money may still arrive, and this page will update when it does.
+page-checkout-lapsed-free = Your payment hadn't arrived by { $at }. If you've already paid, don't pay again: your money may still arrive, and this page will update when it does.
 page-checkout-cancelled = Cancelled
-page-checkout-cancelled-why = You haven't been charged, and the one kept for you is free for others again. If you've already sent the money, don't pay again: this page shows it when it arrives.
-page-checkout-cancelled-free = You haven't been charged. If you've already sent the money, don't pay again: this page shows it when it arrives.
-page-checkout-oversold = Paid, but nothing was left
-page-checkout-oversold-why = Your { $amount } arrived when nothing was left for it. The seller was told and owes it back to you: give them the transaction below.
-page-checkout-oversold-free = Your { $amount } arrived after you had paid already. The seller was told and owes it back to you: give them the transaction below.
-page-checkout-paid = In the currency paid
-page-cancel = Cancel this payment
-page-again = Back to the offer
+page-checkout-cancelled-why = You haven't been charged, and your item is back on sale. If you've already sent the money, don't pay again: it may still arrive, and this page will update when it does.
+page-checkout-cancelled-free = You haven't been charged. If you've already sent the money, don't pay again: it may still arrive, and this page will update when it does.
+page-checkout-oversold = Refund due
+page-checkout-oversold-why = Your { $amount } arrived after everything was sold. We've notified the seller, who needs to refund you. Give them the transaction number below.
+page-checkout-oversold-free = Your { $amount } arrived after you'd already paid. We've notified the seller, who needs to refund you. Give them the transaction number below.
+page-checkout-paid = You pay
+page-cancel = Cancel payment
+page-again = Back to the payment page
 page-retry = Try again
 
-page-invalidBody = This form could not be read
-page-bodyTooLarge = This form is too large
-page-unsupportedMediaType = This form could not be read
-page-rateLimited = A moment, please
-page-methodNotAllowed = This page can't do that
+page-invalidBody = We couldn't read the form
+page-bodyTooLarge = That's too much text
+page-unsupportedMediaType = We couldn't read the form
+page-rateLimited = Please wait a moment
+page-methodNotAllowed = That doesn't work here
 page-internal = Something went wrong
-page-unavailable = A moment, please
-page-invalidBody-why = Nothing was paid. Please go back and try once more.
-page-bodyTooLarge-why = Nothing was paid. Please go back and enter less.
-page-unsupportedMediaType-why = Nothing was paid. Please go back and try once more.
-page-unavailable-why = This page can't be used just now. Please try again in a few seconds: nothing is paid twice.
+page-unavailable = Temporarily unavailable
+page-invalidBody-why = You haven't been charged. Please go back and try again.
+page-bodyTooLarge-why = You haven't been charged. Please go back and type less.
+page-unsupportedMediaType-why = You haven't been charged. Please go back and try again.
+page-unavailable-why = This page isn't available right now. Please try again in a few seconds; you won't be charged twice.
 page-rateLimited-why =
     { $seconds ->
-        [one] That was a lot at once. Please try again in a second.
-       *[other] That was a lot at once. Please try again in { NUMBER($seconds) } seconds.
+        [one] There have been too many requests from your network. Please try again in a second.
+       *[other] There have been too many requests from your network. Please try again in { NUMBER($seconds) } seconds.
     }
-page-tooManyHolds = Too many open payments
+page-tooManyHolds = Too many unfinished payments
 page-tooManyHolds-why =
     { $minutes ->
-        [one] Too many payments are open from your network. You haven't been charged. Finish or cancel one of them, or try again in a minute.
-       *[other] Too many payments are open from your network. You haven't been charged. Finish or cancel one of them, or try again in { NUMBER($minutes) } minutes.
+        [one] Your network has too many unfinished payments. You haven't been charged. Finish or cancel one of them, or try again in a minute.
+       *[other] Your network has too many unfinished payments. You haven't been charged. Finish or cancel one of them, or try again in { NUMBER($minutes) } minutes.
     }
 page-methodNotAllowed-why = Please open the link again.
-page-internal-why = It is our fault, and we have noted it. Before you pay again, please ask the seller whether your payment arrived.
+page-internal-why = It's our fault, and we've logged the error. Before you pay again, ask the seller whether your payment arrived.
+
+# What the pages store about payers.
+
+page-private = Privacy
+page-private-lead = What we store about you when you open or pay a payment link at { $host }.
+page-private-typed = What you type
+page-private-typed-why = If the seller asks for a paymail, an e-mail address or a phone number, we store it with your payment, and the seller gets it. We ask for nothing else.
+page-private-cookie = One cookie
+page-private-cookie-why = It tells your payments from other people's, so that nobody can hold every item at once. It's a random number without your name, and your browser deletes it after { $minutes } minutes. There's no tracking and no advertising.
+page-private-address = Your IP address
+page-private-address-why = While you're paying, we store it as a hash, a code that nobody can turn back into the address, for the same reason. We delete it when you've paid, when you cancel, or when your time to pay ends.
+page-private-pictures = Pictures from other websites
+page-private-pictures-why = A seller's pictures may be on another website, which sees your IP address when your browser loads them. It isn't told which page you're on.
+page-private-time = How long we keep it
+page-private-time-why = What you typed stays with the payment until the operator of this website deletes it. Ask the operator if you want that. Amount, date and transaction number stay, as records of the sale.
+page-private-who = Who sees it
+page-private-who-why = The seller and the operator of this website. Anyone who has the address of your receipt can open it, so it shows only parts of what you typed.
+page-private-ask = Questions? Contact the operator of this website:
