@@ -44,7 +44,6 @@ NAMED = {
     "start": "button-new",
     "not-understood": "button-new",
     "ask-options": "button-done",
-    "paysupport": "button-refresh",
     "service-unchanged": "button-refresh",
     "service-no-news": "button-refresh",
     "service-silent": "button-refresh",

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 from bot.chat.alerts import alert_text, daily_summary
 from bot.chat.cards import card_text, menus
+from bot.chat.cards.payment_texts import payments_page
 from bot.chat.cards.request_card import Card
 from bot.chat.dialogue.alert_settings import show_undelivered
 from bot.chat.dialogue.event_context import EventContext
@@ -267,7 +268,7 @@ def test_what_is_done_with_a_request_says_its_name(language: str, words: str) ->
         250, "USD", {"email": words, words: words}, oversold=True, found=True, in_doubt=True,
         received_at=NOW,
     )  # fmt: skip
-    held(menus.payments_page(card, [receipt] * 10, (0, 3), seller), card.name)
+    held(payments_page(card, [receipt] * 10, (0, 3), seller), card.name)
 
 
 @typed(25, language=SPOKEN)

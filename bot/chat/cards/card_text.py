@@ -158,7 +158,7 @@ def list_page(
     if not cards:
         return Reply("\n".join(waiting) or t(language, "list-empty"), (new,))
     lines = tuple(
-        (Button(_list_label(card, language), action=("card", card.listing_id)),) for card in cards
+        (Button(list_label(card, language), action=("card", card.listing_id)),) for card in cards
     )
     text = "\n".join([t(language, "list", page=page + 1, pages=pages), *waiting])
     return Reply(text, (*lines, *page_buttons(("list",), page, pages, language), new))
@@ -322,7 +322,8 @@ def _card_rows(card: Card, language: str) -> Rows:
     return ((open_page, copy_link), (share, act("edit")), last_row)
 
 
-def _list_label(card: Card, language: str) -> str:
+def list_label(card: Card, language: str) -> str:
+    """Return a request as a line of a list: its mark, name, price and units left."""
     name, cost = plain(card.name, _LINE_NAME), price_text(card, language)
     line = t(language, "list-line", mark=t(language, f"mark-{card.status}"), name=name, price=cost)
     return " · ".join(filter(None, [line, _units_left(card, language)]))

@@ -1,37 +1,25 @@
-"""The menus of a request: more, edit, delete, poster, payments, and the replies to an edit.
+"""The menus of a request: more, edit, delete and poster, and the replies to an edit.
 
 A menu replaces the card whose button was pressed, so the card stays one message.
 """
 
 from __future__ import annotations
 
-from itertools import islice
 from typing import TYPE_CHECKING
 
 from bot.chat.cards.card_text import (
     deep_link,
-    number_line,
-    page_buttons,
-    refund_line,
     seller_card,
-    total_text,
 )
 from bot.chat.fields.offers import in_rows
 from bot.chat.fields.registry import EDITS, POSTER_TEXT
-from bot.chat.messages.reply import DANGER, Button, Reply, escaped, plain
-from bot.chat.model.wish import PAYER_FIELDS
-from bot.chat.times import display, zones
-from bot.core.money.amounts import format_money
+from bot.chat.messages.reply import DANGER, Button, Reply, escaped
 from bot.core.text.translations import t
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
     from bot.chat.cards.request_card import Card
     from bot.chat.forms.outcome import Change
     from bot.chat.model.draft import Seller
-    from bot.chat.store.queries import ListedPayment
-    from bot.chat.store.received_payments import Takings
 
 DESIGNS = ("print-light", "print-dark", "square-light", "square-dark")
 """The designs of posters: for paper, and square for stories."""
@@ -40,8 +28,6 @@ DESIGNS = ("print-light", "print-dark", "square-light", "square-dark")
 _NAME = 200
 _SAVED = 600
 _MAX_LINK = 300
-_PAYER_LINE = 160
-_PAYER_LABEL = 40
 
 
 _CHANGES = {
@@ -117,35 +103,6 @@ def poster_menu(card: Card, text: str | None, bot_name: str, language: str) -> R
     return Reply("\n".join(filter(None, lines)), rows)
 
 
-def payments_page(
-    card: Card, receipts: Sequence[ListedPayment], place: tuple[int, int], seller: Seller
-) -> Reply:
-    """Show a page of a request's payments, newest first; `place` is its number, from 0, and all.
-
-    `card.takings` are those of all payments; times are in the seller's zone.
-    """
-    language, (page, pages) = seller.language, place
-    zone = seller.zone or zones.UTC_ZONE
-    head = [t(language, "payments", name=escaped(card.name, _NAME), page=page + 1, pages=pages)]
-    if not receipts:
-        head.append(t(language, "payments-none"))
-    else:
-        head += _totals(card.takings, language)
-        head.append(t(language, "payments-zone", zone=escaped(zones.place_name(zone, language))))
-    back = Button(t(language, "button-back"), action=("card", card.listing_id))
-    lines = [_receipt(receipt, zone, language) for receipt in receipts]
-    turns = page_buttons(("payments", card.listing_id), page, pages, language)
-    return Reply("\n\n".join(["\n".join(head), *lines]), (*turns, (back,)))
-
-
-def _totals(takings: Takings, language: str) -> list[str]:
-    """Return a line of what was earned and one of what has to be paid back, where there is any."""
-    total, count = total_text(takings.earned, language), takings.earned_count
-    earned = t(language, "payments-total", total=total, count=count) if count else None
-    refund = refund_line(takings.to_refund, takings.refund_count, language)
-    return [*filter(None, [earned, refund])]
-
-
 def saved_reply(card: Card, change: Change, seller: Seller, now: int) -> Reply:
     """Confirm an edit, with the status where the request still can't be paid."""
     language, field = seller.language, EDITS[change.field]
@@ -174,36 +131,3 @@ def _card_and_edit(card: Card, language: str) -> tuple[Button, Button]:
 
 def _back(card: Card, language: str) -> Button:
     return Button(t(language, "button-back"), action=("refresh", card.listing_id))
-
-
-def _receipt(receipt: ListedPayment, zone: str, language: str) -> str:
-    amount = escaped(format_money(receipt.amount, receipt.currency, language))
-    at = escaped(display.button_label(receipt.received_at, zone, language))
-    head = t(language, "payments-line", at=at, amount=amount)
-    marks = [
-        t(language, "payments-oversold") if receipt.oversold else "",
-        t(language, "payments-found") if receipt.found else "",
-        t(language, "payments-in-doubt") if receipt.in_doubt else "",
-    ]
-    number, payer = (
-        number_line(receipt.transaction_id, language),
-        _payer_line(receipt.payer, language),
-    )
-    return "\n".join(filter(None, [head, " · ".join(filter(None, marks)), payer, number]))
-
-
-def _payer_line(payer: Mapping[str, object], language: str) -> str:
-    """Return the payer's data on one line, whatever JSON values it holds."""
-    pairs = [
-        t(
-            language,
-            "alert-payer",
-            label=t(language, f"payer-{name}")
-            if name in PAYER_FIELDS
-            else plain(name, _PAYER_LABEL),
-            value=plain(value, _PAYER_LINE),
-        )
-        for name, value in islice(payer.items(), len(PAYER_FIELDS))
-        if value not in (None, "")
-    ]
-    return escaped(" · ".join(pairs), _PAYER_LINE)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from bot.chat.cards.card_text import list_page
 from bot.chat.cards.request_card import card_of
-from bot.chat.dialogue import alert_settings, sharing
+from bot.chat.dialogue import alert_settings, payment_search, sharing
 from bot.chat.dialogue.form_effects import apply_outcome
 from bot.chat.forms.bot_texts import about_service, help_reply, settings, start_reply
 from bot.chat.forms.form import new_form, resume_offer, take_message
@@ -45,7 +45,7 @@ def handle_message(context: EventContext, event: MessageEvent) -> None:
         _greet(context, again=False)
         show_page(context, "new")
     else:
-        show_page(context, event.command)
+        show_page(context, event.command, event.text)
 
 
 def _take_message(context: EventContext, event: MessageEvent) -> Outcome:
@@ -66,7 +66,7 @@ def _greet(context: EventContext, *, again: bool) -> None:
         context.reply(start_reply(context.seller, new=first, offer=offer))
 
 
-def show_page(context: EventContext, command: str) -> None:
+def show_page(context: EventContext, command: str, text: str = "") -> None:
     """Answer a command that shows a page; for an unknown one, list the commands."""
     match command:
         case "new":
@@ -76,6 +76,8 @@ def show_page(context: EventContext, command: str) -> None:
             _greet(context, again=True)
         case "cancel":
             apply_outcome(context, cancel(context.draft, context.seller))
+        case "find":
+            payment_search.find(context, text)
         case "list":
             context.reply(requests_page(context, 0))
         case "alerts":

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from bot.chat.cards import menus
 from bot.chat.cards.card_text import seller_card
+from bot.chat.cards.payment_texts import payments_page
 from bot.chat.dialogue.event_context import own_card
 from bot.chat.messages.payloads import PosterFile
 from bot.chat.store import pending, queries
@@ -69,7 +70,7 @@ def show_payments(context: EventContext, listing: Listing, page: int) -> None:
     page = min(page, pages - 1)
     found = queries.payments_page(context.tx, listing.id, PAGE, page * PAGE)
     shown = own_card(context, listing)
-    reply = menus.payments_page(shown, found, (page, pages), context.seller)
+    reply = payments_page(shown, found, (page, pages), context.seller)
     if context.press is not None and context.press.picture:
         context.without_press().reply(reply)
         context.reply(seller_card(shown, context.seller.language))

@@ -22,9 +22,14 @@ SEARCH = (
     f"{SELECT_LISTING} WHERE seller_id = :seller AND state = 'live'"
     f" AND (folded_name LIKE :part ESCAPE '!' OR id = :id) {NEWEST}"
 )
+SEARCH_PRESENT = (
+    f"{SELECT_LISTING} {PRESENT} AND (folded_name LIKE :part ESCAPE '!' OR id = :id) {NEWEST}"
+)
+COLUMNS = "transaction_id, amount, currency, body, oversold, found, received_at"
+"""Columns that `read_payment` needs."""
+
 PAYMENTS = (
-    "SELECT transaction_id, amount, currency, body, oversold, found, received_at"
-    " FROM received_payments WHERE listing_id = :listing"
+    f"SELECT {COLUMNS} FROM received_payments WHERE listing_id = :listing"  # noqa: S608 - our own words
     " ORDER BY received_at DESC, transaction_id DESC"
     " LIMIT :limit OFFSET :start"
 )
@@ -48,10 +53,20 @@ def search_listings(
     tx: Transaction, seller_id: int, text: str, limit: int, start: int
 ) -> list[Listing]:
     """Return a page of a seller's live listings whose id or a part of whose name is `text`."""
+    rows = tx.query(SEARCH, seller=seller_id, **_wanted(text), limit=limit, start=start)
+    return [read_listing(row) for row in rows]
+
+
+def search_present(tx: Transaction, seller_id: int, text: str, limit: int) -> list[Listing]:
+    """Return up to `limit` such listings, live and stopped ones, newest first."""
+    rows = tx.query(SEARCH_PRESENT, seller=seller_id, **_wanted(text), limit=limit, start=0)
+    return [read_listing(row) for row in rows]
+
+
+def _wanted(text: str) -> dict[str, str]:
     folded = text.strip().casefold()
     part = PATTERN_SIGN.sub(r"!\g<0>", folded)
-    rows = tx.query(SEARCH, seller=seller_id, id=folded, part=f"%{part}%", limit=limit, start=start)
-    return [read_listing(row) for row in rows]
+    return {"id": folded, "part": f"%{part}%"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,10 +91,11 @@ class ListedPayment:
 def payments_page(tx: Transaction, listing_id: str, limit: int, start: int) -> list[ListedPayment]:
     """Return up to `limit` of a listing's payments, newest first, after the first `start`."""
     rows = tx.query(PAYMENTS, listing=listing_id, limit=limit, start=start)
-    return [_read_payment(row) for row in rows]
+    return [read_payment(row) for row in rows]
 
 
-def _read_payment(row: Row) -> ListedPayment:
+def read_payment(row: Row) -> ListedPayment:
+    """Parse a row with COLUMNS."""
     return ListedPayment(
         amount=row["amount"],
         currency=row["currency"],

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from bot.chat.model.transaction_number import fold_number
 from bot.chat.model.wish import Wish
 from bot.chat.store.listings import SELECT_LISTING, Listing, in_clause, read_listing
 from bot.core import exact_json
@@ -109,9 +110,10 @@ def add_payment(tx: Transaction, listing_id: str, payment: Payment, now: int) ->
         tx.execute(
             "INSERT INTO received_payments"
             " (request_id, transaction_id, listing_id, amount, currency, body, oversold, found,"
-            " received_at)"
+            " received_at, seller_id, number, number_reversed)"
             " VALUES (:request, :transaction, :listing, :amount, :currency, :body, :oversold,"
-            " :found, :now)"
+            " :found, :now, (SELECT seller_id FROM listings WHERE id = :listing),"
+            " :number, :number_reversed)"
             " ON CONFLICT (request_id, transaction_id) DO NOTHING",
             request=payment.request_id,
             transaction=payment.transaction_id,
@@ -122,6 +124,7 @@ def add_payment(tx: Transaction, listing_id: str, payment: Payment, now: int) ->
             oversold=int(payment.oversold),
             found=FOUND_LATER if payment.found else BY_WEBHOOK,
             now=now,
+            **_searched(payment.transaction_id),
         )
     )
     if fresh:
@@ -158,7 +161,8 @@ def replace_placeholder(tx: Transaction, listing_id: str, payment: Payment, sinc
 def _replace(tx: Transaction, payment: Payment, placeholder: str) -> int:
     return tx.execute(
         "UPDATE received_payments SET transaction_id = :transaction, amount = :amount,"
-        " currency = :currency, body = :body, oversold = :oversold, found = :found"
+        " currency = :currency, body = :body, oversold = :oversold, found = :found,"
+        " number = :number, number_reversed = :number_reversed"
         " WHERE request_id = :request AND transaction_id = :placeholder",
         request=payment.request_id,
         transaction=payment.transaction_id,
@@ -168,7 +172,14 @@ def _replace(tx: Transaction, payment: Payment, placeholder: str) -> int:
         currency=payment.currency,
         body=exact_json.dumps(payment.payer),
         oversold=int(payment.oversold),
+        **_searched(payment.transaction_id),
     )
+
+
+def _searched(transaction_id: str) -> dict[str, str | None]:
+    """Return the columns by which a payment is found (store/payment_search.py)."""
+    number = fold_number(known_number(transaction_id) or "") or None
+    return {"number": number, "number_reversed": number and number[::-1]}
 
 
 def _add_to_takings(tx: Transaction, listing_id: str, payment: Payment, number: int = 1) -> None:
@@ -255,7 +266,7 @@ def takings_between(
         "SELECT listing_id, p.currency, oversold, COUNT(*) AS payments,"  # noqa: S608 - our own words
         f" SUM({big_sums.BILLIONS}) AS billions, SUM({big_sums.REST}) AS rest"
         " FROM listings JOIN received_payments p ON listing_id = listings.id"
-        " WHERE seller_id = :seller AND received_at >= :since AND received_at < :until"
+        " WHERE listings.seller_id = :seller AND received_at >= :since AND received_at < :until"
         " GROUP BY listing_id, p.currency, oversold"
         " ORDER BY payments DESC, listing_id, p.currency",
         seller=seller_id,

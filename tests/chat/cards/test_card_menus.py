@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from bot.chat.cards import menus
 from bot.chat.cards.card_text import seller_card
+from bot.chat.cards.payment_texts import payments_page
 from bot.chat.cards.request_card import Card
 from bot.chat.dialogue.posters import FILES, LONGEST_FILE_NAME, PAGE, file_name
 from bot.chat.forms.outcome import Change
@@ -164,18 +165,18 @@ def receipt(**given: Any) -> ListedPayment:
 
 
 def page(*receipts: ListedPayment, place: tuple[int, int] = (0, 1), seller: Seller = SAM) -> str:
-    return check(menus.payments_page(CARD, receipts, place, seller))
+    return check(payments_page(CARD, receipts, place, seller))
 
 
 def test_oversold_payments_are_totalled_apart_in_the_list() -> None:
     mixed = replace(CARD, takings=Takings(((500, "USD"),), 2, ((250, "USD"),), 1))
-    lines = check(menus.payments_page(mixed, [receipt()], (0, 1), SAM)).splitlines()
+    lines = check(payments_page(mixed, [receipt()], (0, 1), SAM)).splitlines()
     assert lines[1:3] == [
         "Total: $5.00 from 2 payments",
         "⚠️ To refund: $2.50 (1 payment)",
     ]
     owed = replace(CARD, takings=Takings((), 0, ((250, "USD"),), 1))
-    lines = check(menus.payments_page(owed, [receipt()], (0, 1), SAM)).splitlines()
+    lines = check(payments_page(owed, [receipt()], (0, 1), SAM)).splitlines()
     assert lines[1] == "⚠️ To refund: $2.50 (1 payment)"
 
 
@@ -214,7 +215,7 @@ def test_a_request_without_payments_has_a_page_of_its_own() -> None:
 
 
 def test_payment_pages_have_buttons_only_to_existing_pages() -> None:
-    reply = menus.payments_page(CARD, [receipt()], (1, 3), SAM)
+    reply = payments_page(CARD, [receipt()], (1, 3), SAM)
     assert "(page 2 of 3)" in check(reply)
     assert actions(reply.rows) == [
         ("payments", LISTING, "0"),
@@ -237,7 +238,7 @@ def test_no_typed_text_breaks_a_menu(name: str, payer: dict[str, Any]) -> None:
     worst = receipt(payer=payer, oversold=True, found=True, in_doubt=True, amount=10**17)
     for language in languages():
         seller = replace(SAM, language=language)
-        check(menus.payments_page(full, [worst] * PAGE, (0, 2), seller))
+        check(payments_page(full, [worst] * PAGE, (0, 2), seller))
         for reply in (
             menus.edit_menu(shown, language),
             menus.fixed_menu(shown, language),

@@ -34,6 +34,7 @@ FAVOURITES = (
 COMMANDS = (
     "/start", "/new", "/new", "/list", "/list", "/settings", "/help", "/cancel", "/privacy",
     "/paysupport", "/alerts", "/start new", "/stats", "/donation", "/oneoff x", "/drop 3", "/",
+    "/find", "/find coffee", "/find 4f<b>#",
     "/LIST", "/help@PaymentRequestBot", "/help@SomebodyElse", "/ list", "/new\nlines",
 )  # fmt: skip
 

@@ -71,6 +71,8 @@ CHAT = (
     """,
     "CREATE INDEX listings_due ON listings (due_at) WHERE due_at IS NOT NULL",
     # `found`: 1 if the reconciler found it, 2 if its webhook replaced a placeholder, 0 otherwise.
+    # `number` is the transaction's, folded for searches, `number_reversed` the same backwards; NULL
+    # for a placeholder.
     """
     CREATE TABLE received_payments (
         request_id TEXT NOT NULL,
@@ -82,10 +84,21 @@ CHAT = (
         oversold INTEGER NOT NULL DEFAULT 0,
         found INTEGER NOT NULL DEFAULT 0,
         received_at BIGINT NOT NULL,
+        seller_id BIGINT,
+        number TEXT,
+        number_reversed TEXT,
         PRIMARY KEY (request_id, transaction_id)
     )
     """,
     "CREATE INDEX received_payments_listing ON received_payments (listing_id, received_at)",
+    """
+    CREATE INDEX received_payments_number ON received_payments (seller_id, number)
+    WHERE number IS NOT NULL
+    """,
+    """
+    CREATE INDEX received_payments_number_reversed
+    ON received_payments (seller_id, number_reversed) WHERE number_reversed IS NOT NULL
+    """,
     # The reconciler's memory. A sighting: units of the listing were gone without a payment, `sold`
     # of them in all; they count as sold if they still are after a while.
     """

@@ -12,6 +12,7 @@ bot-description =
 bot-short-description = In einer Minute zum Zahlungslink: überall teilen und jede Zahlung sofort sehen.
 command-new = Neuer Zahlungslink, Schritt für Schritt
 command-list = Deine Zahlungslinks
+command-find = Eine Zahlung an ihrer Nummer finden
 command-donation = In einer Zeile: 5 EUR Kaffee fürs Team
 command-oneoff = In einer Zeile: 120 EUR Bild "Morgenrot"
 command-drop = In einer Zeile: 100 2,50 EUR Stickerbogen
@@ -49,13 +50,14 @@ help =
     /list zeigt deine Zahlungslinks. Jeder hat eine Karte mit Knöpfen: teilen, Plakat drucken, Zahlungen ansehen, bearbeiten, Meldungen wählen, pausieren oder löschen.
     <b>Teilen</b> stellt eine Karte in einen beliebigen Chat und hält sie dort aktuell. Du findest deine Zahlungslinks auch, wenn du in einem Chat meinen Namen mit @ davor tippst.
     /alerts zeigt Zahlungen, die ich dir nicht melden konnte.
+    /find findet eine Zahlung an ihrer Transaktionsnummer oder einen Zahlungslink an seinem Namen.
     /settings: Empfangsadresse, Zeitzone, Ruhezeit und Tagesübersicht.
     /privacy erklärt, was ich speichere, /paysupport hilft bei einer Zahlung.
 not-understood = Ich weiß nicht recht, was ich damit anfangen soll. Tippe auf <b>Neuer Zahlungslink</b> oder sieh dir /help an.
 paysupport =
     <b>Hilfe bei einer Zahlung</b>
     <b>Du hast bezahlt:</b> Frag zuerst dort nach, woher der Link kam. Wer verkauft, liefert auch die Ware und erstattet Geld. Halte die Transaktionsnummer von deinem Beleg bereit.
-    <b>Du verkaufst:</b> Öffne den Zahlungslink über /list und tippe auf „Mehr“ und „Aktualisieren“, um den Stand zu sehen.
+    <b>Du verkaufst:</b> Schick /find mit der Transaktionsnummer, die man dir nennt. Wie es um einen Zahlungslink steht, siehst du über /list.
     Wenn das nicht hilft, schreib an { $operator } und nenne die Transaktionsnummer. Der Support von Telegram kann bei Zahlungen über diesen Bot nicht helfen.
 privacy =
     <b>Was ich speichere und wozu</b>

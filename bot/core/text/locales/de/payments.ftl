@@ -18,3 +18,19 @@ alert-more-numbers =
         [one] … und { $more } weitere Zahlung: Ihre Nummer steht unter Mehr → Zahlungen.
        *[other] … und { $more } weitere Zahlungen: Ihre Nummern stehen unter Mehr → Zahlungen.
     }
+
+## Was /find findet
+
+find-help =
+    <b>Eine Zahlung finden</b>
+    Schick /find mit der Transaktionsnummer vom Beleg, zum Beispiel <code>/find 64b7c0a1</code>. Die ersten oder letzten { $least } Zeichen genügen.
+
+    Einen Zahlungslink findest du über einen Teil seines Namens, zum Beispiel <code>/find Kaffee</code>.
+find-payment = 🔎 <b>Zahlung für { $name }</b>
+find-several = 🔎 <b>{ $count } Zahlungen passen</b>
+find-more-payments = Es gibt noch mehr. Gib mehr von der Nummer ein.
+find-links = 🔎 <b>Zahlungslinks mit „{ $text }“</b>
+find-more-links = Es gibt noch mehr. Gib mehr vom Namen ein.
+find-none =
+    Zu „{ $text }“ habe ich nichts gefunden.
+    Vergleiche die Nummer mit dem Beleg, dort steht sie unter „Transaktion“. Ich brauche sie ganz oder mindestens { $least } Zeichen vom Anfang oder Ende. Wenn sie stimmt, ging die Zahlung an jemand anderen.

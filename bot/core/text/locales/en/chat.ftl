@@ -11,6 +11,7 @@ bot-description =
 bot-short-description = Make a payment link in a minute, share it anywhere and see each payment as it arrives.
 command-new = Make a payment link, step by step
 command-list = Your payment links
+command-find = Find a payment by its number
 command-donation = In one line: 5 USD Coffee for the team
 command-oneoff = In one line: 120 EUR Painting "Dawn"
 command-drop = In one line: 100 2.50 USD Sticker pack
@@ -48,13 +49,14 @@ help =
     /list shows your payment links. Each one has a card with buttons to share it, print a poster, see its payments, edit it, set its alerts, pause it or delete it.
     <b>Share</b> posts a card in any chat and keeps it up to date there. You can also type my name after an @ in any chat to find your payment links.
     /alerts lists payments I couldn't notify you about.
+    /find finds a payment by its transaction number, or a payment link by its name.
     /settings: your payout address, time zone, quiet hours and daily summary.
     /privacy explains what I store, /paysupport helps with a payment.
 not-understood = I'm not sure what to do with that. Tap <b>New payment link</b> to make one, or see /help.
 paysupport =
     <b>Help with a payment</b>
     <b>You paid someone:</b> first contact the seller who gave you the link. They send the goods and make refunds. Have the transaction number from your receipt ready.
-    <b>You're the seller:</b> open the payment link from /list, then tap More and Refresh to see where it stands.
+    <b>You're the seller:</b> send /find with the transaction number your payer quotes. To see where a payment link stands, open it from /list.
     If that doesn't help, contact { $operator } and mention the transaction number. Telegram Support can't help with payments made here.
 privacy =
     <b>What I store and why</b>

@@ -18,3 +18,19 @@ alert-more-numbers =
         [one] … and { $more } more payment: its number is under More → Payments.
        *[other] … and { $more } more payments: their numbers are under More → Payments.
     }
+
+## What /find finds
+
+find-help =
+    <b>Find a payment</b>
+    Send /find with the transaction number from your payer's receipt, like <code>/find 64b7c0a1</code>. Its first or last { $least } characters are enough.
+
+    To find a payment link, send part of its name, like <code>/find Coffee</code>.
+find-payment = 🔎 <b>Payment for { $name }</b>
+find-several = 🔎 <b>{ $count } payments match</b>
+find-more-payments = There are more. Type more of the number to narrow it down.
+find-links = 🔎 <b>Payment links with “{ $text }”</b>
+find-more-links = There are more. Type more of the name to narrow it down.
+find-none =
+    Nothing found for “{ $text }”.
+    Check the number against the payer's receipt, under Transaction. I need all of it, or at least { $least } characters from its start or end. If it's right, the payment went to another seller.

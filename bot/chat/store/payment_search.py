@@ -1,0 +1,71 @@
+"""SQL of the search for payments by transaction number, among all of one seller's.
+
+Numbers are stored folded, forwards and backwards, so that an index finds a number by its beginning
+and by its end.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from bot.chat.model.transaction_number import fold_number
+from bot.chat.store import listings
+from bot.chat.store.listings import LIVE, STOPPED
+from bot.chat.store.queries import COLUMNS, ListedPayment, read_payment
+
+if TYPE_CHECKING:
+    from bot.core.database.database import Row, Transaction
+
+SHORTEST_PART = 6
+"""Characters of a beginning or an end: fewer are in too many numbers."""
+
+LAST = "\U0010ffff"
+"""The last character: all numbers that begin with a part are before the part and it."""
+
+FOUND = f"SELECT request_id, listing_id, {COLUMNS} FROM received_payments"  # noqa: S608 - our own words
+WHOLE = f"{FOUND} WHERE seller_id = :seller AND number = :number LIMIT :most"
+BEGINNING = (
+    f"{FOUND} WHERE seller_id = :seller AND number >= :part AND number < :beyond"
+    " ORDER BY number LIMIT :most"
+)
+END = (
+    f"{FOUND} WHERE seller_id = :seller AND number_reversed >= :part AND number_reversed < :beyond"
+    " ORDER BY number_reversed LIMIT :most"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class FoundPayment:
+    """A payment with its request's name; `is_listed`: the request is not deleted."""
+
+    payment: ListedPayment
+    listing_id: str
+    name: str
+    is_listed: bool
+
+
+def find_payments(tx: Transaction, seller_id: int, text: str, most: int) -> list[FoundPayment]:
+    """Return up to `most` of a seller's payments that have this transaction number.
+
+    If none has, those whose number begins or ends so.
+    """
+    number = fold_number(text)
+    if not number:
+        return []
+    rows = tx.query(WHOLE, seller=seller_id, number=number, most=most)
+    if not rows and len(number) >= SHORTEST_PART:
+        rows = _with_part(tx, BEGINNING, seller_id, number, most)
+        rows += _with_part(tx, END, seller_id, number[::-1], most)
+    each = {(row["request_id"], row["transaction_id"]): row for row in rows}
+    return [_read(tx, row) for row in [*each.values()][:most]]
+
+
+def _with_part(tx: Transaction, sql: str, seller_id: int, part: str, most: int) -> list[Row]:
+    return tx.query(sql, seller=seller_id, part=part, beyond=part + LAST, most=most)
+
+
+def _read(tx: Transaction, row: Row) -> FoundPayment:
+    listing = listings.get_listing(tx, row["listing_id"])
+    is_listed = listing.state in (LIVE, STOPPED)
+    return FoundPayment(read_payment(row), listing.id, listing.wish.name, is_listed)
