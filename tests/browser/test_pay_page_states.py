@@ -73,16 +73,16 @@ async def test_axe_finds_nothing_in_a_form_that_was_refused(
         async with payer(browser, service, viewport=size, color_scheme=scheme) as who:
             page = await who.look(f"/pay/{made['id']}")
             await page.get_by_label("Paymail").fill("me@a.example")
-            await page.get_by_label("E-mail address").fill("me")
+            await page.get_by_label("Email address").fill("me")
             await page.get_by_role("button", name="Pay").click()
             summary = page.get_by_role("alert")
             await expect(summary).to_contain_text("Please fix 2 fields.")
             await expect(summary).to_be_focused()
             await expect(page).to_have_title("Please check: Coffee")
             assert await accessibility_problems(page) == []
-            await summary.get_by_role("link", name="Enter an e-mail address").click()
-            await expect(page.get_by_label("E-mail address")).to_be_focused()
-            await expect(page.get_by_label("E-mail address")).to_have_value("me")
+            await summary.get_by_role("link", name="Enter an email address").click()
+            await expect(page.get_by_label("Email address")).to_be_focused()
+            await expect(page.get_by_label("Email address")).to_have_value("me")
             await expect(page.get_by_label("Paymail")).to_have_value("me@a.example")
 
 
@@ -102,7 +102,7 @@ async def test_without_scripts_the_page_is_complete(
         button = page.get_by_role("button", name="Pay $5.00")
         await button.click()
         await expect(page.get_by_role("alert")).to_be_focused()
-        await page.get_by_label("E-mail address").fill("me@b.example")
+        await page.get_by_label("Email address").fill("me@b.example")
         await button.click()
         await expect(page.get_by_role("heading", name="Paid")).to_be_visible()
         await expect(page.get_by_text("m•••@b.example")).to_be_visible()

@@ -13,7 +13,7 @@ FOREIGN = {
     r"\btold\b": "“notified”, or say what happened",
     r"\banew\b": "“again”",
     r"\bbe had\b": "“available”",
-    r"\bowe[sd]?\b": "“Please refund it.”",
+    r"\bowes? (it|them|that)\b|\bowed back\b": "“Please refund it.”",
     r"(?<!should )\bI (tell|say|give|send|try|look|go|find|ask)\b": "“I'll …”, for a promise",
     r"\b[Ss]hall\b": "“should”",
     r"\b[Ww]rite\b": "“Type” or “Send”",
@@ -44,7 +44,7 @@ def words(source: str) -> str:
 TEXTS = {
     key: words(source)
     for key, source in messages(DEFAULT).items()
-    if not key.startswith(("page-", "mail-", "consent-"))
+    if not key.startswith(("mail-", "consent-"))
 }
 
 

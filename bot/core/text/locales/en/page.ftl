@@ -34,9 +34,9 @@ page-ask = Your details for the seller
 page-paymail = Paymail
 page-paymail-hint = For example, name@handcash.io
 page-paymail-wrong = Enter a paymail, like name@handcash.io.
-page-email = E-mail address
+page-email = Email address
 page-email-hint = For example, name@example.org
-page-email-wrong = Enter an e-mail address, like name@example.org.
+page-email-wrong = Enter an email address, like name@example.org.
 page-phoneNumber = Phone number
 page-phoneNumber-hint = With the country code, like +44 20 7946 0958
 page-phoneNumber-wrong = Enter a phone number with 7 to 15 digits, like +44 20 7946 0958.
@@ -130,8 +130,8 @@ page-unsupportedMediaType-why = You haven't been charged. Please go back and try
 page-unavailable-why = This page isn't available right now. Please try again in a few seconds; you won't be charged twice.
 page-rateLimited-why =
     { $seconds ->
-        [one] There have been too many requests from your network. Please try again in a second.
-       *[other] There have been too many requests from your network. Please try again in { NUMBER($seconds) } seconds.
+        [one] There's been too much traffic from your network. Please try again in a second.
+       *[other] There's been too much traffic from your network. Please try again in { NUMBER($seconds) } seconds.
     }
 page-tooManyHolds = Too many unfinished payments
 page-tooManyHolds-why =
@@ -147,13 +147,13 @@ page-internal-why = It's our fault, and we've logged the error. Before you pay a
 page-private = Privacy
 page-private-lead = What we store about you when you open or pay a payment link at { $host }.
 page-private-typed = What you type
-page-private-typed-why = If the seller asks for a paymail, an e-mail address or a phone number, we store it with your payment, and the seller gets it. We ask for nothing else.
+page-private-typed-why = If the seller asks for a paymail, an email address or a phone number, we store it with your payment, and the seller gets it. We ask for nothing else.
 page-private-cookie = One cookie
 page-private-cookie-why = It tells your payments from other people's, so that nobody can hold every item at once. It's a random number without your name, and your browser deletes it after { $minutes } minutes. There's no tracking and no advertising.
 page-private-address = Your IP address
 page-private-address-why = While you're paying, we store it as a hash, a code that nobody can turn back into the address, for the same reason. We delete it when you've paid, when you cancel, or when your time to pay ends.
 page-private-pictures = Pictures from other websites
-page-private-pictures-why = A seller's pictures may be on another website, which sees your IP address when your browser loads them. It isn't told which page you're on.
+page-private-pictures-why = A seller's pictures may be on another website, which sees your IP address when your browser loads them. It doesn't learn which page you're on.
 page-private-time = How long we keep it
 page-private-time-why = What you typed stays with the payment until the operator of this website deletes it. Ask the operator if you want that. Amount, date and transaction number stay, as records of the sale.
 page-private-who = Who sees it

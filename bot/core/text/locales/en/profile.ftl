@@ -24,7 +24,7 @@ profile-hidden =
     Add a name, and payers will see this too:
 profile-none =
     <b>Your profile</b>
-    Payers can't see who they're paying yet. Add a name, and your links will tell them.
+    Payers can't see who they're paying yet. Add a name, and your links will show it.
 profile-contact = Contact: { $contact }
 profile-accent = Colour: { $colour }
 profile-picture = Picture added ✓
@@ -72,7 +72,7 @@ problem-sellerabout-empty = ⚠ I couldn't find any words in that. Type a short 
 problem-sellerabout-long = ⚠ That's { $length } characters; the limit is { $most }.
 problem-sellercontact = ⚠ That doesn't look like a contact. Type something like <code>@anna_bakes</code>, <code>anna@example.org</code> or <code>example.org/anna</code>.
 problem-sellerimage = ⚠ That isn't a picture. Send me a photo, or tap a button below.
-photo-noProfile = ⚠ I can't see your Telegram photo: you have none, or your privacy settings hide it from bots. Send me a picture instead.
+photo-noProfile = ⚠ I can't see your Telegram photo. Either you don't have one, or your privacy settings hide it from bots. Send me a picture instead.
 
 ## Where payers read it
 
