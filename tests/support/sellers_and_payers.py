@@ -138,7 +138,7 @@ async def seller_with_destination(world: World, name: str = "Sam") -> Seller:
     found = seller(world, name)
     asked = await found.say("/settings", "You haven't set a payout address yet")
     await found.press(asked, "Set payout address", "Where should your money go")
-    await found.say("$anna", "Your money goes to $anna")
+    await found.say("$anna", "From now on, your money goes to $anna.")
     return found
 
 
