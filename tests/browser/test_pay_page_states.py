@@ -27,7 +27,7 @@ pytestmark = pytest.mark.asyncio(loop_scope="session")  # one browser serves all
 
 SCHEMES: tuple[Literal["light", "dark"], ...] = ("light", "dark")
 LOOKS = [(size, scheme) for size in (SMALL, DESK) for scheme in SCHEMES]
-FIRST_VIEW = 50_000
+FIRST_VIEW = 30_000
 """Bytes that a first view may weigh, without the product's picture."""
 
 

@@ -29,6 +29,12 @@ STICKERS: dict[str, Any] = {
     "receivers": [{"sendAmount": 12.5, "destination": "a"}],
     "instrumentCurrencyCode": "EUR",
     "priceBeforeDiscount": 15,
+    "seller": {
+        "name": "متجر ليلى للورق",
+        "contact": "@layla_paper",
+        "accentColor": "orange",
+        "description": "Stickers and prints, made by hand",
+    },
 }
 
 
@@ -113,6 +119,13 @@ async def expired(scene: Scene) -> str:
     return path
 
 
+async def paused(scene: Scene) -> str:
+    path = await _path(scene)
+    await scene.service.edit(path.rpartition("/")[2], {"expirationInSeconds": 1})
+    scene.service.clock.advance(1)
+    return path
+
+
 async def taken(scene: Scene) -> str:
     path = await _path(scene, expirationType="onPaymentCompleted")
     await _paid(scene, path)
@@ -191,11 +204,26 @@ async def rate_limited(scene: Scene) -> str:
     return path
 
 
+async def privacy(_scene: Scene) -> str:
+    return "/privacy"
+
+
 STATES: dict[str, Callable[[Scene], Awaitable[str]]] = {
     make.__name__: make
     for make in (
-        *(donation, drop, exchanged, scheduled, expired, taken, reserved, sold_out, deleted),
-        *(unpriced, paid, waiting, lapsed, cancelled, late, oversold, rate_limited),
+        *(
+            donation,
+            drop,
+            exchanged,
+            scheduled,
+            expired,
+            paused,
+            taken,
+            reserved,
+            sold_out,
+            deleted,
+        ),
+        *(unpriced, paid, waiting, lapsed, cancelled, late, oversold, rate_limited, privacy),
     )
 }
 """What brings about each state; they give the path at which it is seen."""

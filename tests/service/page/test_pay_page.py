@@ -123,6 +123,8 @@ async def test_each_state_has_a_page_that_explains_it(
     for answer in (looked, tried):
         assert title in answer.text
         assert "<form" not in answer.text
+    uncharged = "You haven't been charged.".replace("'", "&#39;")
+    assert (uncharged in looked.text, uncharged in tried.text) == (False, True)
     assert len(await service.rows("payments")) == pays
 
 
@@ -141,6 +143,40 @@ async def test_a_link_that_its_seller_stopped_is_paused_not_expired(
     assert "<form" in (await page(service, made["id"])).text
     service.clock.advance(60)
     assert "paused" not in (await page(service, made["id"])).text
+
+
+@pytest.mark.parametrize(("sold", "text"), [(1, "The only one has been sold."), (2, "All 2 sold.")])
+async def test_sold_out_says_how_many_were_sold(
+    service: ServiceHarness, sold: int, text: str
+) -> None:
+    made = await service.create(expirationType="limit", totalUnits=sold)
+    for number in range(sold):
+        await service.pay(made["id"], str(number) * 32)
+    answer = await page(service, made["id"])
+    assert text in answer.text
+    assert "left" not in answer.text
+
+
+@pytest.mark.parametrize("language", ["en", "de"])
+async def test_each_time_names_its_zone_and_can_be_read_by_the_script(
+    service: ServiceHarness, language: str
+) -> None:
+    made = await service.create(expirationInSeconds=60)
+    answer = await page(service, made["id"], **{"Accept-Language": language})
+    (found,) = re.findall(r'<time datetime="([^"]*)" data-shows="moment">([^<]*)<', answer.text)
+    assert found[0] == "2027-01-15T08:01:00Z"
+    assert found[1].endswith(" UTC")
+
+
+@pytest.mark.parametrize(
+    ("name", "is_long"),
+    [("x" * 66, False), ("x" * 67, True), ("名" * 34, True), ("🍋" * 33, False)],
+)
+async def test_names_beyond_three_lines_shrink(
+    service: ServiceHarness, name: str, *, is_long: bool
+) -> None:
+    made = await service.create(product={"name": name})
+    assert ('<h1 class="name long"' in (await page(service, made["id"])).text) is is_long
 
 
 async def test_reserved_and_sold_units_are_told_apart(service: ServiceHarness) -> None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from bot.service.model import payer_data
-from tests.support.service_harness import REQUESTS_PATH, ServiceHarness
+from tests.support.service_harness import REQUESTS_PATH, URL, ServiceHarness
 
 if TYPE_CHECKING:
     from bot.service.model.request import PayerField
@@ -24,7 +24,8 @@ async def test_the_receipt_needs_the_id_of_its_transaction(service: ServiceHarne
     assert path == f"/pay/{made['id']}/receipt/{payment_id}"
     receipt = await service.anyone.get(path)
     assert receipt.status_code == 200
-    for text in ("Coffee", "$5.00", payment_id, "January 15, 2027", "Test mode"):
+    link = f"{URL}/pay/{made['id']}"
+    for text in ("Coffee", "$5.00", payment_id, "January 15, 2027", "Test mode", link):
         assert text in receipt.text
     wrong = await service.anyone.get(f"/pay/{other['id']}/receipt/{payment_id}")
     assert wrong.status_code == 404
