@@ -16,7 +16,7 @@ command-find = Eine Zahlung an ihrer Nummer finden
 command-donation = In einer Zeile: 5 EUR Kaffee fürs Team
 command-oneoff = In einer Zeile: 120 EUR Bild "Morgenrot"
 command-drop = In einer Zeile: 100 2,50 EUR Stickerbogen
-command-settings = Empfangsadresse, Zeitzone, Ruhezeit
+command-settings = Profil, Empfangsadresse, Zeitzone, Ruhezeit
 command-help = So funktioniert alles
 command-cancel = Laufende Eingabe abbrechen
 command-privacy = Was ich über dich speichere
@@ -50,8 +50,8 @@ help =
     /list zeigt deine Zahlungslinks. Jeder hat eine Karte mit Knöpfen: teilen, Plakat drucken, Zahlungen ansehen, bearbeiten, Meldungen wählen, pausieren oder löschen.
     <b>Teilen</b> stellt eine Karte in einen beliebigen Chat und hält sie dort aktuell. Du findest deine Zahlungslinks auch, wenn du in einem Chat meinen Namen mit @ davor tippst.
     /alerts zeigt Zahlungen, die ich dir nicht melden konnte.
-    /find findet eine Zahlung an ihrer Transaktionsnummer oder einen Zahlungslink an seinem Namen.
-    /settings: Empfangsadresse, Zeitzone, Ruhezeit und Tagesübersicht.
+    /find sucht eine Zahlung über ihre Transaktionsnummer oder einen Zahlungslink über seinen Namen.
+    /settings: Profil, Empfangsadresse, Zeitzone, Ruhezeit und Tagesübersicht.
     /privacy erklärt, was ich speichere, /paysupport hilft bei einer Zahlung.
 not-understood = Ich weiß nicht recht, was ich damit anfangen soll. Tippe auf <b>Neuer Zahlungslink</b> oder sieh dir /help an.
 paysupport =
@@ -63,6 +63,7 @@ privacy =
     <b>Was ich speichere und wozu</b>
     • Deine Telegram-ID und deine Sprache, um dich zu erkennen und in deiner Sprache zu antworten.
     • Deine Empfangsadresse, um dein Geld dorthin zu schicken. Deine Zeitzone, Zeiten und letzten Preise, damit ich nicht noch einmal fragen muss.
+    • Dein Profil (Name, Bild, Kontakt und mehr), um Zahlenden zu zeigen, wem sie etwas zahlen.
     • Deine Zahlungslinks mit ihren Fotos und angefangene Eingaben, um sie dir zu zeigen und für dich zu verwalten.
     • Welche Nachrichten einen Zahlungslink zeigen, auch in anderen Chats, um sie aktuell zu halten.
     • Was du schreibst und antippst, bis es erledigt ist, damit nichts verloren geht.

@@ -15,7 +15,7 @@ command-find = Find a payment by its number
 command-donation = In one line: 5 USD Coffee for the team
 command-oneoff = In one line: 120 EUR Painting "Dawn"
 command-drop = In one line: 100 2.50 USD Sticker pack
-command-settings = Payout address, time zone, quiet hours
+command-settings = Profile, payout address, time zone, quiet hours
 command-help = How it all works
 command-cancel = Cancel the form you're in
 command-privacy = What I store about you
@@ -50,7 +50,7 @@ help =
     <b>Share</b> posts a card in any chat and keeps it up to date there. You can also type my name after an @ in any chat to find your payment links.
     /alerts lists payments I couldn't notify you about.
     /find finds a payment by its transaction number, or a payment link by its name.
-    /settings: your payout address, time zone, quiet hours and daily summary.
+    /settings: your profile, payout address, time zone, quiet hours and daily summary.
     /privacy explains what I store, /paysupport helps with a payment.
 not-understood = I'm not sure what to do with that. Tap <b>New payment link</b> to make one, or see /help.
 paysupport =
@@ -62,6 +62,7 @@ privacy =
     <b>What I store and why</b>
     • Your Telegram ID and language, to recognise you and reply in your language.
     • Your payout address, to send your money there. Your time zone, hours and last prices, so I don't have to ask again.
+    • Your profile (name, picture, contact and more), to show payers who they're paying.
     • Your payment links with their photos, and the form you're filling in, to show and run them.
     • Which messages show a payment link, including in other chats, to keep them up to date.
     • Your messages and button taps until they've been handled, so that none get lost.
