@@ -54,7 +54,10 @@ MANAGED = (
 )
 """What a card's buttons do with its request."""
 
-CONSENTS = ("confirm", "done", "lapsed", "stop", "stopped", "all-stopped", "unknown")
+CONSENTS = (
+    *("confirm", "done", "lapsed", "stop", "stopped", "all-stopped", "unknown"),
+    *("receipts", "receipts-stopped", "receipts-all"),
+)
 
 COMPOSED: dict[str, list[tuple[str, ...]]] = {
     "accent-{}": [(accent,) for accent in ACCENTS],
@@ -71,7 +74,7 @@ COMPOSED: dict[str, list[tuple[str, ...]]] = {
     "card-email-{}": [(state,) for state in sorted(EMAIL_STATES)],
     "consent-{}": [(name,) for name in CONSENTS],
     "consent-{}-why": [(name,) for name in CONSENTS],
-    "consent-button-{}": [("confirm",), ("seller",), ("everybody",)],
+    "consent-button-{}": [("confirm",), ("seller",), ("receipts",), ("everybody",)],
     "cleared-{}": [(field,) for field, each in EDITS.items() if each.is_optional],
     "command-{}": [(name,) for name in COMMANDS],
     "destination-{}": [("test",), ("handcash",), ("other",)],

@@ -23,7 +23,7 @@ ANSWER_LINES = 3
 
 @click.group()
 def deliveries() -> None:
-    """List, show and retry webhooks and e-mails about payments."""
+    """List, show and retry webhooks, e-mails about payments, and payers' receipts."""
 
 
 @deliveries.command("list")

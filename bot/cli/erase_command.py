@@ -44,7 +44,7 @@ def erase(
     90d. Together they narrow each other; without WHO they mean every payer.
 
     An address that gets e-mails about payments gets no more of them; if it has unsubscribed, that
-    stays known.
+    stays known. Receipts e-mailed to payers lose their addresses, and those that wait are not sent.
 
     The contact of a seller, or the reference that an application gave with the requests (such as
     seller-4711), removes the seller's name, picture, contact and line from all payment requests of

@@ -86,7 +86,7 @@ async def test_the_demos_mailbox_shows_the_confirmation_and_later_letters(tmp_pa
             await say(http, ADDRESS)
             await shown(http, f"{ADDRESS} isn't confirmed yet")
             (question,) = await mails(http, 1)
-            assert question["subject"].startswith("Confirm your e-mail address at 127.0.0.1")
+            assert question["subject"].startswith("Confirm your email address at 127.0.0.1")
             await pay(link)
             (confirm,) = [word for word in question["text"].split() if "/email/confirm/" in word]
             assert (await http.post(confirm)).status_code == 200

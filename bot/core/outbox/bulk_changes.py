@@ -46,6 +46,13 @@ def end_unsettled(tx: Transaction, chosen: str, now: int, **given: object) -> in
     return _update(tx, change, where, {**given, "now": now})
 
 
+def end_untried(tx: Transaction, queue: str, before: int, note: str, now: int) -> int:
+    """Settle a queue's messages that were due before a time and had no attempt; return how many."""
+    change = "state = 'ended', settled_at = :now, note = :note"
+    where = "queue = :queue AND state = 'waiting' AND attempts = 0 AND due_at < :before"
+    return _update(tx, change, where, {"queue": queue, "before": before, "note": note, "now": now})
+
+
 def overwrite(tx: Transaction, chosen: str, text: str, lane: str, **given: object) -> int:
     """Replace the JSON of messages, their notes and the lane that names their receiver."""
     change = "body = :text, note = NULL, lane = :lane"

@@ -26,7 +26,10 @@ class CheckoutState(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Checkout:
-    """A checkout as it is stored; times in epoch ms, `token` is the form's hidden token."""
+    """A checkout as it is stored; times in epoch ms, `token` is the form's hidden token.
+
+    `language` is that of the receipt to e-mail to the payer, None if none is.
+    """
 
     id: str
     request_id: str
@@ -36,6 +39,7 @@ class Checkout:
     created_at: int
     lapses_at: int
     stored_state: CheckoutState = CheckoutState.OPEN
+    language: str | None = None
 
     def state(self, now: int) -> CheckoutState:
         """Return its state; one that has lapsed may still be stored as open."""

@@ -7,10 +7,11 @@ from enum import StrEnum
 
 
 class Channel(StrEnum):
-    """How a payment is reported."""
+    """How a payment is reported; RECEIPT: by e-mail to its payer."""
 
     WEBHOOK = "webhook"
     EMAIL = "email"
+    RECEIPT = "receipt"
 
 
 class DeliveryState(StrEnum):
@@ -47,6 +48,14 @@ class Delivery:
     next_at: int | None
     settled_at: int | None
     note: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class ReceiptLetter:
+    """A payment's receipt by e-mail, as the payer's page may show it."""
+
+    address: str
+    state: DeliveryState
 
 
 @dataclass(frozen=True, slots=True)

@@ -47,6 +47,20 @@ class LetterReport(PaymentReport):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ReceiptReport(PaymentReport):
+    """A payment to confirm to its payer at `address`, with nothing that its seller wrote.
+
+    `language` is that of the payer's form; the payer's data is the address alone.
+    """
+
+    address: str
+    language: str
+    paid_amount: int | None = None
+    paid_currency: str | None = None
+    test_money: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ConfirmationQuestion:
     """A letter that asks the holder of `address` to confirm it, queued at `asked_at`."""
 

@@ -8,6 +8,9 @@ from enum import StrEnum
 CONFIRM, STOP = "/email/confirm/", "/email/stop/"
 """Paths of the links in letters; a token follows."""
 
+STOP_RECEIPTS = "receipts/"
+"""What follows STOP in the link of a payer's receipt, before its token."""
+
 DAY = 24 * 3600 * 1000
 VALID = 7 * DAY
 """Milliseconds for which a confirmation link is valid."""

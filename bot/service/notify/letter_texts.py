@@ -82,12 +82,12 @@ def payment_letter(
     if len(reports) == 1:
         (report,) = reports
         words = _words(report, origin.public_url) | _head(seller)
-        return _letter(words, report.completed_at, target, origin)
+        return compose(words, report.completed_at, target, origin)
     ids = "".join(report.transaction_id for report in reports)
     marked = f"{target.id}-{sha256(ids.encode()).hexdigest()[:16]}"
     several = LetterTarget(marked, target.address, target.stop)
     words = _summary(reports) | _head(seller)
-    return _letter(words, reports[-1].completed_at, several, origin)
+    return compose(words, reports[-1].completed_at, several, origin)
 
 
 @refuse_unwritable()
@@ -108,11 +108,15 @@ def confirmation_letter(
         "link": f"{origin.public_url}{CONFIRM}{token}",
         "why": t(DEFAULT, "mail-ask-why"),
     }
-    return _letter(words, at, target, origin)
+    return compose(words, at, target, origin)
 
 
-def _letter(
-    words: dict[str, Any], at: int, target: LetterTarget, origin: LetterOrigin
+def compose(
+    words: dict[str, Any],
+    at: int,
+    target: LetterTarget,
+    origin: LetterOrigin,
+    language: str = DEFAULT,
 ) -> EmailMessage:
     """Write a letter of these words, with an unsubscribe link (RFC 8058)."""
     address, from_ = smtp.ascii_address(target.address), smtp.parse_sender(origin.sender)
@@ -122,14 +126,14 @@ def _letter(
     letter = EmailMessage(encoded_headers())
     letter["Subject"] = encode_text(words["subject"], "Subject")
     letter["From"], letter["To"] = encode_mailbox(from_, "From"), address
-    letter["Date"] = _moment(at)
+    letter["Date"] = moment(at)
     letter["Message-ID"] = f"<{target.id}@{_origin(origin.public_url) or from_.domain}>"
     letter["Auto-Submitted"] = "auto-generated"  # RFC 3834: no out-of-office answers to it
     letter["List-Unsubscribe"] = f"<{redirects.ascii_url(stop)}>"
     letter["List-Unsubscribe-Post"] = "List-Unsubscribe=One-Click"
     shown: dict[str, Any] = dict.fromkeys(("warning", "intro", "link", "action"))
-    shown |= {"lang": DEFAULT, "brand": urlsplit(origin.public_url).netloc, "stacked": False}
-    shown |= _head(None) | words | {"stop": stop, "stop_label": t(DEFAULT, "mail-stop")}
+    shown |= {"lang": language, "brand": urlsplit(origin.public_url).netloc, "stacked": False}
+    shown |= {"stop": stop, "stop_label": t(language, "mail-stop")} | _head(None) | words
     plain, html = (
         _templates().get_template(name).render(shown) for name in ("mail.txt", "mail.html")
     )
@@ -180,7 +184,7 @@ def _summary(reports: Sequence[LetterReport]) -> dict[str, Any]:
         "warning": t(DEFAULT, "mail-many-oversold", count=oversold) if oversold else None,
         "intro": t(DEFAULT, "mail-many", total=total, rest=max(rest, 0)),
         "rows": [
-            (t(DEFAULT, "mail-at", at=_moment(report.completed_at)), _brief(report))
+            (t(DEFAULT, "mail-at", at=moment(report.completed_at)), _brief(report))
             for report in reports[-LISTED:]
         ],
         "stacked": True,
@@ -200,7 +204,7 @@ def _rows(report: LetterReport, name: str) -> list[tuple[str, str]]:
         ("mail-product", name),
         ("mail-paid-in", _paid(report)),
         ("mail-left", _left(report)),
-        ("mail-when", t(DEFAULT, "mail-at", at=_moment(report.completed_at))),
+        ("mail-when", t(DEFAULT, "mail-at", at=moment(report.completed_at))),
         *((key, _line(report.user_data.get(field, ""))) for field, key in PAYER.items()),
         ("mail-transaction", report.transaction_id),
         ("mail-request", report.request_id),
@@ -231,7 +235,8 @@ def _line(text: str) -> str:
     return " ".join(shown.split())
 
 
-def _moment(at: int) -> datetime:
+def moment(at: int) -> datetime:
+    """Convert epoch ms to a datetime in UTC, to the second."""
     return datetime.fromtimestamp(at // 1000, UTC)
 
 

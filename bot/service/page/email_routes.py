@@ -13,15 +13,16 @@ from fastapi import APIRouter, Request
 from bot.core.errors import UnsupportedMediaType
 from bot.service.http import callers
 from bot.service.http.plain_route import PlainRoute
-from bot.service.model import payer_data
-from bot.service.model.recipient import CONFIRM, STOP, Recipient, RecipientState
+from bot.service.model import payer_data, receipt_links
+from bot.service.model.recipient import CONFIRM, STOP, STOP_RECEIPTS, Recipient, RecipientState
 from bot.service.page import forms, render
 from bot.service.store import recipients as store
-from bot.service.usecases import recipient_consent
+from bot.service.usecases import payer_receipts, recipient_consent
 
 if TYPE_CHECKING:
     from starlette.responses import Response
 
+    from bot.service.http.service import Service
 
 router = APIRouter(include_in_schema=False, route_class=PlainRoute)
 
@@ -70,6 +71,37 @@ async def stop(request: Request) -> Response:
     if it is None:
         return _page(request, None, "unknown", status=404)
     return _page(request, it, "all-stopped" if everybody else "stopped")
+
+
+@router.api_route(f"{STOP}{STOP_RECEIPTS}{{token}}", methods=["GET", "HEAD"])
+async def offer_receipts(request: Request) -> Response:
+    """Show the buttons that stop a payer's receipts."""
+    service, mailbox = _receipts_of(request)
+    if mailbox is None:
+        return _page(request, None, "unknown", status=404)
+    if await service.db.read(lambda tx: payer_receipts.has_stopped(tx, mailbox)):
+        return _page(request, None, "receipts-stopped", buttons=(EVERYBODY,))
+    return _page(request, None, "receipts", buttons=("receipts", EVERYBODY))
+
+
+@router.api_route(f"{STOP}{STOP_RECEIPTS}{{token}}", methods=["POST"])
+async def stop_receipts(request: Request) -> Response:
+    """Stop receipts to a payer's mailbox, or all letters; mail programs post here too."""
+    service, mailbox = _receipts_of(request)
+    if mailbox is None:
+        return _page(request, None, "unknown", status=404)
+    everybody, now = await _asked(request) == EVERYBODY, service.now()
+    await service.db.transaction(
+        lambda tx: payer_receipts.stop_receipts(tx, mailbox, now, everybody=everybody)
+    )
+    return _page(request, None, "receipts-all" if everybody else "receipts-stopped")
+
+
+def _receipts_of(request: Request) -> tuple[Service, str | None]:
+    """Return the service, and the mailbox of the link in a receipt."""
+    service = callers.admit_payer(request)
+    token = request.path_params["token"]
+    return service, receipt_links.read_stop_token(service.payer_key, token)
 
 
 async def _asked(request: Request) -> str:

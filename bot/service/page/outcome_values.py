@@ -7,12 +7,14 @@ from typing import TYPE_CHECKING, Any
 from bot.core.text.contacts import contact_text
 from bot.service.model import payer_data as payers
 from bot.service.model.checkout import CheckoutState
+from bot.service.model.delivery import DeliveryState
 from bot.service.page import page_times
 from bot.service.page.page_times import PLACE
 from bot.service.page.template_values import money_text, rated
 
 if TYPE_CHECKING:
     from bot.service.model.checkout import Checkout
+    from bot.service.model.delivery import ReceiptLetter
     from bot.service.model.request import Payment, PaymentRequest
     from bot.service.page.forms import Reader
 
@@ -21,6 +23,13 @@ SOON, LATER, LATE = 3, 10, 30
 
 SOON_FOR, LATE_FOR = 60_000, 3_600_000
 """Milliseconds since the checkout was opened, and since it lapsed."""
+
+LETTER_TEXTS = {
+    DeliveryState.DELIVERED: "receipt-emailed",
+    DeliveryState.WAITING: "receipt-emailing",
+    DeliveryState.SENDING: "receipt-emailing",
+}
+"""What a receipt's page says of its letter; nothing where that was not sent."""
 
 GIVEN_UP = frozenset({CheckoutState.LAPSED, CheckoutState.CANCELLED})
 """States of a checkout that holds no unit, though its money may still arrive."""
@@ -86,3 +95,11 @@ def receipt_page(
         ],
         "transaction_id": payment.id,
     }
+
+
+def emailed(reader: Reader, letter: ReceiptLetter | None) -> str | None:
+    """Return where the receipt was e-mailed to, or is about to be; None where it is not."""
+    if letter is None or letter.state not in LETTER_TEXTS:
+        return None
+    address = payers.masked("email", letter.address)
+    return reader.t(LETTER_TEXTS[letter.state], address=address)

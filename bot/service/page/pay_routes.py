@@ -17,12 +17,13 @@ from bot.service.http.plain_route import PlainRoute
 from bot.service.http.service import Service
 from bot.service.model import payer_data, redirects
 from bot.service.model.checkout import Checkout
-from bot.service.model.request import PaymentRequest
+from bot.service.model.delivery import ReceiptLetter
+from bot.service.model.request import Payment, PaymentRequest
 from bot.service.page import forms, outcome_values, page_cache, page_frame, render
 from bot.service.page.forms import Reader
 from bot.service.page.template_values import PayerForm
 from bot.service.rails.rail import Manner
-from bot.service.store import checkouts, payments, requests
+from bot.service.store import checkouts, deliveries, payments, requests
 from bot.service.usecases import paying
 from bot.service.usecases.paying import PaymentForm, PaymentProgress
 from bot.service.wire import json_answers
@@ -75,7 +76,9 @@ async def pay(request: Request) -> Response:
             request, found, now, status=status, form=PayerForm(form, wrong, stale=not wrong)
         )
     holder = callers.holder(request, request_id)
-    order = PaymentForm(request_id, token, data, _manner(service, form), holder)
+    mails = service.policy.mails and "email" in data
+    language = forms.reader(request).language if mails else None
+    order = PaymentForm(request_id, token, data, _manner(service, form), holder, language)
     try:
         # The time is that of the transaction, so that payments sort by it in their order.
         standing = await service.db.transaction(
@@ -217,6 +220,7 @@ async def receipt(request: Request) -> Response:
         raise NotFound
     url = json_answers.pay_url(service.public_url, request_id)
     values = outcome_values.receipt_page(reader, found, payment, url)
+    values |= {"emailed": outcome_values.emailed(reader, await _letter(service, payment))}
     return _outcome("receipt.html", service, reader, found, values)
 
 
@@ -229,6 +233,13 @@ def _outcome(
     rules = render.policy(render.pictures(found), found.terms.redirect_url, scripted=True)
     money = service.payment_context.rail.test_money
     return render.html(template, reader, framed, rules=rules, test_money=money)
+
+
+async def _letter(service: Service, payment: Payment) -> ReceiptLetter | None:
+    """Return the receipt that is e-mailed to the payer, None where none is."""
+    if not service.policy.mails or "email" not in payment.user_data:
+        return None
+    return await deliveries.read_receipt(service.db, payment.id)
 
 
 @router.api_route("/qr/{id}.png", methods=["GET", "HEAD"])

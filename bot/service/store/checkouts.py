@@ -31,9 +31,9 @@ RESERVE = """
 """
 INSERT = """
     INSERT INTO checkouts (id, request_id, token, state, user_data, quote, created_at, lapses_at,
-      network, payer)
+      network, payer, language)
     VALUES (:id, :request_id, :token, 'open', :user_data, :quote, :created_at, :lapses_at,
-      :network, :payer)
+      :network, :payer, :language)
 """
 # The holder is personal data: it is stored only while the checkout is open.
 PAY = (
@@ -121,6 +121,7 @@ def insert(tx: Transaction, checkout: Checkout, holder: Holder) -> None:
         lapses_at=checkout.lapses_at,
         network=holder.network,
         payer=holder.payer,
+        language=checkout.language,
     )
 
 
@@ -200,4 +201,5 @@ def _found(row: Row | None) -> Checkout | None:
         created_at=row["created_at"],
         lapses_at=row["lapses_at"],
         stored_state=CheckoutState(row["state"]),
+        language=row["language"],
     )

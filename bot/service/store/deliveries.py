@@ -8,11 +8,18 @@ from typing import TYPE_CHECKING
 from bot.core.outbox import outbox
 from bot.core.outbox.payload_kinds import PayloadKinds
 from bot.core.outbox.queries import QUEUED
-from bot.service.model.delivery import Attempt, Channel, Delivery, DeliveryState
+from bot.service.model.delivery import (
+    Attempt,
+    Channel,
+    Delivery,
+    DeliveryState,
+    ReceiptLetter,
+)
 from bot.service.model.payment_reports import (
     ConfirmationQuestion,
     ErasedLetter,
     LetterReport,
+    ReceiptReport,
     WebhookReport,
 )
 from bot.service.store.requests import Place
@@ -25,6 +32,7 @@ WEBHOOK_PAYLOADS = PayloadKinds(webhook=WebhookReport)
 LETTER_PAYLOADS = PayloadKinds(
     letter=LetterReport, question=ConfirmationQuestion, erased=ErasedLetter
 )
+RECEIPT_PAYLOADS = PayloadKinds(receipt=ReceiptReport, erased=ErasedLetter)
 
 STATES = {
     "waiting": DeliveryState.WAITING,
@@ -41,9 +49,14 @@ NAMES = {state: name for name, state in STATES.items()}
 COLUMNS = "SELECT d.*, o.state, o.attempts, o.due_at, o.settled_at, o.note"
 SELECT = f"{COLUMNS} FROM deliveries d JOIN {QUEUED} o ON o.id = d.id"
 ANY = f"{SELECT} WHERE d.id = :id"
-OF_APP = f"{ANY} AND d.app_id = :app_id"
+# Payers' receipts are between them and the operator: an application could send them for ever.
+OF_APP = f"{ANY} AND d.app_id = :app_id AND d.channel <> 'receipt'"
 NEWEST = "ORDER BY d.created_at DESC, d.id DESC"
-OWN = f"FROM deliveries d WHERE d.app_id = :app_id {{narrowed}} {NEWEST}"
+OWN = f"FROM deliveries d WHERE d.app_id = :app_id AND d.channel <> 'receipt' {{narrowed}} {NEWEST}"
+RECEIPT = (
+    f"SELECT d.address, o.state FROM deliveries d JOIN {QUEUED} o ON o.id = d.id"  # noqa: S608 - our own words
+    " WHERE d.payment_id = :id AND d.channel = 'receipt'"
+)
 PAGE = (
     f"{COLUMNS} FROM (SELECT d.* {OWN} LIMIT :most_read) AS d"
     f" JOIN {QUEUED} o ON o.id = d.id {{in_state}} {NEWEST} LIMIT :limit"
@@ -98,10 +111,14 @@ class DeliveryFilter:
         return form.format(narrowed=narrowed, in_state="AND o.state = :state" if self.state else "")
 
 
-def insert(tx: Transaction, report: WebhookReport | LetterReport, number: str) -> str:
+def insert(
+    tx: Transaction, report: WebhookReport | LetterReport | ReceiptReport, number: str
+) -> str:
     """Store a delivery and return its id, made of its channel and `number`."""
     if isinstance(report, WebhookReport):
         channel, address, recipient_id = Channel.WEBHOOK, report.url, None
+    elif isinstance(report, ReceiptReport):
+        channel, address, recipient_id = Channel.RECEIPT, report.address, None
     else:
         channel, address, recipient_id = Channel.EMAIL, report.address, report.recipient_id
     delivery_id = f"{channel.value}-{number}"
@@ -147,6 +164,12 @@ async def read(db: Database, app_id: str, delivery_id: str) -> Delivery | None:
     """Return one delivery of an application."""
     row = await db.one(OF_APP, id=delivery_id, app_id=app_id)
     return _delivery(row) if row else None
+
+
+async def read_receipt(db: Database, payment_id: str) -> ReceiptLetter | None:
+    """Return a payment's receipt by e-mail, None without one."""
+    row = await db.one(RECEIPT, id=payment_id)
+    return ReceiptLetter(row["address"], STATES[row["state"]]) if row else None
 
 
 async def read_attempts(db: Database, delivery_id: str) -> list[Attempt]:

@@ -13,7 +13,7 @@ from bot.core.outbox.queries import QUEUED
 from bot.core.privacy.erasure import ErasedValues, PersonalTable, find_texts, mentions_any, redact
 from bot.service.model.delivery import Channel
 from bot.service.model.payment_reports import ErasedLetter
-from bot.service.store.deliveries import LETTER_PAYLOADS, WEBHOOK_PAYLOADS
+from bot.service.store.deliveries import LETTER_PAYLOADS, RECEIPT_PAYLOADS, WEBHOOK_PAYLOADS
 
 if TYPE_CHECKING:
     from bot.core.database.database import Row, Transaction
@@ -37,6 +37,7 @@ FORGET_RECIPIENT = (
     "DELETE FROM recipients WHERE id = :id",
 )
 PAYLOADS = {Channel.WEBHOOK: WEBHOOK_PAYLOADS, Channel.EMAIL: LETTER_PAYLOADS}
+FORGET_PAYER = "UPDATE deliveries SET address = '' WHERE id = :id"
 ATTEMPTS = (
     "SELECT a.delivery_id, a.number, a.trouble FROM delivery_attempts a"
     " JOIN deliveries d ON d.id = a.delivery_id WHERE d.payment_id = :payment"
@@ -111,7 +112,11 @@ def _deliveries(tx: Transaction, row: Row) -> None:
     """Erase the payer from a payment's deliveries, and the whole of what endpoints answered."""
     gone = ErasedValues.of(find_texts(exact_json.loads(row["user_data"])))
     for owed in tx.query(OWED, payment=row["id"]):
-        text = _without_payer(owed["body"], PAYLOADS[Channel(owed["channel"])])
+        if owed["channel"] == Channel.RECEIPT:
+            text = RECEIPT_PAYLOADS.encode(ErasedLetter())  # ended where it still waits
+            tx.execute(FORGET_PAYER, id=owed["id"])
+        else:
+            text = _without_payer(owed["body"], PAYLOADS[Channel(owed["channel"])])
         bulk_changes.rewrite(tx, owed["id"], text, redact(owed["note"], gone))
     for attempt in tx.query(ATTEMPTS, payment=row["id"]):
         tx.execute(

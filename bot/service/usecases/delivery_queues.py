@@ -17,6 +17,7 @@ from bot.service.model.request import Kind
 from bot.service.store import deliveries, joined_letters, recipients
 from bot.service.usecases import recipient_consent
 from bot.service.usecases.letter_limits import MAILS
+from bot.service.usecases.payer_receipts import RECEIPTS
 from bot.service.usecases.request_commands import INTERNAL_HOST
 
 if TYPE_CHECKING:
@@ -38,6 +39,8 @@ def queue_of(channel: Channel, address: str) -> Queue:
     """Return the queue of deliveries to this URL or e-mail address."""
     if channel is Channel.EMAIL:
         return MAILS
+    if channel is Channel.RECEIPT:
+        return RECEIPTS
     return OWN_WEBHOOKS if webhook_addresses.endpoint(address).host == INTERNAL_HOST else WEBHOOKS
 
 
@@ -72,7 +75,7 @@ they wait without an attempt. A lane a request, one message at a time, so that t
 "3 left" after "4 left". A message that waits for its next attempt does not hold up the others.
 """
 
-QUEUES = (WEBHOOKS, OWN_WEBHOOKS, MAILS)
+QUEUES = (WEBHOOKS, OWN_WEBHOOKS, MAILS, RECEIPTS)
 
 SWEPT = 500
 """Deliveries of a queue that are deleted in one transaction: other transactions wait for it."""

@@ -111,7 +111,7 @@ def _begin(tx: Transaction, message: Message, recipient: Recipient, now: int) ->
     if store.leader_of(tx, message.id) is not None:
         return None
     limits = _limits(recipient)
-    at = _take(tx, limits, now)
+    at = take_room(tx, limits, now)
     if at is not None:
         return at
     store.begin_letter(tx, message.id)
@@ -126,7 +126,7 @@ def _question(tx: Transaction, message: Message, recipient: Recipient, now: int)
         outbox.end(tx, MAILS, message, now, recipient.state.value)
         return None
     if message.attempts == 1:
-        at = _take(tx, _limits(recipient, asks=True), now)
+        at = take_room(tx, _limits(recipient, asks=True), now)
         recipients.record_ask_sent(tx, recipient.id, at or now)  # its link is valid from then on
         if at is not None:
             outbox.release(tx, MAILS, message, at)
@@ -148,7 +148,7 @@ def _next(tx: Transaction, limits: list[tuple[str, Pace]], now: int) -> int:
     )
 
 
-def _take(tx: Transaction, limits: list[tuple[str, Pace]], now: int) -> int | None:
+def take_room(tx: Transaction, limits: list[tuple[str, Pace]], now: int) -> int | None:
     """Count a letter in each limit; if one is used up, count none and return when it is not."""
     at = _next(tx, limits, now)
     if at > now:

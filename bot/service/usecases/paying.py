@@ -16,9 +16,9 @@ from bot.core.outbox.worker import Job
 from bot.service.model import quote
 from bot.service.model.checkout import UNKNOWN_HOLDER, Checkout, Holder, Settlement, may_reserve
 from bot.service.model.request import UNPRICED, Payment, PaymentState
-from bot.service.rails.rail import SETTLEMENTS, Manner
+from bot.service.rails.rail import SETTLEMENTS, Manner, SandboxRail
 from bot.service.store import checkouts, payments, requests
-from bot.service.usecases import delivery_queues
+from bot.service.usecases import delivery_queues, payer_receipts
 from bot.service.usecases.request_commands import new_id
 
 if TYPE_CHECKING:
@@ -56,13 +56,17 @@ class PaymentContext:
 
 @dataclass(frozen=True, slots=True)
 class PaymentForm:
-    """A payer's posted form, checked; two forms with one token are one payment."""
+    """A payer's posted form, checked; two forms with one token are one payment.
+
+    `language` is that of the receipt to e-mail, None if none is.
+    """
 
     request_id: str
     token: str
     user_data: dict[PayerField, str]
     manner: Manner = Manner.AT_ONCE
     holder: Holder = UNKNOWN_HOLDER
+    language: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,13 +102,14 @@ def pay(tx: Transaction, context: PaymentContext, form: PaymentForm, now: int) -
         quote=context.quote(request),
         created_at=now,
         lapses_at=now + context.reservation,
+        language=form.language,
     )
     checkouts.insert(tx, checkout, form.holder)
     settlement = context.rail.begin(tx, checkout, form.manner)
     if settlement is None:
         return PaymentProgress(checkout.id, None)
     payment = _payment(request, checkout, checkouts.take_unit(tx, checkout, now), now)
-    _record(tx, request.paid(), payment, settlement)
+    _record(tx, request.paid(), payment, settlement, checkout.language)
     return PaymentProgress(checkout.id, payment, fresh=True)
 
 
@@ -126,7 +131,7 @@ def record_settlement(tx: Transaction, settlement: Settlement, now: int) -> Paym
     if request is None:
         raise RuntimeError(f"checkout {checkout.id} has no request")
     payment = _payment(request, checkout, state, now)
-    _record(tx, request, payment, settlement)
+    _record(tx, request, payment, settlement, checkout.language)
     return payment
 
 
@@ -161,12 +166,19 @@ def _payment(request: PaymentRequest, checkout: Checkout, state: PaymentState, n
 
 
 def _record(
-    tx: Transaction, request: PaymentRequest, payment: Payment, settlement: Settlement
+    tx: Transaction,
+    request: PaymentRequest,
+    payment: Payment,
+    settlement: Settlement,
+    language: str | None,
 ) -> None:
     """Store a payment and queue its deliveries; `request` is as it is after the payment."""
     payments.insert(tx, payment, settlement)
     tx.count("payments", payment.state.value)
     delivery_queues.queue_deliveries(tx, request, payment)
+    if language is not None:
+        test_money = settlement.rail == SandboxRail.name
+        payer_receipts.queue_receipt(tx, request, payment, language, test_money=test_money)
 
 
 def _refusal(tx: Transaction, request_id: str, now: int) -> NotFound | NotPayable:

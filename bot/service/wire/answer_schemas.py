@@ -11,7 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field, WithJsonSchema
 from pydantic.alias_generators import to_camel
 
 from bot.core.accents import ACCENTS
-from bot.service.model.delivery import Channel, DeliveryState
+from bot.service.model.delivery import DeliveryState
 from bot.service.model.request import Kind, PayerField, Status
 
 Number: TypeAlias = Annotated[Decimal, WithJsonSchema({"type": "number"})]
@@ -225,7 +225,7 @@ class DeliveryItem(Answer):
     id: DeliveryId
     payment_request_id: Id
     transaction_id: Id
-    channel: Channel
+    channel: Literal["webhook", "email"]
     address: str
     state: DeliveryState
     attempts: int

@@ -17,7 +17,7 @@ from bot.service.notify.webhook_delivery import WebhookDelivery
 from bot.service.rails.exchange_rates import SandboxExchange
 from bot.service.rails.rail import SETTLEMENTS, SandboxRail
 from bot.service.store import apps, checkouts, status_index
-from bot.service.usecases import applications, delivery_queues, letter_limits
+from bot.service.usecases import applications, delivery_queues, letter_limits, payer_receipts
 from bot.service.usecases.paying import PaymentContext, SettlementHandler
 from bot.service.usecases.request_commands import INTERNAL_HOST, Policy
 
@@ -85,7 +85,11 @@ class ServiceSide:
         internal = {INTERNAL_HOST: receiver} if receiver else None
         webhooks = WebhookDelivery(db, keys, now, allow, internal, embedded_app_id=self.own.app_id)
         self.closers.append(webhooks.close)
-        self.jobs = [*webhooks.jobs, SettlementHandler(db, now).job, *self._mail(settings)]
+        self.jobs = [
+            *webhooks.jobs,
+            SettlementHandler(db, now).job,
+            *self._mail(settings, payer_key.encode()),
+        ]
         self.app: FastAPI = create_app(service)
 
     async def sweep(self, moment: int) -> None:
@@ -112,16 +116,19 @@ class ServiceSide:
             )
         await self._db.transaction(partial(apps.forget_former, now=moment))
         await self._db.transaction(partial(letter_limits.sweep, now=moment))
+        await self._db.transaction(partial(payer_receipts.end_late, now=moment))
         for queue in (*delivery_queues.QUEUES, SETTLEMENTS):
             await self._db.transaction(partial(lanes.sweep, queue=queue, now=moment))
         for app in await self._db.read(apps.list_all):
             await status_index.refresh(self._db, app.id, self._now)
 
-    def _mail(self, settings: Settings) -> list[Job]:
-        """Return the job that sends e-mails; without it, nothing of it is imported."""
+    def _mail(self, settings: Settings, payer_key: bytes) -> list[Job]:
+        """Return the jobs that send e-mails; without them, nothing of it is imported."""
         if settings.smtp_url is None or settings.smtp_from is None:
             return []
         from bot.service.notify.letter_delivery import LetterDelivery  # noqa: PLC0415
+        from bot.service.notify.letter_texts import LetterOrigin  # noqa: PLC0415
+        from bot.service.notify.receipt_delivery import ReceiptDelivery  # noqa: PLC0415
         from bot.service.notify.smtp_sender import Mailer  # noqa: PLC0415
 
         mailer = Mailer(smtp.parse_server(settings.smtp_url.get_secret_value()))
@@ -130,4 +137,6 @@ class ServiceSide:
         mails = LetterDelivery(
             self._db, mailer, self._now, sender=settings.smtp_from, public_url=settings.url
         )
-        return [mails.job]
+        origin = LetterOrigin(settings.smtp_from, settings.url)
+        receipts = ReceiptDelivery(self._db, mailer, self._now, origin=origin, key=payer_key)
+        return [mails.job, receipts.job]

@@ -13,6 +13,7 @@ from bot.core.database.schema import migrations
 from bot.core.errors import BotError, ConfigProblem, StorageError
 from bot.core.outbox import queries
 from bot.service.usecases.letter_limits import MAILS
+from bot.service.usecases.payer_receipts import RECEIPTS
 from bot.wiring.app.foundation import deployment, open_vault
 from bot.wiring.doctor.finding import Finding, fix, ok
 from bot.wiring.maintenance import dead_letters
@@ -138,7 +139,8 @@ def _check_permissions(path: str) -> str | None:
 
 
 def _count_unsent_mails(tx: Transaction) -> int:
-    return sum(one.number for one in queries.count_waiting(tx) if one.queue == MAILS.name)
+    names = {MAILS.name, RECEIPTS.name}
+    return sum(one.number for one in queries.count_waiting(tx) if one.queue in names)
 
 
 def _had_inline_feedback(tx: Transaction) -> bool:

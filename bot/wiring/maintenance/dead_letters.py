@@ -28,6 +28,7 @@ REMEDIES = {
     "webhooks": DELIVERIES,
     "own_webhooks": DELIVERIES,
     "mails": DELIVERIES,
+    "receipts": DELIVERIES,
 }
 
 

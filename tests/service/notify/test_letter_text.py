@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from email.message import EmailMessage
 
 WHY = (
-    "You're getting this e-mail because a payment link sends its payment notifications to this"
+    "You're getting this email because a payment link sends its payment notifications to this"
     " address."
 )
 HOSTILE = [
@@ -52,7 +52,7 @@ HOSTILE = [
     "é" * 100,
     ".\r\n.\r\nQUIT",
 ]
-STOP = "Stop these e-mails: https://pay.example.org/email/stop/stop-7"
+STOP = "Stop these emails: https://pay.example.org/email/stop/stop-7"
 
 
 HEADERS = [
@@ -117,9 +117,9 @@ def test_the_letter_of_a_payment() -> None:
         "",
         "For: Coffee",
         "Date: September 21, 2026, 2:13:20\u202fPM UTC",
-        "E-mail address: pat@example.org",
+        "Email address: pat@example.org",
         "Phone number: +442079460958",
-        "Transaction: a1b2c3",
+        "Transaction number: a1b2c3",
         "Payment link: 0123456789abcdef01234567",
         "",
         "View receipt: https://pay.example.org/pay/0123456789abcdef01234567/receipt/a1b2c3",

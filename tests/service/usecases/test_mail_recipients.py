@@ -106,7 +106,7 @@ async def test_a_link_works_once_and_for_a_week(post: LetterHarness) -> None:
 
     await post.service.anyone.post(link(post.letters[0], "stop"))
     late = await post.service.anyone.post(path)
-    assert "No more e-mails" in late.text
+    assert "No more emails" in late.text
     (row,) = await post.service.rows("recipients")
     assert row["state"] == "ended"
 

@@ -86,7 +86,8 @@ SERVICE = (
     """,
     # `quote` is the price that the checkout was opened for. While it is open, `network` is a keyed
     # hash of the payer's address and `payer` the random id in their cookie, null without one; both
-    # are cleared when it is paid, cancelled or lapsed.
+    # are cleared when it is paid, cancelled or lapsed. `language` is that of the receipt to e-mail,
+    # null if none is.
     """
     CREATE TABLE checkouts (
         id TEXT PRIMARY KEY,
@@ -97,6 +98,7 @@ SERVICE = (
         quote TEXT,
         network TEXT,
         payer TEXT,
+        language TEXT,
         created_at BIGINT NOT NULL,
         lapses_at BIGINT NOT NULL,
         UNIQUE (request_id, token)
@@ -215,7 +217,8 @@ SERVICE = (
     """,
     "CREATE UNIQUE INDEX recipients_token ON recipients (token) WHERE token IS NOT NULL",
     "CREATE INDEX recipients_mailbox ON recipients (mailbox)",
-    # Mailboxes that refuse the letters of one seller, or of everybody here: '' in both columns.
+    # Mailboxes that refuse the letters of one seller, those of everybody here ('' in both columns),
+    # or payers' receipts ('' and 'receipts').
     """
     CREATE TABLE unsubscribed (
         app_id TEXT NOT NULL,

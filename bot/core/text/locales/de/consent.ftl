@@ -17,3 +17,13 @@ consent-unknown-why = Vielleicht ist er unvollständig, oder es gibt schon eine 
 consent-button-confirm = Bestätigen
 consent-button-seller = E-Mails zu diesem Verkäufer abbestellen
 consent-button-everybody = Alle E-Mails von { $host } abbestellen
+
+# The same for payers' receipts, whose address is not known here.
+
+consent-receipts = Keine Belege mehr?
+consent-receipts-why = Wenn jemand bei { $host } bezahlt und Ihre Adresse eingibt, geht der Beleg dorthin.
+consent-receipts-stopped = Keine Belege mehr
+consent-receipts-stopped-why = Wir schicken keine Belege mehr von { $host } an Ihre Adresse. Nach dem Bezahlen sehen Sie Ihren Beleg weiterhin auf der Seite.
+consent-receipts-all = Keine E-Mails mehr
+consent-receipts-all-why = Wir schicken keine E-Mails mehr von { $host } an Ihre Adresse, egal, wer dort verkauft.
+consent-button-receipts = Belege abbestellen

@@ -23,7 +23,7 @@ mail-at = { DATETIME($at, dateStyle: "long", timeStyle: "medium") } UTC
 mail-paymail = Paymail
 mail-email = E-Mail-Adresse
 mail-phone = Telefonnummer
-mail-transaction = Transaktion
+mail-transaction = Transaktionsnummer
 mail-request = Zahlungslink
 mail-receipt = Beleg ansehen
 mail-why = Sie bekommen diese E-Mail, weil ein Zahlungslink Zahlungen an diese Adresse meldet.
@@ -49,3 +49,16 @@ mail-ask-heading = Ist das Ihre Adresse?
 mail-ask = Jemand, der über { $host } verkauft, möchte Zahlungen an diese Adresse gemeldet bekommen. Wenn Sie das sind, bestätigen Sie sie bitte innerhalb von { $days } Tagen. Wenn nicht, ignorieren Sie diese E-Mail einfach, dann kommen keine E-Mails über Zahlungen.
 mail-ask-confirm = Adresse bestätigen
 mail-ask-why = Sie bekommen diese E-Mail, weil jemand diese Adresse eingegeben hat.
+
+# A payer's receipt. No word of it is the seller's.
+
+mail-payer-subject = Beleg für Ihre Zahlung über { $amount }
+mail-payer-subject-test = Beleg für Ihre Testzahlung über { $amount }
+mail-payer-subject-oversold = Ihre Zahlung über { $amount }: Ihnen steht eine Erstattung zu
+mail-payer-heading = Sie haben { $amount } gezahlt
+mail-payer-oversold = Als Ihre Zahlung kam, war schon alles verkauft. Der Verkäufer muss Ihnen das Geld erstatten. Nennen Sie ihm dafür die Transaktionsnummer unten.
+mail-payer-test = Testmodus: Es wurde kein echtes Geld abgebucht.
+mail-payer-amount = Betrag
+mail-payer-host = Bezahlt bei
+mail-payer-why = Sie bekommen diese E-Mail, weil Ihre Adresse bei { $host } für einen Beleg eingegeben wurde. Wenn Sie das nicht waren, ignorieren Sie sie einfach: Das ist keine Rechnung.
+mail-payer-stop = Keine Belege mehr an diese Adresse

@@ -21,13 +21,13 @@ mail-left-reserved =
 mail-when = Date
 mail-at = { DATETIME($at, dateStyle: "long", timeStyle: "medium") } UTC
 mail-paymail = Paymail
-mail-email = E-mail address
+mail-email = Email address
 mail-phone = Phone number
-mail-transaction = Transaction
+mail-transaction = Transaction number
 mail-request = Payment link
 mail-receipt = View receipt
-mail-why = You're getting this e-mail because a payment link sends its payment notifications to this address.
-mail-stop = Stop these e-mails
+mail-why = You're getting this email because a payment link sends its payment notifications to this address.
+mail-stop = Stop these emails
 
 # Several payments in one letter.
 
@@ -44,8 +44,21 @@ mail-many-oversold = { $count ->
 
 # Sent to an address before anything else is. No word of it is the seller's.
 
-mail-ask-subject = Confirm your e-mail address at { $host }
+mail-ask-subject = Confirm your email address at { $host }
 mail-ask-heading = Is this your address?
-mail-ask = Someone who sells at { $host } would like payment notifications sent to this address. If that's you, please confirm within { $days } days. If not, just ignore this e-mail and you won't get any about payments.
+mail-ask = Someone who sells at { $host } would like payment notifications sent to this address. If that's you, please confirm within { $days } days. If not, just ignore this email and you won't get any about payments.
 mail-ask-confirm = Confirm this address
-mail-ask-why = You're getting this e-mail because someone entered this address.
+mail-ask-why = You're getting this email because someone entered this address.
+
+# A payer's receipt. No word of it is the seller's.
+
+mail-payer-subject = Receipt for your payment of { $amount }
+mail-payer-subject-test = Receipt for your test payment of { $amount }
+mail-payer-subject-oversold = Your payment of { $amount }: you're owed a refund
+mail-payer-heading = You paid { $amount }
+mail-payer-oversold = Your payment arrived after this had sold out, so the seller owes you a refund. Give them the transaction number below.
+mail-payer-test = Test mode: no real money was charged.
+mail-payer-amount = Amount
+mail-payer-host = Paid at
+mail-payer-why = You're getting this email because your address was entered for a receipt at { $host }. If that wasn't you, just ignore it: this isn't a bill.
+mail-payer-stop = Stop receipts to this address

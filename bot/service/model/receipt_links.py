@@ -1,0 +1,30 @@
+"""Links in payers' receipts that end all receipts to their mailbox; nothing is stored for them."""
+
+from __future__ import annotations
+
+import hmac
+import re
+
+TOKEN = re.compile(r"([0-9a-f]{64})([0-9a-f]{32})")
+TAG = 16
+"""Bytes of the signature."""
+
+PURPOSE = b"stop receipts "
+"""Tells these signatures from others with the same key."""
+
+
+def stop_token(key: bytes, mailbox: str) -> str:
+    """Return the token of a mailbox, which is a digest of its address (core/mail/mailboxes.py)."""
+    return mailbox + _signature(key, mailbox)
+
+
+def read_stop_token(key: bytes, token: str) -> str | None:
+    """Return the mailbox of a token, None for one that this service has not signed."""
+    found = TOKEN.fullmatch(token)
+    if found is None or not hmac.compare_digest(_signature(key, found[1]), found[2]):
+        return None
+    return found[1]
+
+
+def _signature(key: bytes, mailbox: str) -> str:
+    return hmac.digest(key, PURPOSE + mailbox.encode(), "sha256")[:TAG].hex()

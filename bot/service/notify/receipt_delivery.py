@@ -1,0 +1,69 @@
+"""The delivery of payers' receipts: composed, sent to the mail server, settled by its answer."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING
+
+from bot.core.errors import MailRefused
+from bot.core.mail import mailboxes
+from bot.core.outbox.worker import Job
+from bot.service.model import receipt_links
+from bot.service.model.delivery import Channel
+from bot.service.model.recipient import STOP_RECEIPTS
+from bot.service.notify.delivery_outcomes import DeliveryRecorder, Outcome
+from bot.service.notify.letter_texts import LetterTarget
+from bot.service.notify.receipt_letter import receipt_letter
+from bot.service.usecases import payer_receipts
+from bot.service.usecases.payer_receipts import RECEIPTS
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from bot.core.database.database import Database
+    from bot.core.outbox.outbox import Message
+    from bot.service.notify.letter_texts import LetterOrigin
+    from bot.service.notify.smtp_sender import Mailer
+
+CONCURRENCY = 2
+"""Receipts under way: sellers' letters have connections to the mail server of their own."""
+
+
+class ReceiptDelivery:
+    """Delivers queued receipts; a worker performs its `job`.
+
+    `key` signs the links that end them; the service's pages have the same.
+    """
+
+    def __init__(
+        self, db: Database, mailer: Mailer, now: Callable[[], int], *, origin: LetterOrigin,
+        key: bytes,
+    ) -> None:  # fmt: skip
+        self._db = db
+        self._mailer = mailer
+        self._now = now
+        self._origin = origin
+        self._key = key
+        self._recorder = DeliveryRecorder(db, Channel.RECEIPT, RECEIPTS, now)
+        self.job = Job(RECEIPTS, self.handle, CONCURRENCY, self._recorder.count_buried)
+
+    async def handle(self, message: Message) -> None:
+        """Make one attempt and settle it, unless the mailbox wants no receipts."""
+        began = self._now()
+        if await self._db.transaction(
+            partial(payer_receipts.prepare_receipt, message=message, now=began)
+        ):
+            outcome = await self._attempt(message)
+            domain = message.body.address.rpartition("@")[2]
+            await self._recorder.settle(message, outcome, began, domain)
+
+    async def _attempt(self, message: Message) -> Outcome:
+        mailbox = mailboxes.digest(message.body.address)
+        stop = f"{STOP_RECEIPTS}{receipt_links.stop_token(self._key, mailbox)}"
+        target = LetterTarget(message.id, message.body.address, stop)
+        try:
+            letter = receipt_letter(message.body, target, self._origin)
+            code, text = await self._mailer.send(letter)
+        except MailRefused as error:
+            return Outcome(error.code, error.answer.encode(), error.told, error.final)
+        return Outcome(code, text.encode())

@@ -1,0 +1,109 @@
+"""Receipts by e-mail to payers who left an address: queued with the payment, limited, ended.
+
+Whoever pays can type a stranger's address, so a receipt has no word of the seller's, few go to one
+mailbox, and one click ends them all (decision 0049).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from bot.core.mail import mailboxes, smtp
+from bot.core.outbox import bulk_changes, outbox
+from bot.core.outbox.queue_policy import Pace, Queue
+from bot.service.model.payment_reports import ErasedLetter, ReceiptReport
+from bot.service.store import deliveries, recipients
+from bot.service.usecases import letter_limits
+from bot.service.usecases.letter_limits import ERASED, MINUTE, UNSUBSCRIBED
+
+if TYPE_CHECKING:
+    from bot.core.database.database import Transaction
+    from bot.core.outbox.outbox import Message
+    from bot.service.model.request import Payment, PaymentRequest
+
+SECOND = 1000
+HOUR = 60 * MINUTE
+DAY = 24 * HOUR
+
+TO_PAYER = Pace(2 * HOUR, burst=12)
+"""Receipts to one mailbox, of all sellers together: 24 in its busiest day."""
+
+TO_ALL = Pace(10 * SECOND, burst=600)
+"""Receipts to all mailboxes: a drop of 600 units at once, and the operator's reputation."""
+
+OF_TEST_MONEY = Pace(2 * MINUTE, burst=60)
+"""Receipts for test money, which costs nothing: a payment beyond it has none."""
+
+NO_APP, RECEIPTS_OWNER = "", "receipts"
+"""What a mailbox refuses that wants no receipts, among the sellers that it refuses."""
+
+TOO_LATE = "other receipts went first for a day"
+
+RECEIPTS = Queue(
+    "receipts",
+    lease=60_000,
+    ordered=False,
+    keep=True,
+    pace=TO_ALL,
+    lane_pace=lambda _mailbox: TO_PAYER,
+    payloads=deliveries.RECEIPT_PAYLOADS,
+)
+"""A lane a mailbox, named by its digest."""
+
+
+def queue_receipt(
+    tx: Transaction, request: PaymentRequest, payment: Payment, language: str, *, test_money: bool
+) -> None:
+    """Queue the receipt of a payment in the payer's language, if its address can get one."""
+    address, at, paid = payment.user_data.get("email", ""), payment.completed_at, payment.paid
+    if smtp.ascii_address(address) is None or not (_has_room(tx, at) if test_money else True):
+        return
+    converted = (paid.amount, paid.currency) != (payment.amount, payment.currency)
+    receipt = ReceiptReport(
+        app_id=request.app_id,
+        request_id=request.id,
+        transaction_id=payment.id,
+        address=address,
+        language=language,
+        amount=payment.amount,
+        currency=payment.currency,
+        paid_amount=paid.amount if converted else None,
+        paid_currency=paid.currency if converted else None,
+        completed_at=at,
+        oversold=payment.oversold,
+        test_money=test_money,
+    )
+    delivery_id = deliveries.insert(tx, receipt, outbox.new_id(at))
+    outbox.put(tx, RECEIPTS, mailboxes.digest(address), receipt, at, key=delivery_id)
+
+
+def _has_room(tx: Transaction, now: int) -> bool:
+    return letter_limits.take_room(tx, [("test receipts", OF_TEST_MONEY)], now) is None
+
+
+def prepare_receipt(tx: Transaction, message: Message, now: int) -> bool:
+    """Return whether a receipt may be sent; settle it if not."""
+    reason = ERASED if isinstance(message.body, ErasedLetter) else None
+    if reason is None and recipients.has_unsubscribed(
+        tx, mailboxes.digest(message.body.address), NO_APP, RECEIPTS_OWNER
+    ):
+        reason = UNSUBSCRIBED
+    if reason is not None:
+        outbox.end(tx, RECEIPTS, message, now, reason)
+    return reason is None
+
+
+def end_late(tx: Transaction, now: int) -> int:
+    """End receipts that a limit has held up for a day; return how many."""
+    return bulk_changes.end_untried(tx, RECEIPTS.name, now - DAY, TOO_LATE, now)
+
+
+def stop_receipts(tx: Transaction, mailbox: str, now: int, *, everybody: bool = False) -> None:
+    """End receipts to a mailbox, or all letters from here."""
+    owner = "" if everybody else RECEIPTS_OWNER
+    recipients.unsubscribe(tx, mailbox, NO_APP, owner, now)
+
+
+def has_stopped(tx: Transaction, mailbox: str) -> bool:
+    """Return whether a mailbox gets no receipts."""
+    return recipients.has_unsubscribed(tx, mailbox, NO_APP, RECEIPTS_OWNER)

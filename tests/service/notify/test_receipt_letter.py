@@ -1,0 +1,118 @@
+"""A payer's receipt as a letter: its text, its headers, and its way over the network."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from email.policy import SMTP
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from bot.core.errors import MailRefused
+from bot.core.text.translations import languages
+from bot.service.model.payment_reports import ReceiptReport
+from bot.service.notify.letter_texts import LetterOrigin, LetterTarget
+from bot.service.notify.receipt_letter import receipt_letter
+from bot.service.notify.smtp_sender import Mailer
+from tests.service.notify.test_letter_text import HEADERS, Page, html, text
+from tests.support.certificates import make_tls
+from tests.support.letters import PAY, SENDER, parse_letter
+from tests.support.mail_servers import mail_server
+
+if TYPE_CHECKING:
+    from email.message import EmailMessage
+    from pathlib import Path
+
+REPORT = ReceiptReport(
+    app_id="app",
+    request_id="0123456789abcdef01234567",
+    transaction_id="a1b2c3",
+    address="pat@payer.example",
+    language="en",
+    amount=500,
+    currency="USD",
+    completed_at=1_790_000_000_123,
+)
+RECEIPT = f"{PAY}/pay/0123456789abcdef01234567/receipt/a1b2c3"
+WHY = (
+    "You're getting this email because your address was entered for a receipt at pay.example.org."
+    " If that wasn't you, just ignore it: this isn't a bill."
+)
+STOP = f"{PAY}/email/stop/receipts/token-7"
+
+
+def composed(**changes: Any) -> EmailMessage:
+    report = replace(REPORT, **changes)
+    target = LetterTarget("receipt-7", report.address, "receipts/token-7")
+    return receipt_letter(report, target, LetterOrigin(SENDER, PAY))
+
+
+def letter(**changes: Any) -> EmailMessage:
+    """Return the receipt as it arrives."""
+    return parse_letter(composed(**changes).as_bytes(policy=SMTP))
+
+
+def test_the_receipt_of_a_payment() -> None:
+    message = letter()
+    assert message.keys() == HEADERS
+    assert message["subject"] == "Receipt for your payment of $5.00"
+    assert (message["from"], message["to"]) == (SENDER, "pat@payer.example")
+    assert message["date"] == "Mon, 21 Sep 2026 14:13:20 +0000"
+    assert message["message-id"] == "<receipt-7@pay.example.org>"
+    assert message["auto-submitted"] == "auto-generated"
+    assert message["list-unsubscribe"] == f"<{STOP}>"
+    assert text(message).splitlines() == [
+        "You paid $5.00",
+        "",
+        "Amount: $5.00",
+        "Date: September 21, 2026, 2:13:20\u202fPM UTC",
+        "Paid at: pay.example.org",
+        "Transaction number: a1b2c3",
+        "",
+        f"View receipt: {RECEIPT}",
+        "",
+        "-- ",
+        WHY,
+        f"Stop receipts to this address: {STOP}",
+    ]
+
+
+@pytest.mark.parametrize("language", languages())
+@pytest.mark.parametrize("oversold", [False, True])
+def test_every_word_is_in_the_payers_language(language: str, *, oversold: bool) -> None:
+    message = letter(
+        language=language, oversold=oversold, paid_amount=5_000_000, paid_currency="BSV",
+        test_money=True,
+    )  # fmt: skip
+    english = letter(oversold=oversold, paid_amount=5_000_000, paid_currency="BSV", test_money=True)
+    assert f'<html lang="{language}">' in html(message)
+    if language != "en":
+        same = {*text(message).splitlines()} & {*text(english).splitlines()}
+        assert same == {"", "-- "}
+        assert message["subject"] != english["subject"]
+
+
+def test_the_page_loads_nothing_and_links_to_the_receipt() -> None:
+    page = Page(html(letter(oversold=True, test_money=True)))
+    assert page.addresses == [RECEIPT, STOP]
+    assert not {"script", "img", "link", "iframe", "form"} & set(page.tags)
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        *("pat@payer.example\r\nBcc: thief@mail.example", "=?utf-8?q?=0D=0ABcc:_x@y?=@b.example"),
+        *("pat@payer.example>, <thief@mail.example", "", "pat", "a b@payer.example"),
+    ],
+)
+def test_an_address_that_is_none_is_refused_for_good(address: str) -> None:
+    with pytest.raises(MailRefused) as caught:
+        letter(address=address)
+    assert caught.value.final
+
+
+async def test_across_the_network_a_receipt_goes_by_starttls(tmp_path: Path) -> None:
+    sealed = make_tls(tmp_path)
+    async with mail_server(starttls=sealed.server, account=("shop", "sesame")) as post:
+        await Mailer(post.server(near=False), context=sealed.client).send(composed())
+    assert (post.over_tls, [one["to"] for one in post.letters]) == ([True], ["pat@payer.example"])

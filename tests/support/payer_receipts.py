@@ -1,0 +1,90 @@
+"""A shop whose payers leave an e-mail address, its mail server, and the worker between them."""
+
+from __future__ import annotations
+
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING, Any
+
+from bot.core.outbox import outbox
+from bot.service.notify.letter_texts import LetterOrigin
+from bot.service.notify.receipt_delivery import ReceiptDelivery
+from bot.service.notify.smtp_sender import Mailer
+from tests.support.letters import SENDER
+from tests.support.mail_servers import mail_server
+from tests.support.service_harness import URL, open_service
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+    from email.message import EmailMessage
+    from pathlib import Path
+
+    import httpx
+
+    from bot.core.database.database import Row
+    from tests.support.mail_servers import MailServerStub
+    from tests.support.service_harness import ServiceHarness
+
+PAYER = "pat.lee@payer.example"
+KEY = b"k" * 32
+ASKED: dict[str, Any] = {"requestedUserData": ["email"]}
+
+
+class ReceiptHarness:
+    """The service, the mail server, and the receipts between them."""
+
+    def __init__(self, service: ServiceHarness, office: MailServerStub) -> None:
+        self.service = service
+        self.office = office
+        self.mails = ReceiptDelivery(
+            service.db,
+            Mailer(office.server(), timeout=5),
+            service.clock,
+            origin=LetterOrigin(SENDER, URL),
+            key=KEY,
+        )
+        self._payments = 0
+
+    @property
+    def letters(self) -> list[EmailMessage]:
+        return self.office.letters
+
+    async def ask(self, **fields: Any) -> str:
+        """Make a request that asks for an e-mail address; return its id."""
+        return str((await self.service.create(**ASKED, **fields))["id"])
+
+    async def pay(
+        self, request_id: str, address: str = PAYER, language: str = "en", **fields: str
+    ) -> httpx.Response:
+        self._payments += 1
+        form = {"token": f"{self._payments:032d}", "email": address, **fields}
+        return await self.service.anyone.post(
+            f"/pay/{request_id}", data=form, headers={"Accept-Language": language}
+        )
+
+    async def work(self, seconds: float = 0) -> int:
+        """Pass time and send all receipts that are due; return how many were sent."""
+        self.service.clock.advance(seconds)
+        before = len(self.letters)
+        while claimed := self.service.db.run(
+            lambda tx: outbox.claim(tx, self.mails.job.queue, self.service.clock(), 4)
+        ):
+            for message in claimed:
+                await self.mails.handle(message)
+        return len(self.letters) - before
+
+    async def rows(self) -> list[Row]:
+        """Return each receipt's delivery with the state of its message."""
+        return await self.service.db.query(
+            "SELECT d.*, o.state, o.note, o.body, o.lane FROM deliveries d"
+            " JOIN outbox o ON o.id = d.id WHERE d.channel = 'receipt' ORDER BY d.id"
+        )
+
+    async def states(self) -> list[tuple[str, str | None]]:
+        return [(row["state"], row["note"]) for row in await self.rows()]
+
+
+@asynccontextmanager
+async def open_receipt_harness(folder: Path, **settings: Any) -> AsyncIterator[ReceiptHarness]:
+    given: dict[str, Any] = {"mails": True, "payer_key": KEY} | settings
+    async with open_service(folder, **given) as service, mail_server() as server:
+        yield ReceiptHarness(service, server)
