@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+import re
 import zlib
 from typing import TYPE_CHECKING
 
 from bot.chat.fields.typed_text import MAX_NAME, read_line
 from bot.chat.messages.reply import Problem
-from bot.chat.model.profile import MAX_ABOUT
+from bot.chat.model.profile import MAX_ABOUT, MAX_CONTACT
+from bot.core.mail import smtp
 from bot.core.text import links
-from bot.core.text.contacts import check_contact
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
 SECURE = "https://"
+
+_USERNAME = re.compile(r"@[A-Za-z0-9_]{5,32}")
 
 
 def read_name(text: str) -> str | Problem:
@@ -28,15 +31,23 @@ def read_about(text: str) -> str | Problem:
 
 
 def read_contact(text: str) -> str | Problem:
-    """Parse a contact: an @username, an e-mail address, or a link, `https` where none is named."""
+    """Parse a contact as the service checks it; a link without a scheme gets `https`."""
     contact = text.strip().removeprefix("mailto:")
-    if len(contact) > links.LONGEST_URL or not contact.isprintable():
-        return Problem("problem-sellercontact")
     is_bare = "@" not in contact and "://" not in contact and "." in contact.partition("/")[0]
-    try:
-        return check_contact(SECURE + contact if is_bare else contact)
-    except ValueError:
+    contact = SECURE + contact if is_bare else contact
+    if len(contact) > MAX_CONTACT or not contact.isprintable() or not _is_contact(contact):
         return Problem("problem-sellercontact")
+    return contact
+
+
+def _is_contact(text: str) -> bool:
+    if "://" not in text:
+        return bool(_USERNAME.fullmatch(text)) or smtp.ascii_address(text) is not None
+    try:
+        links.check_redirect(text, schemes=links.WEB)
+    except ValueError:
+        return False
+    return True
 
 
 READERS: dict[str, Callable[[str], str | Problem]] = {

@@ -20,7 +20,7 @@ from bot.chat.requests.create_attempt import (
     refused_field,
 )
 from bot.chat.requests.job_failures import RETRIES, delay_text, in_time, log_failure
-from bot.chat.requests.request_bodies import request_body, seller_object
+from bot.chat.requests.request_bodies import request_body, seller_of_create
 from bot.chat.store import listings, profiles, server_memory
 from bot.chat.store.listings import FAILED, LIVE
 from bot.chat.store.received_payments import paid_request_ids
@@ -139,7 +139,7 @@ class CreateHandler:
             dialects = dialects_to_try(known, listing.wish, instrument)
         paid = paid_request_ids(tx, listing.id)
         state = profiles.profile_state(tx, listing.seller_id)
-        seller = seller_object(state.profile, self._server.addresses)
+        seller = seller_of_create(state.profile, self._server.addresses)
         if seller and not self._profile.knows_seller(tx):
             seller = None
         return Order(listing, instrument, dialects, paid, seller, state.version)

@@ -16,7 +16,7 @@ from bot.chat.model.draft import PayoutService
 from bot.chat.provider.dialects import may_have_seller
 from bot.chat.requests.create_attempt import is_seller_unknown
 from bot.chat.requests.job_failures import RETRIES, in_time, log_failure
-from bot.chat.requests.request_bodies import seller_object
+from bot.chat.requests.request_bodies import seller_of_edit
 from bot.chat.store import listings, profiles, server_memory
 from bot.chat.store.listings import LIVE, STOPPED
 from bot.core.errors import InvalidBody, PeerError, Refused, requested_wait
@@ -67,7 +67,7 @@ class ProfileHandler:
             return
         try:
             if is_known and listing.state in (LIVE, STOPPED):
-                body = {"seller": seller_object(state.profile, self._server.addresses)}
+                body = {"seller": seller_of_edit(state.profile, self._server.addresses)}
                 await in_time(self._server.client.edit(listing.request_id or "", body))
         except PeerError as error:
             log_failure(job, error)

@@ -70,18 +70,23 @@ def request_body(
     return _nested({**values, **currencies, _WEBHOOK: _webhook(listing, addresses)})
 
 
-def seller_object(profile: Profile, addresses: Addresses) -> dict[str, str] | None:
-    """Return a profile as the service's `seller`; None where payers see none."""
+def seller_of_create(profile: Profile, addresses: Addresses) -> dict[str, str] | None:
+    """Return a profile as the `seller` of a create; None where payers see none."""
+    values = seller_of_edit(profile, addresses) or {}
+    return {name: value for name, value in values.items() if value is not None} or None
+
+
+def seller_of_edit(profile: Profile, addresses: Addresses) -> dict[str, str | None] | None:
+    """Return a profile as the `seller` of an edit, which clears what the profile lacks."""
     if profile.name is None:
         return None
-    values = {
+    return {
         "name": profile.name,
         "imageUrl": profile.image and f"{addresses.images}/{profile.image}",
         "contact": profile.contact,
         "accentColor": profile.accent,
         "description": profile.about,
     }
-    return {name: value for name, value in values.items() if value is not None}
 
 
 def edit_body(change: Change, listing: Listing, addresses: Addresses, now: int) -> dict[str, Any]:

@@ -65,6 +65,8 @@ def test_a_typed_value_is_saved_and_shown_as_payers_see_it(
         ("sellerabout", "x" * 161, "That's 161 characters; the limit is 160."),
         ("sellerabout", " ", "I couldn't find any words in that."),
         ("sellercontact", "mia", "doesn't look like a contact"),
+        ("sellercontact", "@anna", "doesn't look like a contact"),
+        ("sellercontact", "example.org/" + "a" * 240, "doesn't look like a contact"),
         ("sellercontact", "@m", "doesn't look like a contact"),
         ("sellercontact", "javascript:alert(1)", "doesn't look like a contact"),
         ("sellercontact", "https://user:secret@example.org", "doesn't look like a contact"),
