@@ -100,8 +100,8 @@ class RequestJobs:
         self.client = client
         self.handler = self.made(client, **given)
 
-    def made(self, client: Client, **given: Any) -> JobHandler:
-        server = PaymentServer(client, Addresses(RECEIVER, IMAGES), **given)
+    def made(self, client: Client, receiver: str = RECEIVER, **given: Any) -> JobHandler:
+        server = PaymentServer(client, Addresses(receiver, IMAGES), **given)
         return JobHandler(self.chat.db, self.chat.queues, self.chat.clock, server)
 
     def put(self, call: str, listing: Listing, **place: Any) -> None:

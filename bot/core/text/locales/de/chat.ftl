@@ -70,7 +70,7 @@ privacy =
     • Zahlungen an dich, mit den Angaben, um die du gebeten hast (etwa einer E-Mail-Adresse), um sie dir zu melden.
 
     <b>Wer es sieht</b>
-    Du und alle, die diesen Bot und den Zahlungsdienst dahinter betreiben. Wer einen Link hat, sieht, was dort angeboten wird, und sonst nichts. Nichts davon wird verkauft oder für Werbung genutzt.
+    Du und alle, die diesen Bot und den Zahlungsdienst dahinter betreiben. Wer einen Link hat, sieht, was dort angeboten wird, und dein Profil, sonst nichts. Nichts davon wird verkauft oder für Werbung genutzt.
 
     <b>Wie lange</b>
     Solange du den Bot nutzt. Eine Eingabe wird gelöscht, sobald du sie abschließt oder abbrichst.

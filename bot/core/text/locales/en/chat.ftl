@@ -69,7 +69,7 @@ privacy =
     • Payments through your links, with the details you ask payers for (such as an email address), to let you know about them.
 
     <b>Who can see it</b>
-    You, and whoever runs this bot and its payment service. Anyone with a link can see what it offers, and nothing else. Nothing is sold or used for advertising.
+    You, and whoever runs this bot and its payment service. Anyone with a link can see what it offers and your profile, and nothing else. Nothing is sold or used for advertising.
 
     <b>How long</b>
     As long as you use the bot. A form is deleted when you finish or cancel it.
