@@ -22,7 +22,7 @@ MEGABYTE = 1_000_000
 @click.argument("to", metavar="TO", type=console.FilePath())
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 def backup(to: Path, as_json: bool) -> None:  # noqa: FBT001 - click passes options by name
-    """Copy the database to TO; the bot may run meanwhile.
+    """Copy the database to TO; the bot can keep running.
 
     TO is a new file, or a folder, where the time names the file. The copy is of one moment and
     holds every payment acknowledged before. It is checked, readable by its owner alone, and never
@@ -63,8 +63,8 @@ def restore(source: Path, replace: bool) -> None:  # noqa: FBT001 - click passes
     It works on this machine and on a new one. FROM is checked first and stays where it is; the
     restored copy gets the schema of this version. A key beside FROM, with the ending .key, is used.
 
-    Messages that waited when the backup was made may have been sent since: sellers get them marked
-    as possibly repeated, and webhooks are sent again with the same id. Anything that happened after
+    Messages queued at the time of the backup may have been sent since: sellers get them marked as
+    possibly repeated, and webhooks are sent again with the same id. Anything that happened after
     the backup is lost.
 
     A database with data is never replaced, unless --replace moves it aside, to a name with the time

@@ -52,7 +52,7 @@ class Commands(click.Group):
 
 @click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
 def main() -> None:
-    """Make payment requests by chatting on Telegram, and serve them."""
+    """Make payment links in a Telegram chat, and serve them."""
 
 
 @main.command()

@@ -24,9 +24,7 @@ ELSEWHERE = (
 
 @click.command()
 @click.argument("who", metavar="[WHO]...", nargs=-1)
-@click.option(
-    "--before", type=console.Moment(), metavar="DATE", help="Only data given before: 90d."
-)
+@click.option("--before", type=console.Moment(), metavar="DATE", help="Only data from before DATE.")
 @click.option("--request", "request_id", metavar="ID", help="Only data given for this request.")
 @click.option("--yes", is_flag=True, help="Don't ask for confirmation.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
@@ -43,16 +41,16 @@ def erase(
     which stands for everything that its payer gave with it. --before takes a date or an age such as
     90d. Together they narrow each other; without WHO they mean every payer.
 
-    An address that gets e-mails about payments gets no more of them; if it has unsubscribed, that
-    stays known. Receipts e-mailed to payers lose their addresses, and those that wait are not sent.
+    An address that gets e-mails about payments gets no more of them. If it has unsubscribed, that
+    is remembered. Receipts lose their addresses, and those that are queued are not sent.
 
     The contact of a seller, or the reference that an application gave with the requests (such as
     seller-4711), removes the seller's name, picture, contact and line from all payment requests of
     that seller. Other texts and addresses of sellers are not touched.
 
-    Messages that wait are sent without the data. The bot may run meanwhile. At the end the database
-    file is rewritten, so that no erased byte is left in it. Exits with 1 where data may be left,
-    and says what to do.
+    Queued messages are sent without the data. The bot can keep running. At the end the database
+    file is rewritten, so that no erased byte is left in it. Exits with 1 if data may be left, and
+    says what to do.
     """
     from bot.core.database.snapshot import compact  # noqa: PLC0415 - other commands start without it
     from bot.wiring.maintenance import payer_erasure  # noqa: PLC0415 - as above

@@ -38,10 +38,10 @@ if TYPE_CHECKING:
     help="CSV for spreadsheets, or one JSON object a line.",
 )  # fmt: skip
 @click.option(
-    "--since", type=console.Moment(), default=0, metavar="DATE", help="From then on, such as 30d."
+    "--since", type=console.Moment(), default=0, metavar="DATE", help="Only from DATE on."
 )
 @click.option(
-    "--until", type=console.Moment(), default=FOREVER, metavar="DATE", help="Before then."
+    "--until", type=console.Moment(), default=FOREVER, metavar="DATE", help="Only before DATE."
 )
 @click.option("--request", "request_id", metavar="ID", help="Only this request.")
 @click.option("--payers/--no-payers", default=True, help="Include payers' personal data.")

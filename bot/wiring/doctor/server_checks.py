@@ -29,7 +29,7 @@ MAIL_TIMEOUT = 10.0
 FIXES: dict[type[BotError], str] = {
     NotReached: "nothing listens there: check that it is running and that the port is right",
     Unreachable: "it doesn't answer in time: check that server, then try again",
-    BadAnswer: "the server there is no payment service: check PAYMENTS_URL",
+    BadAnswer: "that server isn't a payment service: check PAYMENTS_URL",
     Throttled: "it is limiting our calls: try again later",
     Unauthorized: "copy APP_ID and APP_SECRET again",
 }
