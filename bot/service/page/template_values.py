@@ -31,6 +31,9 @@ AHEAD = frozenset({None, RESERVED, UNPRICED})
 PREVIEW_SIZE = (1200, 630)
 """Pixels of the picture that chats show for a shared link, as Open Graph recommends."""
 
+ENDED = frozenset({Status.EXPIRED, PAUSED, Status.COMPLETED, Status.SOLD_OUT})
+"""States in which a payer can only ask the seller."""
+
 LONG_NAME = 66
 """Columns of a name that fits into three lines on a small phone; wide characters take two."""
 
@@ -177,6 +180,7 @@ def _state(reader: Reader, request: PaymentRequest, state: str | None) -> dict[s
         "name": state,
         "title": title,
         "why": page_times.timed(why, page_times.moment(reader, request.expires_at or 0)),
+        "contact": request.seller.contact_url if request.seller and state in ENDED else None,
         "page": reader.t("page-title-state", title=title, name=request.terms.product.name),
     }
 

@@ -72,6 +72,22 @@ async def test_a_contact_is_a_link(service: ServiceHarness, contact: str, link: 
     assert f'<a href="{link}" ' in (await service.anyone.get(f"/pay/{made['id']}")).text
 
 
+async def test_a_page_on_which_nothing_can_be_paid_leads_to_the_seller(
+    service: ServiceHarness,
+) -> None:
+    """Where they gave a contact; not while paying may still become possible by itself."""
+    link = "Contact the seller</a>"
+    for seller, shown in ((SELLER, True), ({"name": "Mia"}, False)):
+        made = await service.create(expirationType="onPaymentCompleted", seller=seller)
+        path = f"/pay/{made['id']}"
+        assert link not in (await service.anyone.get(path)).text
+        await service.pay(made["id"], "w" * 32, manner="never")
+        assert link not in (await service.anyone.get(path)).text
+        service.clock.advance(900)
+        await service.pay(made["id"])
+        assert (link in (await service.anyone.get(path)).text) is shown
+
+
 @pytest.mark.parametrize(
     ("operator", "link"),
     [

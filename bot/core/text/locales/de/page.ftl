@@ -27,6 +27,7 @@ page-phone-code = QR-Code dieser Seite
 
 page-sold-by = Verkauft von { $seller }
 page-contact = Kontakt
+page-contact-seller = Verkäufer kontaktieren
 page-report = Melden
 page-report-subject = Meldung zu { $url }
 page-privacy = Datenschutz

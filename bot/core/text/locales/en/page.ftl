@@ -26,6 +26,7 @@ page-phone-code = QR code of this page
 
 page-sold-by = Sold by { $seller }
 page-contact = Contact
+page-contact-seller = Contact the seller
 page-report = Report
 page-report-subject = Report of { $url }
 page-privacy = Privacy
