@@ -113,6 +113,7 @@ async def _demo(settings: Settings, *, browser: bool) -> None:
 
     stage = prepare(settings)
     application = Application(stage.settings, routes=stage.routes, close=stage.close)
+    application.wrap(stage.middleware)
     click.echo(f"\n  Chat with the bot: {stage.page}\n")
     if browser:
         asyncio.get_running_loop().call_later(1.0, _open_page, stage.page)

@@ -11,7 +11,7 @@ from playwright.async_api import expect
 
 from bot.sandbox.world import people
 from tests.support.chat_page import KEYBOARD, open_chat_page, picture
-from tests.support.chromium import DESK, PHONE, SMALL, accessibility_problems, fits
+from tests.support.chromium import DESK, SMALL, accessibility_problems, fits
 from tests.support.product_process import PATIENCE
 
 if TYPE_CHECKING:
@@ -230,29 +230,6 @@ async def test_the_payers_phone_is_beside_the_sellers_chat(
         await bot.world.wait_for(lambda: pat.chat.visible, PATIENCE)
         assert pat.chat.visible[-1].text == "/start r_1"
         await expect(phone.get_by_role("heading", name="Payment Requests")).to_be_visible()
-
-
-async def test_pay_pages_open_in_new_windows_and_are_listed(
-    browser: Browser, bot: Bot, sam: people.Person
-) -> None:
-    """They let nobody frame them; on a phone it is a tab."""
-    url = str(bot.http.base_url).rstrip("/") + "/pay/0123"
-    markup = json.dumps({"inline_keyboard": [[{"text": "Pay", "url": url}]]})
-    await card(bot, sam, reply_markup=markup, caption="Bread")
-    for size in (DESK, PHONE):
-        async with open_chat_page(browser, bot, ("404",), viewport=size) as page:
-            async with page.expect_popup() as opening:
-                await page.get_by_role("link", name="Pay", exact=True).click()
-            opened = await opening.value
-            assert opened.url == url
-            width = 430 if size is DESK else PHONE["width"]
-            assert await opened.evaluate("innerWidth") == width
-            await opened.close()
-            await go_back(page, size)
-            await page.get_by_role("tab" if size is DESK else "button", name="Pay pages").click()
-            async with page.expect_popup() as again:
-                await page.get_by_role("link", name="Bread /pay/0123").click()
-            assert (await again.value).url == url
 
 
 async def test_a_card_is_found_while_typing_and_posted_by_a_click(

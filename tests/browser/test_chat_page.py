@@ -10,6 +10,7 @@ import pytest
 import pytest_asyncio
 from playwright.async_api import expect
 
+from bot.sandbox.web.views import SHOWN_MESSAGES
 from tests.support.chat_page import HOSTILE_MAIL, KEYBOARD, offer, open_chat_page
 from tests.support.chromium import DESK
 from tests.support.product_process import PATIENCE
@@ -233,3 +234,44 @@ async def test_a_keyboard_alone_reaches_everything(
         await page.keyboard.press("Enter")
         await expect(page.get_by_role("heading", name="Saturday market")).to_be_visible()
         await expect(page.get_by_label("Message", exact=True)).to_be_focused()
+
+
+async def test_an_old_message_that_is_edited_stays_where_it_was(
+    browser: Browser, bot: Bot, sam: people.Person
+) -> None:
+    """One among the messages shown is replaced there; one before them is not shown at all."""
+    sam.start()
+    sent = [
+        await bot.done("sendMessage", chat_id=sam.id, text=f"message {number}")
+        for number in range(SHOWN_MESSAGES + 5)
+    ]
+    async with open_chat_page(browser, bot) as page:
+        articles = page.get_by_role("article")
+        await expect(articles).to_have_count(SHOWN_MESSAGES)
+        for number in (0, 10):
+            place = {"chat_id": sam.id, "message_id": sent[number]["message_id"]}
+            await bot.done("editMessageText", **place, text=f"changed {number}")
+        await expect(articles.filter(has_text="changed 10")).to_have_count(1)
+        await expect(articles.last).to_contain_text(f"message {SHOWN_MESSAGES + 4}")
+        await expect(articles).to_have_count(SHOWN_MESSAGES)
+        shown = await articles.all_inner_texts()
+        assert "changed 10" in shown[10 - 5]
+
+
+async def test_the_day_fades_when_the_messages_stand(
+    browser: Browser, bot: Bot, sam: people.Person
+) -> None:
+    """At its own place it stays: only over other messages it would be in the way."""
+    sam.start()
+    for number in range(30):
+        await bot.done("sendMessage", chat_id=sam.id, text=f"message {number}")
+    async with open_chat_page(browser, bot) as page:
+        day, scroller = page.locator(".day"), page.locator("#scroller")
+        await expect(page.get_by_role("article").last).to_be_in_viewport()
+        await expect(day).to_have_css("opacity", "0")
+        await scroller.evaluate("box => { box.scrollTop -= 200; }")
+        await expect(day).to_have_css("opacity", "1")
+        await expect(day).to_have_css("opacity", "0")
+        await scroller.evaluate("box => { box.scrollTop = 0; }")
+        await expect(page.locator("#messages")).not_to_have_class("moving")
+        await expect(day).to_have_css("opacity", "1")

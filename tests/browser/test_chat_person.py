@@ -131,3 +131,16 @@ async def test_a_message_that_failed_returns_to_the_person_who_wrote_it(
         await expect(field).to_have_value("")
         await page.get_by_label("You are").select_option("Sam Seller")
         await expect(field).to_have_value("Good morning")
+
+
+async def test_the_chosen_people_survive_a_reload(browser: Browser, bot: Bot) -> None:
+    """Here and on the phone beside the chat."""
+    people.join(bot.world, "Eve")
+    async with open_chat_page(browser, bot, viewport=DESK) as page:
+        phone = page.frame_locator("#phone iframe")
+        await page.get_by_label("You are").select_option("Pat Payer")
+        await phone.get_by_label("You are").select_option("Eve")
+        await expect(phone.get_by_label("You are")).to_have_value("1003")
+        await page.reload()
+        await expect(page.get_by_label("You are")).to_have_value("1002")
+        await expect(phone.get_by_label("You are")).to_have_value("1003")

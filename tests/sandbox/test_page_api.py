@@ -281,3 +281,21 @@ def test_events_that_are_no_longer_kept_ask_for_a_new_start() -> None:
         sam.send("x")
     assert world.feed.since(since) is None
     assert len(world.feed.since(since + 1) or []) == 2000
+
+
+async def test_a_new_person_knows_the_others_as_the_first_ones_do(bot: Bot) -> None:
+    """They talk to each of them, and are at the market; groups that somebody chose stay as made."""
+    await act(bot, "groups", user_id=1001, title="Ours", members=[1002], with_bot=False)
+    eve = (await act(bot, "people", first_name="Eve"))["user_id"]
+    max_ = (await act(bot, "people", first_name="Max"))["user_id"]
+    for number, names in (
+        (eve, ["Payment Requests", "Saturday market", "Sam Seller", "Pat Payer", "Max"]),
+        (max_, ["Payment Requests", "Saturday market", "Sam Seller", "Pat Payer", "Eve"]),
+        (1002, ["Payment Requests", "Saturday market", "Ours", "Sam Seller", "Eve", "Max"]),
+    ):
+        state = (await bot.http.get("/chat/api/state", params={"user": number})).json()
+        assert sorted(chat["title"] for chat in state["chats"]) == sorted(names)
+    assert await bot.updates() == []
+    await act(bot, "people", user_id=eve, first_name="Eva")
+    state = (await bot.http.get("/chat/api/state", params={"user": eve})).json()
+    assert len(state["chats"]) == len(names) - 1

@@ -115,7 +115,7 @@ async def _remove_bot(world: World, body: Body) -> Json:
 
 
 async def _join(world: World, body: Body) -> Json:
-    """Add a person, or rename the one with `user_id`."""
+    """Add a person whom the others know, or rename the one with `user_id`."""
     given = body.get("user_id")
     if not str(body["first_name"]).strip():
         raise WorldError("a person needs a name")
@@ -128,6 +128,8 @@ async def _join(world: World, body: Body) -> Json:
         language_code=body.get("language_code"),
         started=bool(body.get("started")),
     )
+    if given is None:
+        joined.introduce()
     return {"user_id": joined.id}
 
 

@@ -213,6 +213,19 @@ class Person:
         number = _DIALOGS + sum(chat.kind == "dialog" for chat in self.world.chats.values())
         return self.world.add_chat(number, "dialog", [self.user, other.user], "")
 
+    def introduce(self) -> None:
+        """Make this person known, as if they had been there from the start.
+
+        They get a chat with each other person, and are in the bot's groups that all others are in.
+        """
+        others = self.world.users.keys() - {self.id}
+        for number in sorted(others):
+            self.dialog(person(self.world, number))
+        for chat in self.world.chats.values():
+            if chat.is_group and chat.bot_status == "member" and others == chat.members.keys():
+                chat.members[self.id] = self.user
+                self.world.changed("chat", chat)
+
     def _say(
         self, chat: Chat, content: Json, reply_to: Message | None, *, service: bool = False
     ) -> Message:

@@ -37,6 +37,7 @@ if TYPE_CHECKING:
 
     from pydantic import SecretStr
     from starlette.routing import BaseRoute
+    from starlette.types import ASGIApp
 
     from bot.config import Settings
     from bot.core.database.database import Database
@@ -94,6 +95,10 @@ class Application:
         self._app.exception_handlers.setdefault(StorageError, storage_unavailable)
         self._app.add_middleware(EndCancelled)
         self._chat = self._make_chat(foundation) if chat else None
+
+    def wrap(self, middleware: Callable[[ASGIApp], ASGIApp]) -> None:
+        """Put ASGI middleware around all routes, before `run`."""
+        self._app.add_middleware(middleware)
 
     async def run(self) -> None:
         """Serve until SIGTERM or SIGINT.

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from pydantic import SecretStr
 
+from bot.sandbox.web.framing import AllowOwnFrames
 from bot.sandbox.web.mailbox import Mailbox
 from bot.sandbox.web.server import routes
 from bot.sandbox.world import people
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Sequence
 
     from starlette.routing import BaseRoute
+    from starlette.types import ASGIApp
 
     from bot.config import Settings
 
@@ -26,12 +28,16 @@ DEMO_SENDER = "Payment Requests <payments@demo.example>"
 
 @dataclass(frozen=True, slots=True)
 class Stage:
-    """The parts of the demo: settings that lead to the sandbox, its routes, how to close it."""
+    """The parts of the demo: settings that lead to the sandbox, its routes, how to close it.
+
+    `middleware` lets the chat page show pay pages.
+    """
 
     settings: Settings
     routes: Sequence[BaseRoute]
     close: Callable[[], Awaitable[None]]
     page: str
+    middleware: Callable[[ASGIApp], ASGIApp] = AllowOwnFrames
 
 
 def prepare(settings: Settings) -> Stage:

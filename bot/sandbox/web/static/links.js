@@ -1,4 +1,4 @@
-// Where addresses lead: to the bot, to a chat, or to a page in a window of its own.
+// Where addresses lead: to the bot, to a chat, to a page in the client's own browser or in a window.
 
 const WINDOW = { width: 430, height: 860 };
 
@@ -23,12 +23,19 @@ export function ownAddress(address) {
   }
 }
 
-// A pay page lets nobody frame it, so on a desk it comes as a window as large as a phone.
-export function openWindow(event, address) {
-  if (!matchMedia("(min-width: 760px)").matches || event.ctrlKey || event.metaKey || event.shiftKey) return;
+// Follow a link within the client where it can; else open a window, on a desk as large as a phone.
+export function follow(event, address, actions) {
+  if (event.ctrlKey || event.metaKey || event.shiftKey) return;
+  if (actions.link(address)) { event.preventDefault(); return; }
+  if (!matchMedia("(min-width: 760px)").matches) return;
   event.preventDefault();
   const left = Math.max(0, screen.availWidth - WINDOW.width - 40);
   window.open(address, "_blank", `popup,noopener,noreferrer,width=${WINDOW.width},height=${WINDOW.height},left=${left},top=60`);
+}
+
+// Whether it is a pay page of this server, which the demo lets its chat page show.
+export function isOwnPayPage(address) {
+  return isPayPage(address) && ownAddress(address) !== "";
 }
 
 // The pay pages that the messages name, the newest first: {url, title, date}.
@@ -46,12 +53,16 @@ export function payPages(chats) {
   return [...found.values()].sort((one, other) => other.date - one.date);
 }
 
+// A button's address, or one that somebody sent; of the bot's own words a line of its own. Within a
+// sentence the bot writes about a page that it has sent before, as beside a poster.
 function addresses(message) {
   const text = message.text || message.caption || "";
   const buttons = (message.reply_markup?.inline_keyboard || []).flat();
   const entities = message.entities || message.caption_entities || [];
   const named = entities.map((one) => one.url || (one.type === "url" ? text.slice(one.offset, one.offset + one.length) : ""));
-  return [...buttons.map((one) => one.url || ""), ...named].filter(isPayPage);
+  const lines = text.split("\n").map((line) => line.trim());
+  const sent = named.filter((one) => !message.from.is_bot || lines.includes(one));
+  return [...buttons.map((one) => one.url || ""), ...sent].filter(isPayPage);
 }
 
 function isPayPage(address) {

@@ -1,16 +1,18 @@
 // The chat page: which chats there are, what is open, and what happens in them.
 
 import { get, post } from "./api.js";
+import { InAppBrowser } from "./browser.js";
 import { Composer } from "./composer.js";
 import { alertBox, avatar, badge, byId, clock, copy, dress, element, hue, initials, toast } from "./dom.js";
 import { prepareLightbox } from "./lightbox.js";
-import { deepLink } from "./links.js";
+import { deepLink, isOwnPayPage } from "./links.js";
 import { Mails } from "./mails.js";
-import { arrange, messageItem, summary } from "./messages.js";
+import { arrange, fadeDays, messageItem, summary } from "./messages.js";
 import { People } from "./people.js";
 import { markRead, unread } from "./reads.js";
-import { embedded, Side } from "./side.js";
+import { Side } from "./side.js";
 import { Typing } from "./typing.js";
+import { chosenHere, embedded } from "./viewer.js";
 
 const RETRY = 1500;
 const NEAR = 120; // pixels from the end within which new messages are followed
@@ -27,6 +29,7 @@ class App {
     document.documentElement.classList.toggle("embedded", embedded);
     dress({ back: "back", "to-end": "down" });
     prepareLightbox();
+    this.browser = new InAppBrowser();
     this.side = new Side(this);
     this.mails = new Mails(this);
     this.composer = new Composer(this);
@@ -39,7 +42,7 @@ class App {
 
   followEnd() {
     this.stuck = true; // to the newest message, until somebody scrolls away from it
-    byId("scroller").addEventListener("scroll", () => { this.stuck = this.nearEnd(); this.showBelow(); });
+    byId("scroller").addEventListener("scroll", () => { this.stuck = this.nearEnd(); this.showBelow(); fadeDays(byId("messages")); });
     byId("to-end").addEventListener("click", () => { this.toEnd(); byId("scroller").focus(); });
     const grown = new ResizeObserver(() => this.stuck && this.toEnd());
     for (const id of ["scroller", "messages", "typing"]) grown.observe(byId(id));
@@ -134,7 +137,7 @@ class App {
   take(event) {
     if (event.type === "mail") { this.mails.load(); return; }
     const chat = this.chats.get(event.chat_id);
-    if (!chat) return;
+    if (!chat || isOutside(chat, event)) return;
     if (event.type === "action") this.typing.told(chat);
     if (event.type === "deleted") chat.messages.delete(event.message);
     if (event.type === "message") this.keep(chat, event);
@@ -279,6 +282,10 @@ class App {
   }
 
   link(address) {
+    if (isOwnPayPage(address)) {
+      if (!this.side.showOnPhone(address)) this.browser.open(address);
+      return true;
+    }
     const found = deepLink(address, this.bot);
     if (!found) return false;
     if ("share" in found) this.pick(found.share);
@@ -326,9 +333,15 @@ class App {
   }
 }
 
+// Whether it is about a message older than those that this page was given: it stays where it was.
+function isOutside(chat, event) {
+  if (event.type !== "message" || chat.messages.has(event.message.message_id)) return false;
+  return event.message.message_id < Math.max(0, ...chat.messages.keys());
+}
+
 function withMessages(chat) {
   return { ...chat, messages: new Map(chat.messages.map((message) => [message.message_id, message])) };
 }
 
 const app = new App();
-app.play(new URLSearchParams(location.search).get("user"));
+app.play(chosenHere());

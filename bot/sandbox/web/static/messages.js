@@ -4,13 +4,16 @@ import { fileAddress } from "./api.js";
 import { avatar, clock, day, element, hue, icon } from "./dom.js";
 import { formatted } from "./formatting.js";
 import { showPicture } from "./lightbox.js";
-import { openWindow, ownAddress } from "./links.js";
+import { follow, ownAddress } from "./links.js";
 
 const ICONS = {
   url: "link", copy_text: "copy", web_app: "link", switch_inline_query: "forward",
   switch_inline_query_chosen_chat: "forward", switch_inline_query_current_chat: "forward",
 };
+const FADE = 1200; // milliseconds after the last movement
 const TOGETHER = 300; // seconds within which messages of one sender stand close
+
+let fading = 0;
 
 export function messageItem(message, chat, actions) {
   const item = element("li", { className: "message", "data-message-id": message.message_id });
@@ -58,6 +61,17 @@ function separate(item, before) {
   if (line && (!wanted || line.textContent !== item.dataset.day)) line.remove();
   if (wanted && line?.textContent !== item.dataset.day) item.before(element("li", { className: "service day" }, item.dataset.day));
   return wanted;
+}
+
+// Show the day of the messages at the top while they move; it would cover them when they stand.
+export function fadeDays(list) {
+  for (const line of list.querySelectorAll(".day")) {
+    const next = line.nextElementSibling?.getBoundingClientRect().top;
+    line.classList.toggle("above", next < line.getBoundingClientRect().bottom);
+  }
+  list.classList.add("moving");
+  clearTimeout(fading);
+  fading = setTimeout(() => list.classList.remove("moving"), FADE);
 }
 
 export function summary(message) {
@@ -134,7 +148,7 @@ function key(message, button, row, column, actions) {
   const style = button.style ? ` ${button.style}` : "";
   if (button.url && !actions.isInternal(button.url)) {
     const anchor = element("a", { className: `key${style}`, href: button.url, target: "_blank", rel: "noopener noreferrer" }, button.text, mark);
-    anchor.addEventListener("click", (event) => openWindow(event, button.url));
+    anchor.addEventListener("click", (event) => follow(event, button.url, actions));
     return anchor;
   }
   const node = element("button", { type: "button", className: `key${style}` }, button.text, mark);

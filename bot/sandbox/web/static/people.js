@@ -1,12 +1,16 @@
 // Who there is to play and where they talk: new people, new groups, who is in a chat.
 
 import { avatar, byId, dress, element, toast } from "./dom.js";
+import { remember } from "./viewer.js";
 
 export class People {
   constructor(app) {
     this.app = app;
     dress({ "new-person": "person", "new-group": "group", more: "more" });
-    byId("viewer").addEventListener("change", (event) => app.play(event.target.value));
+    byId("viewer").addEventListener("change", (event) => {
+      remember(event.target.value);
+      app.play(event.target.value);
+    });
     byId("new-person").addEventListener("click", () => this.askPerson());
     byId("new-group").addEventListener("click", () => this.askGroup());
     byId("more").addEventListener("click", () => this.showInfo());

@@ -2,12 +2,11 @@
 // there is no room beside it.
 
 import { badge, byId, clock, dress, element, icon } from "./dom.js";
-import { openWindow, payPages } from "./links.js";
+import { follow, payPages } from "./links.js";
+import { chosenOnPhone, embedded } from "./viewer.js";
 
 const PANES = { phone: "phone-pane", mails: "mail-pane", links: "links-pane" };
 const WIDE = matchMedia("(min-width: 1120px)");
-
-export const embedded = window.parent !== window;
 
 export class Side {
   constructor(app) {
@@ -70,11 +69,29 @@ export class Side {
     if (byId("phone").firstChild) return;
     const other = this.app.people.find((one) => one.id !== this.app.user);
     if (!other) return;
-    byId("phone").append(element("iframe", { title: "The payer’s phone", src: `/chat?user=${other.id}` }));
+    const phone = element("iframe", { title: "The payer’s phone", src: `/chat?user=${chosenOnPhone() || other.id}` });
+    phone.addEventListener("load", () => { phone.dataset.loaded = "true"; });
+    byId("phone").append(phone);
   }
 
+  // Show a page on the payer's phone, where there is one; whether there is.
+  showOnPhone(address) {
+    const phone = this.wide && byId("phone").firstChild;
+    if (!phone) return false;
+    this.open("phone");
+    const show = () => phone.contentWindow.postMessage({ page: address }, location.origin);
+    if (phone.dataset.loaded) show();
+    else phone.addEventListener("load", show, { once: true });
+    phone.focus();
+    return true;
+  }
+
+  // A page once listed stays, though its message may turn into a menu.
   showLinks() {
-    const pages = payPages(this.app.chats.values());
+    if (this.reader !== this.app.user) this.pages = new Map();
+    this.reader = this.app.user;
+    for (const page of payPages(this.app.chats.values())) this.pages.set(page.url, page);
+    const pages = [...this.pages.values()].sort((one, other) => other.date - one.date);
     byId("links-none").hidden = pages.length > 0;
     byId("links-entry").hidden = !pages.length;
     byId("links-entry").replaceChildren(sideEntry({
@@ -83,7 +100,7 @@ export class Side {
     byId("links-list").replaceChildren(...pages.map((page) => {
       const anchor = element("a", { className: "link-item", href: page.url, target: "_blank", rel: "noopener noreferrer" },
         icon("card"), element("strong", { dir: "auto" }, page.title), element("span", {}, `${new URL(page.url).pathname} · ${clock(page.date)}`));
-      anchor.addEventListener("click", (event) => openWindow(event, page.url));
+      anchor.addEventListener("click", (event) => follow(event, page.url, this.app));
       return element("li", {}, anchor);
     }));
   }

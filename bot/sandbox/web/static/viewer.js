@@ -1,0 +1,19 @@
+// Whom this client plays, which a reload does not change: on a desk the address of the page says it,
+// on the phone beside it the tab remembers it.
+
+const KEY = "phone";
+
+export const embedded = window.parent !== window;
+
+export function chosenHere() {
+  return new URLSearchParams(location.search).get("user");
+}
+
+export function chosenOnPhone() {
+  try { return sessionStorage.getItem(KEY); } catch { return null; }
+}
+
+export function remember(user) {
+  if (!embedded) { history.replaceState(null, "", `/chat?user=${user}`); return; }
+  try { sessionStorage.setItem(KEY, user); } catch { /* the phone's first person comes back */ }
+}
