@@ -14,10 +14,16 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from bot.chat.cards.views import View, content_key, view_of
-from bot.chat.messages.buttons import markup
-from bot.chat.messages.payloads import CardMessage, PosterFile, Refresh, TextMessage
+from bot.chat.messages.buttons import is_question, markup
+from bot.chat.messages.payloads import (
+    ButtonRemoval,
+    CardMessage,
+    PosterFile,
+    Refresh,
+    TextMessage,
+)
 from bot.chat.messages.queues import INLINE
-from bot.chat.store import listings, posts, seller_images, shown_texts
+from bot.chat.store import listings, posts, questions, seller_images, shown_texts
 from bot.chat.store.listings import DELETED
 from bot.chat.store.posts import OWN, SHARED, VISITED, MessagePlace, Shown
 from bot.core.errors import StorageError
@@ -70,7 +76,7 @@ class Call:
     """A call of the Bot API; `picture` is a file to upload, or the file_id of an earlier upload.
 
     It is drawn once `MessageCalls.build` returns. `place` is the message that the call edits, None
-    for a new message.
+    for a new message. `asks`: the message asks a question of a form.
     """
 
     method: str
@@ -78,6 +84,7 @@ class Call:
     picture: File | Drawing | str | None = None
     place: MessagePlace | None = None
     shows: ShownRequest | None = None
+    asks: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +103,7 @@ class SentMessage:
 
 
 Built = Call | NotYet | None
-Sendable = TextMessage | CardMessage | PosterFile | Refresh
+Sendable = TextMessage | CardMessage | PosterFile | Refresh | ButtonRemoval
 
 
 class MessageCalls:
@@ -121,6 +128,8 @@ class MessageCalls:
                 build = partial(_card, payload=payload, lane=lane, now=now)
             case PosterFile():
                 build = partial(_poster, payload=payload, lane=lane, now=now)
+            case ButtonRemoval():
+                build = partial(_removal, payload=payload, lane=lane)
             case TextMessage(message_id=None):
                 return _text(payload, lane)
             case TextMessage():
@@ -148,8 +157,7 @@ class MessageCalls:
             place = MessagePlace(lane, sent.message_id)
         if place is None:
             return
-        if place.message_id and "reply_markup" in call.args:
-            shown_texts.save_text(tx, place, _text_key(call), self._now())
+        self._record_text(tx, call, place)
         if shows is None:
             if call.place is not None:
                 posts.mark_replaced(tx, place)
@@ -164,6 +172,14 @@ class MessageCalls:
             self._share_picture(tx, shows, sent.file_id)
             if call.place is None:
                 self._catch_up(tx, place)
+
+    def _record_text(self, tx: Transaction, call: Call, place: MessagePlace) -> None:
+        if call.method == ButtonRemoval.method:
+            shown_texts.forget_text(tx, place)
+        elif place.message_id and "reply_markup" in call.args:
+            shown_texts.save_text(tx, place, _text_key(call), self._now())
+        if call.asks:
+            questions.record_question(tx, self._queues, place, self._now())
 
     def _share_picture(self, tx: Transaction, shows: ShownRequest, file_id: str | None) -> None:
         """Store the picture of a seller's card, and refresh the shared cards that use it."""
@@ -192,6 +208,15 @@ def _text(payload: TextMessage, lane: str) -> Call:
     if message_id is not None or payload.keyboard is not None:
         args["reply_markup"] = payload.keyboard
     place = None if message_id is None else MessagePlace(lane, message_id)
+    return Call(payload.method, args, place=place, asks=is_question(payload.keyboard))
+
+
+def _removal(tx: Transaction, payload: ButtonRemoval, lane: str) -> Call | None:
+    """Return the call that removes a question's buttons; None where the message has changed."""
+    place = MessagePlace(lane, payload.message_id)
+    if shown_texts.text_key_at(tx, place) != payload.shown:
+        return None
+    args = {**_target(lane, payload.message_id), "reply_markup": None}
     return Call(payload.method, args, place=place)
 
 

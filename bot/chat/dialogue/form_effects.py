@@ -16,7 +16,8 @@ from bot.chat.messages.payloads import PhotoDownload
 from bot.chat.messages.reply import Reply, escaped
 from bot.chat.model.profile import PROFILE_STEPS
 from bot.chat.requests import audit_trail, edit_rules
-from bot.chat.store import listings, pending, seller_images, sellers
+from bot.chat.store import listings, pending, questions, seller_images, sellers
+from bot.chat.store.posts import MessagePlace
 from bot.chat.times import local_time
 from bot.core.outbox import outbox
 
@@ -35,7 +36,10 @@ def apply_outcome(context: EventContext, outcome: Outcome) -> None:
     if outcome.wish is not None and not context.may_create:
         context.reply(Reply(context.text("not-allowed")))
         return
-    sellers.save_draft(context.tx, person.chat_id, person.id, outcome.draft, context.now)
+    question = sellers.save_draft(context.tx, person.chat_id, person.id, outcome.draft, context.now)
+    if question is not None and not _is_replaced(context, outcome, question):
+        place = MessagePlace(str(person.chat_id), question)
+        questions.remove_buttons(context.tx, context.queues, place, context.now)
     if outcome.setting is not None:
         _save(context, outcome.setting)
     if outcome.photo is not None and outcome.draft is not None:
@@ -51,6 +55,12 @@ def apply_outcome(context: EventContext, outcome: Outcome) -> None:
         _wish(context, outcome.wish)
     if outcome.change is not None:
         _apply_change(context, outcome.change)
+
+
+def _is_replaced(context: EventContext, outcome: Outcome, question: int) -> bool:
+    """Check whether a reply takes the place of the form's last question."""
+    pressed = context.press.message_id if context.press else None
+    return pressed == question and bool(outcome.replies)
 
 
 def _save(context: EventContext, setting: Setting) -> None:

@@ -22,6 +22,7 @@ MAX_URL = 2048
 _MAX_LABEL = 64  # ours: a longer label is cut off by the clients anyway
 
 _BETWEEN = ":"
+_OF_DRAFT = "draft:"
 _DRAFT_WORDS = (
     r"kind:(?:donation|oneoff|drop)",
     r"skip|keep|cancel|continue|restart",
@@ -91,6 +92,14 @@ def markup(rows: Rows) -> dict[str, Any] | None:
     keyboard = [[_button(button) for button in row if _is_possible(button)] for row in rows]
     kept = [row for row in keyboard if row]
     return {"inline_keyboard": kept} if kept else None
+
+
+def is_question(keyboard: dict[str, Any] | None) -> bool:
+    """Check whether a keyboard has the buttons of a form."""
+    rows = keyboard["inline_keyboard"] if keyboard else ()
+    return any(
+        button.get("callback_data", "").startswith(_OF_DRAFT) for row in rows for button in row
+    )
 
 
 def linkable(url: str) -> bool:

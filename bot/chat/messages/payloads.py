@@ -76,6 +76,18 @@ class Refresh:
 
 
 @dataclass(frozen=True, slots=True)
+class ButtonRemoval:
+    """The removal of the buttons of a question that is answered or left.
+
+    Nothing is sent if the message no longer has the text with the key `shown`.
+    """
+
+    message_id: int
+    shown: str
+    method: ClassVar[str] = "editMessageReplyMarkup"
+
+
+@dataclass(frozen=True, slots=True)
 class AlertPayment:
     """A payment as its seller is told of it; `amount` in minor units of `currency`.
 
@@ -144,10 +156,15 @@ class PhotoDownload:
     portrait: bool = False
 
 
-MessagePayload = TextMessage | CardMessage | PosterFile | Refresh | Alert
+MessagePayload = TextMessage | CardMessage | PosterFile | Refresh | ButtonRemoval | Alert
 
 MESSAGES = PayloadKinds(
-    text=TextMessage, card=CardMessage, poster=PosterFile, refresh=Refresh, alert=Alert
+    text=TextMessage,
+    card=CardMessage,
+    poster=PosterFile,
+    refresh=Refresh,
+    buttons=ButtonRemoval,
+    alert=Alert,
 )
 ANSWERS = PayloadKinds(answer=CallbackAnswer)
 PHOTOS = PayloadKinds(photo=PhotoDownload)

@@ -144,15 +144,18 @@ def find_draft(tx: Transaction, chat_id: int, seller_id: int) -> Draft | None:
     return form and replace(form, touched_at=row["updated_at"] if row else None)
 
 
-def save_draft(tx: Transaction, chat_id: int, seller_id: int, form: Draft | None, now: int) -> None:
-    """Store a draft; None deletes it."""
+def save_draft(
+    tx: Transaction, chat_id: int, seller_id: int, form: Draft | None, now: int
+) -> int | None:
+    """Store a draft; None deletes it, and the message_id of its last question is returned."""
     if form is None:
-        sql = "DELETE FROM drafts WHERE chat_id = :chat AND seller_id = :seller"
-        tx.execute(sql, chat=chat_id, seller=seller_id)
-        return
+        sql = "DELETE FROM drafts WHERE chat_id = :chat AND seller_id = :seller RETURNING question"
+        row = tx.one(sql, chat=chat_id, seller=seller_id)
+        return row["question"] if row else None
     sql = (
         "INSERT INTO drafts (chat_id, seller_id, body, updated_at)"
         " VALUES (:chat, :seller, :body, :now) ON CONFLICT (chat_id, seller_id)"
         " DO UPDATE SET body = excluded.body, updated_at = excluded.updated_at"
     )
     tx.execute(sql, chat=chat_id, seller=seller_id, body=write_draft(form), now=now)
+    return None

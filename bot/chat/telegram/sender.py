@@ -20,7 +20,7 @@ from telegram.error import TelegramError, TimedOut
 from bot.chat.alerts import alert_text, delivery
 from bot.chat.cards.card_text import mark_possibly_repeated
 from bot.chat.cards.message_calls import Call, File, MessageCalls, NotYet, SentMessage
-from bot.chat.messages.payloads import Alert, Refresh
+from bot.chat.messages.payloads import Alert, ButtonRemoval, Refresh
 from bot.chat.messages.queues import INLINE
 from bot.chat.messages.reply import CAPTION_LIMIT, TEXT_LIMIT, shown_units
 from bot.chat.store import listings, posts, shown_texts
@@ -54,6 +54,9 @@ NEW_MESSAGE = frozenset(["sendMessage", "sendPhoto", "sendDocument"])
 UPLOADS = {"sendPhoto": "photo", "sendDocument": "document"}
 """The parameter of the file in methods that send one."""
 
+WITHOUT_TEXT = frozenset(["answerCallbackQuery", ButtonRemoval.method])
+"""Methods that take no text in HTML."""
+
 NO_PREVIEW = LinkPreviewOptions(is_disabled=True)
 
 CLASS_LABELS = {REPLY: "reply", ALERT: "alert", NOTICE: "notice"}
@@ -75,6 +78,10 @@ FAILURE_LABELS = {
     FailureKind.REFUSED: "refused",
 }
 """The labels of failures in the metrics, beside `sent` and `repeated`."""
+
+
+HELD = frozenset([FailureKind.RATE_LIMITED, FailureKind.CHAT_CLOSED, FailureKind.CHAT_MOVED])
+"""Failures that concern the whole chat; after any other one a removal of buttons is dropped."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,6 +168,8 @@ class Sender:
 
     async def _fail(self, attempt: _Attempt, error: TelegramError) -> None:
         failure = classify(error, attempt.message.attempts)
+        if isinstance(attempt.message.body, ButtonRemoval) and failure.kind not in HELD:
+            failure = replace(failure, kind=FailureKind.MESSAGE_GONE)
         log.warning(
             "telegram call failed", method=attempt.call.method, chat=attempt.message.lane,
             kind=failure.kind.name.lower(), reason=failure.note,
@@ -227,7 +236,7 @@ class Sender:
     async def _make(self, call: Call) -> object:
         """Make the call and return Telegram's answer; the library has the Bot API's names too."""
         args = dict(call.args)
-        if call.method != "answerCallbackQuery":
+        if call.method not in WITHOUT_TEXT:
             args["parse_mode"] = ParseMode.HTML
         if call.method in {"sendMessage", "editMessageText"}:
             args["link_preview_options"] = NO_PREVIEW

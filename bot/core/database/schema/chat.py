@@ -28,11 +28,13 @@ CHAT = (
     )
     """,
     "CREATE INDEX sellers_summary ON sellers (summary_at) WHERE summary_at IS NOT NULL",
+    # `question` is the message_id of the question that the form asks now.
     """
     CREATE TABLE drafts (
         chat_id BIGINT NOT NULL,
         seller_id BIGINT NOT NULL,
         body TEXT NOT NULL,
+        question BIGINT,
         updated_at BIGINT NOT NULL,
         PRIMARY KEY (chat_id, seller_id)
     )
