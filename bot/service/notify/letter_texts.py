@@ -121,7 +121,7 @@ def compose(
     """Write a letter of these words, with an unsubscribe link (RFC 8058)."""
     address, from_ = smtp.ascii_address(target.address), smtp.parse_sender(origin.sender)
     if address is None:
-        raise MailRefused("the address is no e-mail address", final=True)
+        raise MailRefused("notifications.email is no e-mail address", final=True)
     stop = f"{origin.public_url}{STOP}{target.stop}"
     letter = EmailMessage(encoded_headers())
     letter["Subject"] = encode_text(words["subject"], "Subject")
