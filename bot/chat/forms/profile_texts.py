@@ -23,7 +23,7 @@ MARKS = {
     "red": "🔴",
     "pink": "🌸",
     "purple": "🟣",
-    "grey": "⚪",
+    "grey": "🌑",
 }
 """A pictogram of each accent colour, since Telegram's texts have no colours."""
 

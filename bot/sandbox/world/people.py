@@ -5,6 +5,7 @@ Each act sends the bot the updates that Telegram would send.
 
 import secrets
 from dataclasses import dataclass
+from pathlib import Path
 
 from bot.sandbox.world.entities import written
 from bot.sandbox.world.errors import WorldError
@@ -21,6 +22,7 @@ from bot.sandbox.world.model import (
 )
 from bot.sandbox.world.world import World
 
+SAMS_PHOTO = Path(__file__).with_name("sam.jpg")
 INLINE_SECONDS = 10.0
 QUERY_CHARACTERS = 256
 FIRST_PERSON = 1001
@@ -295,6 +297,7 @@ def cast(world: World) -> tuple[Person, Person, Chat]:
     """Add the people of the demo: a seller, somebody to pay, a group with both and the bot."""
     sam = join(world, "Sam", last_name="Seller", username="sam_seller")
     pat = join(world, "Pat", last_name="Payer", username="pat_payer")
+    sam.set_profile_photo(SAMS_PHOTO.read_bytes())
     sam.dialog(pat)
     return sam, pat, sam.new_group("Saturday market", pat)
 

@@ -15,7 +15,7 @@ profile-declined = Kein Problem. Dein Profil findest du jederzeit in den /settin
 ## Das Profil selbst
 
 button-profile = 👤 Profil
-settings-profile = Zahlende sehen dich als { $name }
+settings-profile = Zahlende sehen dich als <b>{ $name }</b>.
 profile =
     <b>Dein Profil</b>
     Das sehen Zahlende:
@@ -36,7 +36,7 @@ button-sellerimage = Bild
 button-sellerabout = Über dich
 button-sellercontact = Kontakt
 button-selleraccent = Farbe
-button-profile-see = Ansehen ↗
+button-profile-see = Ansehen
 button-profile-photo = Mein Telegram-Foto verwenden
 toast-profile-photo = Ich hole dein Foto …
 
@@ -62,7 +62,7 @@ ask-sellerabout =
     Zum Beispiel: <i>Sauerteig und Kaffee, gebacken in Leipzig</i>
 ask-sellercontact =
     <b>Wie erreicht man dich?</b>
-    Schreib einen @Benutzernamen, eine E-Mail-Adresse oder einen Link. Wer deine Links öffnet, kann ihn sehen.
+    Schreib einen Benutzernamen wie <code>@anna_bakes</code>, eine E-Mail-Adresse oder einen Link. Wer deine Links öffnet, kann ihn sehen.
 ask-selleraccent =
     <b>Such dir eine Farbe aus.</b>
     Sie prägt deine Zahlungsseiten und Bilder.

@@ -15,7 +15,7 @@ profile-declined = No problem. Your profile is in /settings whenever you want it
 ## The profile itself
 
 button-profile = 👤 Profile
-settings-profile = Payers see you as { $name }
+settings-profile = Payers see you as <b>{ $name }</b>.
 profile =
     <b>Your profile</b>
     This is what payers see:
@@ -36,7 +36,7 @@ button-sellerimage = Picture
 button-sellerabout = About
 button-sellercontact = Contact
 button-selleraccent = Colour
-button-profile-see = See it ↗
+button-profile-see = See it
 button-profile-photo = Use my Telegram photo
 toast-profile-photo = Getting your photo…
 
@@ -62,7 +62,7 @@ ask-sellerabout =
     For example: <i>Sourdough and coffee, baked in Leipzig</i>
 ask-sellercontact =
     <b>How can payers reach you?</b>
-    Type an @username, an email address or a link. Anyone who opens your links will see it.
+    Type a username like <code>@anna_bakes</code>, an email address or a link. Anyone who opens your links will see it.
 ask-selleraccent =
     <b>Pick a colour.</b>
     Your pay pages and pictures will use it.
