@@ -111,7 +111,7 @@ async def test_a_guided_drop_is_sold_out_stopped_resumed_and_deleted(tmp_path: P
         ]
         await sam.refresh(card, "SOLD OUT: all 2 sold")
         question = await sam.press(card, "Delete", "Delete “Sticker pack”?")
-        await sam.press(question, "Yes, delete it", "Sticker pack is deleted")
+        await sam.press(question, "Yes, delete it", "Sticker pack has been deleted")
         assert (await open_pay_page(f"{server.url}/pay/{drop.id}")).status_code == 404
         assert (server.made, [*server.deleted]) == ({}, [drop.id])
         await sam.say("/list", "You don't have any payment links yet")

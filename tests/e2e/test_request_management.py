@@ -196,8 +196,8 @@ async def test_after_a_delete_every_card_is_marked_and_every_old_button_is_answe
     await sam.alert(pay(link))
     await sam.press(second, "Delete", "Delete “Coffee”?")
     assert "You keep any money you've received" in second.text
-    await sam.press(second, "Yes, delete it", "Coffee is deleted")
-    await shows(sam, card, "Coffee is deleted")
+    await sam.press(second, "Yes, delete it", "Coffee has been deleted")
+    await shows(sam, card, "Coffee has been deleted")
     assert (labels(card), labels(second)) == ([], [])
     assert (await open_pay_page(link)).status_code == 404
     for word in ("edit:{}", "edit:{}:name", "poster:{}", "poster:{}:print-dark", "payments:{}:0",

@@ -169,7 +169,7 @@ async def test_a_stopped_request_shows_it_to_payers_until_resumed(world: World) 
     await until(lambda: is_closed(link))
     shown = await open_pay_page(link)
     assert shown.status_code == 200
-    assert "The time to pay this ended" in shown.text
+    assert "The seller has paused this link." in shown.text
     refused = await pay(link, token="t" * 32)
     assert refused.status_code == 409
     await sam.press(card, "Resume", "Active")
@@ -189,7 +189,7 @@ async def test_delete_asks_first_and_is_final(world: World) -> None:
     await sam.reach(card, "Refresh")
     refresh = card.button("Refresh")["callback_data"]
     question = await sam.press(kept, "Delete", "Delete “Coffee”?")
-    await sam.press(question, "Yes, delete it", "Coffee is deleted")
+    await sam.press(question, "Yes, delete it", "Coffee has been deleted")
     gone = await open_pay_page(link)
     assert (gone.status_code, "Link not found" in gone.text) == (404, True)
     await sam.say("/list", "You don't have any payment links yet")

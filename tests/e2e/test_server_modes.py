@@ -98,7 +98,7 @@ async def test_a_foreign_service_works_the_same(tmp_path: Path) -> None:
         last = await sam.alert(pay(link))
         assert lines_of(last)[1] == "🏁 SOLD OUT: that was the last one."
         question = await sam.press(card, "Delete", "Delete “Sticker”?")
-        await sam.press(question, "Yes, delete it", "Sticker is deleted")
+        await sam.press(question, "Yes, delete it", "Sticker has been deleted")
         assert (await open_pay_page(link)).status_code == 404
         assert len(sam.alerts) == 2
         assert run.rows("SELECT COUNT(*) FROM payment_requests") == [(0,)]

@@ -113,7 +113,7 @@ async def test_a_delete_stamps_the_picture_in_every_chat(world: World) -> None:
     assert [decoded(world, message) for message in posted] == [link_of(card)] * 2
     scanned = card.photo
     question = await sam.press(card, "Delete", "Delete “Cake round”?")
-    await sam.press(question, "Yes, delete it", "Cake round is deleted")
+    await sam.press(question, "Yes, delete it", "Cake round has been deleted")
     await shown(world, "Cake round is no longer available.", *posted)
     await world.wait_for(lambda: {message.photo for message in posted} == {card.photo}, SECONDS)
     assert card.photo != scanned
