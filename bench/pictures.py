@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 from PIL import Image
 
 from bench.table import Row
-from bot.chat.pictures import card_picture, photo_preparation, poster
-from bot.chat.pictures.canvas import PictureContent
+from bot.chat.pictures import card_picture, photo_preparation, poster, square
+from bot.chat.pictures.canvas import PictureContent, SellerLook
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -33,10 +33,10 @@ async def pictures() -> list[Row]:
     """Draw each with a photo of 1280 pixels, for other links; the card for other photos, too."""
     photos = [_photo() for _ in range(ROUNDS + 1)]
     links = [LINK.format(number) for number in range(ROUNDS + 1)]
-    content = PictureContent("Sticker pack", "$2.50", "", photos[0], hint="Scan to pay")
-    poster_content = PictureContent(
-        "Sticker pack", "$2.50", "", photos[0], "Scan to pay", text=WORDS
-    )
+    seller = SellerLook("Mia's Prints", photo=photos[0])
+    hint = "Pay Mia's Prints"
+    content = PictureContent("Sticker pack", "$2.50", "", photos[0], hint, seller=seller)
+    poster_content = replace(content, text=WORDS)
     contents = [replace(content, code=link) for link in links]
     strangers = [replace(one, photo=photo) for one, photo in zip(contents, photos, strict=True)]
     posters = [replace(poster_content, code=link) for link in links]
@@ -49,7 +49,7 @@ async def pictures() -> list[Row]:
         ),
         *(
             _row(name, [partial(draw, one) for one in posters], POSTER_GOAL)
-            for name, draw in (("poster", poster.poster_png), ("square", poster.square_png))
+            for name, draw in (("poster", poster.poster_png), ("square", square.square_png))
         ),
     ]
 

@@ -42,7 +42,7 @@ from bot.chat.messages.payloads import Alert, AlertPayment, TextMessage
 from bot.chat.messages.reply import Problem, Reply, escaped, plain
 from bot.chat.model.draft import Draft, Seller
 from bot.chat.model.wish import PAYER_FIELDS
-from bot.chat.pictures import card_picture, poster
+from bot.chat.pictures import card_picture, poster, square
 from bot.chat.pictures.canvas import PictureContent
 from bot.chat.store.listings import Listing
 from bot.chat.store.queries import ListedPayment
@@ -344,7 +344,7 @@ def test_a_card_is_drawn_of_any_words(words: str) -> None:
     assert drawn.startswith(b"\xff\xd8")
 
 
-@pytest.mark.parametrize("draw", [poster.poster_png, poster.poster_pdf, poster.square_png])
+@pytest.mark.parametrize("draw", [poster.poster_png, poster.poster_pdf, square.square_png])
 @typed(1)
 def test_a_poster_is_drawn_of_any_words(
     draw: Callable[[PictureContent], bytes], words: str

@@ -14,7 +14,7 @@ from PIL import Image, ImageDraw
 from bot.chat.pictures import photo_preparation
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
 BASE = "https://pay.example.org/pay/"
 ROUGH = 60
@@ -56,26 +56,46 @@ def opened(data: bytes) -> Image.Image:
     return picture
 
 
+def pixel(picture: Image.Image, at: tuple[int, int]) -> tuple[int, ...]:
+    """Return the red, green and blue of a pixel."""
+    return tuple(picture.crop((*at, at[0] + 1, at[1] + 1)).convert("RGB").tobytes())
+
+
+def readings(picture: Image.Image) -> list[set[str]]:
+    """Return the texts that each of two decoders reads: zxing-cpp, and OpenCV by two methods."""
+    plain = picture.convert("RGB")
+    pixels = np.array(plain)
+    methods = cv2.QRCodeDetectorAruco(), cv2.QRCodeDetector()
+    texts = (method.detectAndDecode(pixels)[0] for method in methods)
+    return [
+        {code.text for code in zxingcpp.read_barcodes(plain)},
+        {next(filter(None, texts), "")} - {""},
+    ]
+
+
 def decode(picture: Image.Image) -> set[str]:
     """Return the texts that at least one of two decoders reads."""
-    found = {code.text for code in zxingcpp.read_barcodes(picture.convert("RGB"))}
-    said = (
-        "" if found else cv2.QRCodeDetector().detectAndDecode(np.array(picture.convert("RGB")))[0]
-    )
-    return found or {said} - {""}
+    return set().union(*readings(picture))
 
 
-def versions(picture: Image.Image) -> Iterator[tuple[str, Image.Image]]:
-    """Yield the picture as sent, at half the size, as a rough JPEG, and both."""
-    half = picture.convert("RGB").resize((picture.width // 2, picture.height // 2))
-    for name, one in (("sent", picture.convert("RGB")), ("half", half)):
-        yield name, one
-        yield f"{name}, rough", opened(saved(one, quality=ROUGH))
+def versions(picture: Image.Image, widths: Iterable[int]) -> Iterator[tuple[str, Image.Image]]:
+    """Yield the picture as sent and in other widths, and each of them as a rough JPEG."""
+    plain = picture.convert("RGB")
+    for width in (plain.width, *widths):
+        one = plain.resize((width, round(width * plain.height / plain.width)))
+        yield f"{width}", one
+        yield f"{width}, rough", opened(saved(one, quality=ROUGH))
 
 
-def undecodable_versions(picture: Image.Image, expected: str) -> list[str]:
-    """Return the versions in which the link is not the one text that is read."""
-    return [name for name, one in versions(picture) if decode(one) != {expected}]
+def undecodable_versions(
+    picture: Image.Image, expected: str, *widths: int, least: int = 2
+) -> list[str]:
+    """Return the versions in which fewer than `least` decoders read just this one text.
+
+    They are the picture as sent, at half its size and in other widths, plain and as a rough JPEG.
+    """
+    found = versions(picture, (picture.width // 2, *widths))
+    return [name for name, one in found if readings(one).count({expected}) < least]
 
 
 def photo(size: tuple[int, int] = (640, 480), colour: str = "teal") -> bytes:

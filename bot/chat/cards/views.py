@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from bot.chat.store.listings import Listing
     from bot.core.database.database import Transaction
 
-DESIGN = 1
+DESIGN = 2
 """The version of the card's design: a new one makes Telegram's pictures out of date."""
 
 
@@ -68,14 +68,14 @@ class View:
 
     def draw_poster(self, design: str, photo: bytes | None, portrait: bytes | None = None) -> bytes:
         """Draw a poster of a design such as `print-dark.pdf`; takes some 100 ms of a thread."""
-        from bot.chat.pictures import poster  # noqa: PLC0415 - costs memory, seldom used
+        from bot.chat.pictures import poster, square  # noqa: PLC0415 - costs memory, seldom used
 
         name, _, ending = design.partition(".")
         layout, _, background = name.partition("-")
         draw: dict[str, Callable[[PictureContent], bytes]] = {
             "print.png": poster.poster_png,
             "print.pdf": poster.poster_pdf,
-            "square.png": poster.square_png,
+            "square.png": square.square_png,
         }
         content = self._content(photo, portrait)
         text, dark = self.listing.poster_text, background == "dark"

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import struct
 import zlib
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
@@ -23,14 +24,11 @@ from bot.core.images import qr
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from bot.core.accents import Colour
     from bot.core.images.text_fitting import FittedText
 
 Box: TypeAlias = tuple[int, int, int, int]
-Colour: TypeAlias = tuple[int, int, int]
-
-WHITE = (0xFF, 0xFF, 0xFF)
-BACKGROUNDS = {False: (0xEE, 0xF1, 0xF6), True: (0x12, 0x15, 0x1C)}
-"""The colour around the white panel, by whether the picture is dark."""
+"""Left, top, right and bottom in pixels; right and bottom lie outside."""
 
 LEVEL = 1  # of compression: more takes seconds and saves a tenth
 BAND = 64  # rows at a time, which a processor's cache holds
@@ -62,8 +60,8 @@ class PictureContent:
     """The content of a card, a poster or a square.
 
     `code` is the link, `photo` the result of `photo_preparation.prepare`, and `hint` what to do
-    with the code. A card has a `stamp` across the code, a poster the seller's own words as `text`,
-    line by line. Texts that the font can't draw are left out, emoji in them too.
+    with the code. A card has a `stamp` over the code, a poster the seller's own words as `text`,
+    line by line.
     """
 
     name: str
@@ -78,22 +76,18 @@ class PictureContent:
 
 
 class Canvas(Protocol):
-    """A surface for a poster: pixels, or the page of a PDF.
+    """A surface for a picture: pixels, or the page of a PDF."""
 
-    A box is left, top, right and bottom in pixels; right and bottom lie outside it.
-    """
+    def draw_panel(self, box: Box, colour: Colour, radius: int = 0) -> None:
+        """Fill a box; its corners may be round."""
 
-    def fill(self, colour: Colour) -> None:
-        """Fill the whole canvas."""
-
-    def draw_image(self, image: Image.Image, box: Box) -> None:
+    def draw_image(self, image: Image.Image, box: Box, radius: int = 0) -> None:
         """Draw an image, enlarged to fill a box."""
 
-    def draw_panel(self, box: Box, radius: int) -> None:
-        """Draw a white panel with round corners."""
-
-    def draw_code(self, link: str, box: Box) -> None:
-        """Draw a QR code into the middle of a box, as large as whole pixels a module allow."""
+    def draw_code(
+        self, modules: Image.Image, corner: tuple[int, int], scale: int, colour: Colour
+    ) -> None:
+        """Draw the dark modules of a `qr.module_image`, `scale` pixels each."""
 
     def draw_text(
         self, text: str, at: tuple[int, float], style: FittedText, colour: Colour
@@ -107,52 +101,47 @@ class PixelCanvas:
     def __init__(self, size: tuple[int, int]) -> None:
         self.image = Image.new("RGB", size)
 
-    def fill(self, colour: Colour) -> None:
-        self.image.paste(colour, (0, 0, *self.image.size))
+    def draw_panel(self, box: Box, colour: Colour, radius: int = 0) -> None:
+        with self._round_corners(box, radius):
+            self.image.paste(colour, box)
 
-    def draw_image(self, image: Image.Image, box: Box) -> None:
+    def draw_image(self, image: Image.Image, box: Box, radius: int = 0) -> None:
         size = (box[2] - box[0], box[3] - box[1])
         fits = image.size == size
-        self.image.paste(image if fits else image.resize(size, Image.Resampling.NEAREST), box)
+        with self._round_corners(box, radius):
+            self.image.paste(image if fits else image.resize(size, Image.Resampling.NEAREST), box)
 
-    def draw_panel(self, box: Box, radius: int) -> None:
-        draw_rounded_rectangle(self.image, box, radius, WHITE)
-
-    def draw_code(self, link: str, box: Box) -> None:
-        modules = qr.module_image(link)
-        scale, inset = fit_code(modules.width, box[2] - box[0])
-        self.image.paste(qr.enlarge(modules, scale), (box[0] + inset, box[1] + inset))
+    def draw_code(
+        self, modules: Image.Image, corner: tuple[int, int], scale: int, colour: Colour
+    ) -> None:
+        dark = ImageChops.invert(modules.convert("L"))
+        self.image.paste(colour, corner, qr.enlarge(dark, scale))
 
     def draw_text(
         self, text: str, at: tuple[int, float], style: FittedText, colour: Colour
     ) -> None:
         style.font.draw(self.image, text, at, colour)
 
-
-def fit_code(modules: int, side: int) -> tuple[int, int]:
-    """Return the whole pixels of a module and the margin of a code in a square of `side` pixels."""
-    scale = max(1, side // modules)
-    return scale, (side - scale * modules) // 2
-
-
-def draw_rounded_rectangle(picture: Image.Image, box: Box, radius: int, fill: Colour) -> None:
-    """Draw a rectangle with round corners; right and bottom of the box lie outside it."""
-    left, top, right, bottom = box
-    pen = ImageDraw.Draw(picture)
-    pen.rectangle((left, top + radius, right - 1, bottom - radius - 1), fill=fill)
-    pen.rectangle((left + radius, top, right - radius - 1, bottom - 1), fill=fill)
-    near_right, near_bottom = right - radius, bottom - radius
-    places = ((left, top), (left, near_bottom), (near_right, near_bottom), (near_right, top))
-    for turns, place in enumerate(places):
-        picture.paste(fill, place, _corner(radius).rotate(90 * turns))
+    @contextmanager
+    def _round_corners(self, box: Box, radius: int) -> Iterator[None]:
+        """Restore the corners of a box after something is drawn into it."""
+        if not radius:
+            yield
+            return
+        left, top, right, bottom = box[0], box[1], box[2] - radius, box[3] - radius
+        places = ((left, top), (left, bottom), (right, bottom), (right, top))
+        parts = [self.image.crop((*at, at[0] + radius, at[1] + radius)) for at in places]
+        yield
+        for turns, (place, part) in enumerate(zip(places, parts, strict=True)):
+            self.image.paste(part, place, _corner(radius).rotate(90 * turns))
 
 
 @lru_cache(maxsize=8)
 def _corner(radius: int) -> Image.Image:
-    """Return the upper left quarter of a disc."""
+    """Return the mask of what is outside of the upper left quarter of a disc."""
     side = radius * SMOOTHNESS
-    large = Image.new("L", (side, side))
-    ImageDraw.Draw(large).circle((side, side), side, fill=255)
+    large = Image.new("L", (side, side), 255)
+    ImageDraw.Draw(large).circle((side, side), side, fill=0)
     return large.reduce(SMOOTHNESS)
 
 

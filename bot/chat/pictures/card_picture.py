@@ -1,47 +1,49 @@
-"""The picture of a request's card in the chat: photo, name, price, QR code and a stamp or hint."""
+"""The picture of a request's card in the chat: photo, name, price, seller and a small QR code."""
 
 from __future__ import annotations
 
 import io
-from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from PIL import Image, ImageChops, ImageDraw
-
-from bot.chat.pictures.canvas import BACKGROUNDS, WHITE, PictureContent, draw_rounded_rectangle
-from bot.chat.pictures.header import draw_header, stack_above
-from bot.core.images import qr, text_fitting
+from bot.chat.pictures.canvas import PixelCanvas
+from bot.chat.pictures.palette import palette_of
+from bot.chat.pictures.sheet import Code, Heading, Sheet
+from bot.chat.pictures.typesetting import set_line
+from bot.core.images import qr
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from PIL import Image
 
-    from bot.core.images.font import Weight
-    from bot.core.images.text_fitting import FittedText
+    from bot.chat.pictures.canvas import PictureContent
+    from bot.chat.pictures.typesetting import Column
 
-WIDTH = 800
-HEADER = 450
-MARGIN = 40
-CODE = 656
-"""Side of the QR code: eight pixels a module at 300 characters, sixteen for a usual link."""
+SIZE = WIDTH, HEIGHT = 1280, 960  # as large as Telegram shows photos
+PHOTO = 672
+MARGIN, GAP = 48, 36
+CORNER, PADDING = 28, 12  # of the code's panel, so that its round corner leaves the border white
 
-MIN_MODULE = 5  # pixels; for a longer link the code grows before its modules shrink
-MAX_CODE = WIDTH - 2 * MARGIN
-PADDING = 12
-CORNER = 32
+MODULE = 8
+"""Pixels of a module: two of them are left when a chat shows the card at a quarter of its size.
+The panel of a longer link covers more of the photo before modules get smaller."""
 
-INK, FADED = (0x2A, 0x30, 0x3C), (0xC9, 0xCE, 0xD8)
-RED = (0xD9, 0x1E, 0x2E)
+CODE_EDGE = 16  # beyond the code's white border, so that its modules end at the margin
 
-NAME_SIZES, NAME_LINES = (50, 44, 38), 2
-PRICE_SIZES = (84, 72, 60, 50, 42, 34)
-HINT_SIZES = (36, 32, 28, 24)
-STAMP = (620, 164)  # pixels, before it is rotated
-STAMP_SIZES = (108, 96, 84, 72, 62, 54, 46, 40, 34, 28)
-STAMP_FRAME, STAMP_CORNER = 10, 24
-STAMP_INSET = 36
-STAMP_TILT = 14  # degrees, rising to the right
-GAP = 2
-QUALITIES = (88, 70, 50)  # the later ones for photos that are mostly noise
+TOP = PHOTO + 36  # of the capitals of the first line below the photo
+NAME, NAME_HEIGHT = Heading((60, 54, 48, 43, 40, 36, 33, 30), 2), 80
+FIELD = Heading((200, 180, 158, 134, 114, 97, 82, 70, 60, 50, 42), 6)
+FIELD_TOP, FIELD_BOTTOM = 68, 64
+MAX_COVER = 112  # height of the code's panel over the field before the name stands beside it
+PRICE_SIZES = (64, 56, 49, 42, 36, 30)
+LARGE_PRICE_SIZES = (104, 92, 80, 70, *PRICE_SIZES)
+HINT_SIZES, FACE = (36, 33, 30, 28), 54
+
+STAMP = (440, 128)
+STAMP_SIZES = (76, 68, 60, 53, 46, 40, 34, 28)
+STAMP_INSET, STAMP_CORNER = 28, 20
+STAMPED = 344
+"""Width of a code under a stamp at most: it needn't be read, and the stamp covers it."""
+
+QUALITIES = (86, 66, 30)  # the later ones for photos that are mostly noise
 MAX_BYTES = 300_000
 
 
@@ -50,73 +52,60 @@ def draw_card(content: PictureContent) -> bytes:
 
     Raises ValueError for a link that no QR code can hold.
     """
-    code = _draw_code(content.code)
-    hint = _fit(content.hint, HINT_SIZES) if content.hint else None
-    panel = code.height + 2 * PADDING + (hint.height + PADDING if hint else 0)
-    picture = Image.new("RGB", (WIDTH, HEADER + panel + 2 * MARGIN), BACKGROUNDS[content.dark])
-    _draw_header(picture, content)
-    top = HEADER + MARGIN
-    draw_rounded_rectangle(picture, (MARGIN, top, WIDTH - MARGIN, top + panel), CORNER, WHITE)
-    _place_code(picture, code, top + PADDING, content.stamp)
-    if hint:
-        hint.draw(picture, (WIDTH / 2, top + PADDING + code.height), INK, "middle")
-    return _encode(picture)
+    modules = qr.module_image(content.code)
+    room = STAMPED if content.stamp else HEIGHT - CODE_EDGE - PADDING
+    code = Code(modules, max(1, min(MODULE, room // modules.width)))
+    canvas = PixelCanvas(SIZE)
+    sheet = Sheet(canvas, SIZE, content)
+    corner = left, top = WIDTH - CODE_EDGE - code.side, HEIGHT - CODE_EDGE - code.side
+    left, top = left - PADDING, top - PADDING
+    _draw_picture(sheet, left, top)
+    panel = (left, top, WIDTH + CORNER, HEIGHT + CORNER)  # one of its corners is on the card
+    sheet.draw_code(code, panel, corner, CORNER)
+    if content.stamp:
+        left = min(left, _draw_stamp(sheet, content.stamp, corner[1] + code.side // 2))
+    _draw_words(sheet, sheet.column(MARGIN, left - GAP))
+    return _encode(canvas.image)
 
 
-def _draw_code(link: str) -> Image.Image:
-    modules = qr.module_image(link)
-    scale = max(CODE // modules.width, min(MIN_MODULE, MAX_CODE // modules.width), 1)
-    return qr.enlarge(modules, scale)
-
-
-def _fit(
-    text: str, sizes: Sequence[int], *, max_lines: int = 1, weight: Weight = "regular"
-) -> FittedText | None:
-    width = WIDTH - 2 * MARGIN
-    return text_fitting.fit_drawable(text, width, sizes, max_lines=max_lines, weight=weight)
-
-
-def _draw_header(picture: Image.Image, content: PictureContent) -> None:
-    name = _fit(content.name, NAME_SIZES, max_lines=NAME_LINES)
-    price = _fit(content.price, PRICE_SIZES, weight="bold")
-    words = stack_above((name, price), GAP, HEADER - MARGIN // 2)
-    corner = (MARGIN + words.width, words.top)
-    picture.paste(draw_header(content.photo, (WIDTH, HEADER), corner, dark=content.dark))
-    for line, middle, block in words.line_middles():
-        block.font.draw(picture, line, (MARGIN, middle), WHITE)
-
-
-def _place_code(picture: Image.Image, code: Image.Image, top: int, stamp: str | None) -> None:
-    left = (WIDTH - code.width) // 2
-    if stamp is None:
-        picture.paste(code, (left, top))
+def _draw_picture(sheet: Sheet, left: int, top: int) -> None:
+    """Draw the photo, or the name above or beside the code, whose corner is given."""
+    box = (0, 0, WIDTH, PHOTO)
+    if sheet.content.photo:
+        sheet.draw_photo(sheet.content.photo, box)
         return
-    picture.paste(FADED, (left, top), ImageChops.invert(code.convert("L")))
-    masks = _stamp_masks(text_fitting.drawable_text(stamp))
-    for mask, fill in zip(masks, (WHITE, RED), strict=True):
-        place = (WIDTH // 2 - mask.width // 2, top + code.height // 2 - mask.height // 2)
-        picture.paste(fill, place, mask)
+    right, bottom = (left, PHOTO) if top < PHOTO - MAX_COVER else (WIDTH, min(PHOTO, top))
+    words = (MARGIN, FIELD_TOP, right - MARGIN, bottom - FIELD_BOTTOM)
+    sheet.draw_field(box, words, FIELD)
 
 
-@lru_cache(maxsize=8)
-def _stamp_masks(text: str | None) -> tuple[Image.Image, Image.Image]:
-    """Return the masks of a rotated stamp, paper and ink; None as text is a bar without words."""
-    paper, ink = Image.new("L", STAMP), Image.new("L", STAMP)
-    edge = (0, 0, STAMP[0] - 1, STAMP[1] - 1)
-    ImageDraw.Draw(paper).rounded_rectangle(edge, STAMP_CORNER, fill=255)
-    pen = ImageDraw.Draw(ink)
-    pen.rounded_rectangle(edge, STAMP_CORNER, outline=255, width=STAMP_FRAME)
-    if text:
-        fitted = text_fitting.fit(text, STAMP[0] - 2 * STAMP_INSET, STAMP_SIZES, weight="bold")
-        middle = (STAMP[0] / 2, STAMP[1] / 2)
-        fitted.font.draw(ink, fitted.lines[0], middle, 255, "middle")
-    else:
-        top, bottom = STAMP[1] // 2 - STAMP_FRAME, STAMP[1] // 2 + STAMP_FRAME
-        pen.rectangle((STAMP_INSET, top, STAMP[0] - STAMP_INSET, bottom), fill=255)
-    paper, ink = (
-        mask.rotate(STAMP_TILT, Image.Resampling.BICUBIC, expand=True) for mask in (paper, ink)
-    )
-    return paper, ink
+def _draw_words(sheet: Sheet, column: Column) -> None:
+    """Draw name, price and hint below the photo, the price halfway between the others."""
+    content, canvas, palette = sheet.content, sheet.canvas, sheet.palette
+    top = TOP
+    sizes = PRICE_SIZES if content.photo else LARGE_PRICE_SIZES
+    price = set_line(content.price, column.width, sizes, "bold")
+    name = sheet.set_name(column.width, NAME_HEIGHT, NAME) if content.photo else None
+    if name:
+        name.draw(canvas, column, top, palette.ink)
+        top += name.height
+        if price:
+            top += (HEIGHT - MARGIN - FACE - top - price.height) // 2
+    if price:
+        price.draw(canvas, column, top, palette.accent)
+    sheet.draw_hint(column, HEIGHT - MARGIN, HINT_SIZES, FACE)
+
+
+def _draw_stamp(sheet: Sheet, stamp: str, middle: int) -> int:
+    """Draw a label across the code, so that nobody scans it in vain; return its left edge."""
+    width, height = STAMP
+    left, top = WIDTH - MARGIN - width, middle - height // 2
+    box = sheet.box((left, top, left + width, top + height))
+    palette = palette_of(sheet.accent, dark=False)
+    sheet.canvas.draw_panel(box, palette.accent, STAMP_CORNER)
+    inner = (box[0] + STAMP_INSET, box[1], box[2] - STAMP_INSET, box[3])
+    sheet.draw_label(stamp, inner, STAMP_SIZES, palette.on_accent)
+    return left
 
 
 def _encode(picture: Image.Image) -> bytes:

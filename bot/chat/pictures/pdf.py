@@ -16,8 +16,6 @@ from reportlab.pdfbase.pdfmetrics import getFont, registerFont
 from reportlab.pdfbase.ttfonts import TTFont
 from reportlab.pdfgen.canvas import Canvas as Document
 
-from bot.chat.pictures.canvas import WHITE, fit_code
-from bot.core.images import qr
 from bot.core.images.font import FACES, FONTS
 
 if TYPE_CHECKING:
@@ -25,7 +23,8 @@ if TYPE_CHECKING:
 
     from PIL import Image
 
-    from bot.chat.pictures.canvas import Box, Canvas, Colour
+    from bot.chat.pictures.canvas import Box, Canvas
+    from bot.core.accents import Colour
     from bot.core.images.text_fitting import FittedText
 
 A4 = (595.2756, 841.8898)  # points: 210 by 297 millimetres
@@ -69,39 +68,40 @@ class _Page:
             set_text("")
         self._pen.scale(A4[0] / size[0], A4[1] / size[1])
 
-    def fill(self, colour: Colour) -> None:
+    def draw_panel(self, box: Box, colour: Colour, radius: int = 0) -> None:
+        left, top, right, bottom = box
         self._choose(colour)
-        self._pen.rect(0, 0, *self._size, stroke=0, fill=1)
+        self._pen.roundRect(left, top, right - left, bottom - top, radius, stroke=0, fill=1)
 
-    def draw_image(self, image: Image.Image, box: Box) -> None:
+    def draw_image(self, image: Image.Image, box: Box, radius: int = 0) -> None:
         jpeg = io.BytesIO()
         image.save(jpeg, "JPEG", quality=QUALITY)
         left, top, right, bottom = box
+        width, height = right - left, bottom - top
         self._pen.saveState()
         self._pen.translate(left, bottom)
         self._pen.scale(1, -1)  # an image of a PDF stands on its lower edge
-        self._pen.drawImage(ImageReader(jpeg), 0, 0, right - left, bottom - top)
+        if radius:
+            outline = self._pen.beginPath()
+            outline.roundRect(0, 0, width, height, radius)
+            self._pen.clipPath(outline, stroke=0)
+        self._pen.drawImage(ImageReader(jpeg), 0, 0, width, height)
         self._pen.restoreState()
 
-    def draw_panel(self, box: Box, radius: int) -> None:
-        left, top, right, bottom = box
-        self._choose(WHITE)
-        self._pen.roundRect(left, top, right - left, bottom - top, radius, stroke=0, fill=1)
-
-    def draw_code(self, link: str, box: Box) -> None:
+    def draw_code(
+        self, modules: Image.Image, corner: tuple[int, int], scale: int, colour: Colour
+    ) -> None:
         """Draw a rectangle for each run of dark modules."""
-        rows = qr.matrix(link)
-        scale, inset = fit_code(len(rows) + 2 * qr.BORDER, box[2] - box[0])
-        left, top = (edge + inset + qr.BORDER * scale for edge in box[:2])
-        outline = self._pen.beginPath()
-        for number, row in enumerate(rows):
-            across = left
-            for dark, run in groupby(row):
-                width = len(list(run)) * scale
-                if dark:
-                    outline.rect(across, top + number * scale, width, scale)
-                across += width
-        self._choose((0, 0, 0))
+        width, outline = modules.width, self._pen.beginPath()
+        levels = modules.convert("L").tobytes()
+        for row in range(modules.height):
+            across, top = corner[0], corner[1] + row * scale
+            for level, run in groupby(levels[row * width : (row + 1) * width]):
+                length = len(list(run)) * scale
+                if not level:
+                    outline.rect(across, top, length, scale)
+                across += length
+        self._choose(colour)
         self._pen.drawPath(outline, stroke=0, fill=1)
 
     def draw_text(

@@ -5,12 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-import numpy as np
 import pytest
 import zxingcpp
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
-from PIL import Image, ImageChops
+from PIL import Image, ImageChops, ImageOps
 
 from bot.chat.cards.request_card import Card
 from bot.chat.cards.views import View
@@ -18,18 +17,21 @@ from bot.chat.messages.reply import Reply
 from bot.chat.model.profile import Profile
 from bot.chat.pictures import card_picture
 from bot.chat.pictures.canvas import PictureContent, SellerLook
-from bot.chat.pictures.card_picture import draw_card
-from bot.chat.pictures.header import draw_header
+from bot.chat.pictures.card_picture import HEIGHT, MARGIN, PHOTO, WIDTH, draw_card
+from bot.chat.pictures.palette import palette_of
 from bot.chat.store.listings import Listing
 from bot.chat.store.posts import OWN
+from bot.core.accents import ACCENTS
 from bot.core.images import qr, text_fitting
 from bot.core.money.amounts import format_money
 from bot.core.text.translations import t
+from tests.chat.pictures.samples import ARABIC, LONG_NAME, SELLER, changed_parts
 from tests.support.chat_harness import COFFEE
 from tests.support.sample_pictures import (
     BASE,
     decode,
     opened,
+    pixel,
     prepared_photo,
     sample_link,
     sample_photo,
@@ -40,10 +42,8 @@ from tests.support.sample_pictures import (
 LINK = sample_link(55)
 PLAIN = PictureContent("Sticker pack", "$2.50", LINK)
 UNASSIGNED = "\U0010fffe"
-
-
-def changed(field: str, value: Any) -> PictureContent:
-    return replace(PLAIN, **{field: value})
+IN_A_CHAT = 320
+"""Pixels of width to which a chat on a small screen scales a card."""
 
 
 def shown(content: PictureContent) -> Image.Image:
@@ -58,43 +58,51 @@ def darkest(picture: Image.Image) -> int:
     return next(level for level, count in enumerate(picture.convert("L").histogram()) if count)
 
 
-@pytest.mark.parametrize("length", [29, 55, 90, 150, 220, 300])
+def code_box(content: PictureContent) -> tuple[int, int, int, int]:
+    """Return where the modules of a card's code are."""
+    (code,) = zxingcpp.read_barcodes(shown(content))
+    first, last = code.position.top_left, code.position.bottom_right
+    return first.x, first.y, last.x, last.y
+
+
+@pytest.mark.parametrize("length", [29, 52, 60, 90, 150, 220, 300])
 @pytest.mark.parametrize("with_photo", [True, False], ids=["photo", "plain"])
-def test_the_code_is_read_as_sent_at_half_size_and_as_a_rough_jpeg(
+def test_two_decoders_read_the_code_at_half_size_and_at_320_pixels(
     length: int, *, with_photo: bool
 ) -> None:
-    """And both at once, with any other content of the card."""
+    """Also as a rough JPEG, and with any other content of the card."""
+    link = sample_link(length)
     content = PictureContent(
-        "Sticker pack",
+        LONG_NAME if length % 3 else "Tea",
         "1,000,000,000.00 USD",
-        sample_link(length),
+        link,
         photo=prepared_photo() if with_photo else None,
         dark=length % 20 == 0,
-        hint="Scan to pay" if length % 3 == 0 else None,
+        hint="Pay Mia",
+        seller=SELLER if length % 4 else None,
     )
-    assert not undecodable_versions(shown(content), sample_link(length))
+    assert not undecodable_versions(shown(content), link, IN_A_CHAT)
 
 
-def test_the_code_of_a_usual_link_fills_its_white_panel() -> None:
-    """With its border it has at least nine tenths of the panel's width."""
-    (code,) = zxingcpp.read_barcodes(shown(PLAIN))
-    across = code.position.top_right.x - code.position.top_left.x
-    modules = qr.module_image(LINK).width
-    whole = across * modules / (modules - 2 * qr.BORDER)
-    assert whole >= 0.9 * (card_picture.WIDTH - 2 * card_picture.MARGIN)
+def test_two_decoders_read_the_code_of_a_mirrored_card() -> None:
+    content = replace(PLAIN, name=ARABIC, photo=prepared_photo())
+    assert not undecodable_versions(shown(content), LINK, IN_A_CHAT)
 
 
 @pytest.mark.parametrize("length", [20, 400, 800])
 def test_the_shortest_and_the_longest_links_are_read_too(length: int) -> None:
-    assert not undecodable_versions(
-        shown(replace(PLAIN, code=sample_link(length))), sample_link(length)
-    )
+    content = replace(PLAIN, code=sample_link(length))
+    assert not undecodable_versions(shown(content), content.code, least=1)
 
 
-def test_a_long_link_gets_more_room_before_its_modules_get_too_small() -> None:
-    long, usual = (shown(replace(PLAIN, code=(BASE * 40)[:length])) for length in (1000, 300))
-    assert long.height > usual.height + 25
-    assert decode(long) == {(BASE * 40)[:1000]}
+def test_a_long_link_gets_more_room_before_its_modules_get_smaller() -> None:
+    for length in (52, 300, 700):
+        content = replace(PLAIN, code=sample_link(length))
+        left, _, right, _ = code_box(content)
+        modules = len(qr.matrix(content.code))
+        assert (right - left) / modules == pytest.approx(card_picture.MODULE, abs=0.2)
+    content = replace(PLAIN, code=(BASE * 40)[:1500])
+    assert decode(shown(content)) == {content.code}
 
 
 @settings(max_examples=12)
@@ -105,57 +113,114 @@ def test_a_long_link_gets_more_room_before_its_modules_get_too_small() -> None:
     with_photo=st.booleans(),
 )
 def test_any_link_is_read(path: str, *, dark: bool, hint: str | None, with_photo: bool) -> None:
+    """By one decoder at least: OpenCV's misses some sound codes."""
     code = f"https://p.example/{path}"
     picture = prepared_photo() if with_photo else None
-    assert not undecodable_versions(
-        shown(PictureContent("Tea", "$1", code, picture, hint, dark)), code
-    )
+    content = PictureContent("Tea", "$1", code, picture, hint, dark)
+    assert not undecodable_versions(shown(content), code, IN_A_CHAT, least=1)
 
 
-def test_the_code_has_four_modules_of_white_around_it() -> None:
-    """On a dark card with a photo too, between the texts above and below."""
-    picture = shown(replace(PLAIN, photo=prepared_photo(), dark=True, hint="Scan to pay")).convert(
-        "L"
+@pytest.mark.parametrize("length", [52, 300])
+def test_the_code_has_four_modules_of_white_around_it(length: int) -> None:
+    """On a dark card with a photo too, beside long texts."""
+    content = replace(
+        PLAIN,
+        name=LONG_NAME,
+        price="1,000,000,000.00 USD",
+        code=sample_link(length),
+        photo=prepared_photo(),
+        dark=True,
+        seller=SELLER,
     )
-    modules = qr.module_image(LINK).width
-    module = card_picture.CODE // modules
-    side, top = modules * module, card_picture.HEADER + card_picture.MARGIN + card_picture.PADDING
-    left = (card_picture.WIDTH - side) // 2
-    code = picture.crop((left, top, left + side, top + side))
+    left, top, right, bottom = code_box(content)
+    border = qr.BORDER * card_picture.MODULE
+    whole = shown(content).convert("L")
+    code = whole.crop((left - border, top - border, right + border, bottom + border))
     within = ImageChops.invert(code).point(lambda level: 255 if level > 60 else 0).getbbox()
     assert within is not None
-    ends = [4 * module, 4 * module, side - 4 * module, side - 4 * module]
-    assert within == pytest.approx(ends, abs=1)
+    ends = [border, border, code.width - border, code.height - border]
+    assert within == pytest.approx(ends, abs=2)
 
 
-@pytest.mark.parametrize("words", ["SOLD OUT", "AUSVERKAUFT", "EXPIRED", "完売"])
-def test_a_stamp_lies_across_a_faded_code(words: str) -> None:
-    """It is red from side to side of the code, and no dark module is left."""
-    plain, stamped = shown(PLAIN), shown(replace(PLAIN, stamp=words))
-    assert plain.size == stamped.size
-    box = (90, card_picture.HEADER + card_picture.MARGIN + 12, 710, plain.height - 55)
-    code = stamped.crop(box)
-    _, green, _ = code.split()
-    red = ImageChops.subtract(code.getchannel("R"), green).point(lambda level: 255 * (level > 120))
-    reach = red.getbbox()
+@pytest.mark.parametrize("size", [(1280, 64), (64, 1280), (64, 64), (1280, 960), (960, 1280)])
+def test_a_photo_of_any_shape_fills_70_percent_of_the_card(size: tuple[int, int]) -> None:
+    photo = saved(Image.new("RGB", size, (250, 120, 10)))
+    picture = shown(replace(PLAIN, photo=photo))
+    assert picture.size == (WIDTH, HEIGHT) == (1280, 960)
+    assert PHOTO / HEIGHT == 0.7
+    for place in ((5, 5), (WIDTH - 5, 5), (5, PHOTO - 5)):
+        red, green, blue = pixel(picture, place)
+        assert red > 1.5 * green > 1.5 * blue
+    assert pixel(picture, (5, PHOTO + 5)) == pytest.approx((255, 255, 255), abs=4)
+
+
+def test_a_usual_code_leaves_the_photo_but_a_corner() -> None:
+    left, top, _, _ = code_box(replace(PLAIN, code=sample_link(52)))
+    border = qr.BORDER * card_picture.MODULE
+    covered = (WIDTH - left + border) * (PHOTO - top + border)
+    assert covered < 0.04 * WIDTH * PHOTO
+
+
+@pytest.mark.parametrize("dark", [False, True])
+@pytest.mark.parametrize("name", ["Tea", LONG_NAME, ARABIC])
+def test_words_keep_to_the_margins(name: str, *, dark: bool) -> None:
+    """And above the lower one; the ground beyond them is plain."""
+    content = replace(
+        PLAIN,
+        name=name,
+        price="1,000,000,000.00 USD",
+        photo=prepared_photo(),
+        dark=dark,
+        hint="Pay Mia",
+        seller=SELLER,
+    )
+    picture = shown(content)
+    if name == ARABIC:
+        picture = ImageOps.mirror(picture)
+    side, below = (0, PHOTO + 20, MARGIN, HEIGHT), (0, HEIGHT - MARGIN + 16, WIDTH // 2, HEIGHT)
+    for box in (side, below):
+        levels = picture.crop(box).convert("L").tobytes()
+        assert max(levels) - min(levels) < 12
+
+
+@pytest.mark.parametrize("words", ["SOLD OUT", "AUSVERKAUFT", "EXPIRED", "PAID", "完売"])
+@pytest.mark.parametrize("length", [29, 55, 300, 800])
+def test_nobody_can_scan_a_stamped_card(words: str, length: int) -> None:
+    """The stamp lies across a faded code: no dark module is left."""
+    content = replace(PLAIN, code=sample_link(length), stamp=words, dark=True, seller=SELLER)
+    picture = shown(content)
+    assert decode(picture) == decode(picture.resize((640, 480))) == set()
+    accent = palette_of(SELLER.accent, dark=False).accent
+    box = (WIDTH - MARGIN - card_picture.STAMP[0] + 8, 0, WIDTH - MARGIN - 8, HEIGHT)
+    part = picture.crop(box)
+    levels = ImageChops.difference(part, Image.new("RGB", part.size, accent)).convert("L")
+    reach = levels.point(lambda level: 255 * (level < 12)).getbbox()
     assert reach is not None
-    assert reach[2] - reach[0] > 0.9 * code.width
-    assert darkest(code.getchannel("R")) > 100
-    assert darkest(plain.crop(box)) < 20
+    assert reach[2] - reach[0] >= 0.98 * part.width
+    if not words.isascii():
+        return
+    above = picture.crop((WIDTH - 200, reach[1] - 60, WIDTH, reach[1] - 4))
+    assert darkest(above) > 190
+
+
+def test_a_stamp_takes_the_colours_of_the_photo() -> None:
+    """Only those of the seller's accent are left."""
+    content = replace(PLAIN, photo=saved(Image.new("RGB", (1280, 960), (250, 40, 10))), dark=True)
+    red, green, blue = pixel(shown(replace(content, stamp="SOLD OUT")), (100, 100))
+    assert max(red, green, blue) - min(red, green, blue) < 40
 
 
 def test_different_stamps_look_different() -> None:
-    """A text that can't be drawn becomes a bar."""
-    stamps = ["SOLD OUT", "EXPIRED", "完売"]
+    stamps = ["SOLD OUT", "EXPIRED", "PAID"]
     assert len({draw_card(replace(PLAIN, stamp=stamp)) for stamp in stamps}) == len(stamps)
 
 
-def test_light_and_dark_cards_both_have_the_code_on_white() -> None:
-    for dark, ground in ((False, (0xEE, 0xF1, 0xF6)), (True, (0x12, 0x15, 0x1C))):
-        picture = shown(replace(PLAIN, dark=dark))
-        corner, paper = picture.getpixel((5, 800)), picture.getpixel((60, 800))
-        assert corner == pytest.approx(ground, abs=4)
-        assert paper == pytest.approx((255, 255, 255), abs=4)
+@pytest.mark.parametrize("accent", ACCENTS)
+def test_each_accent_looks_different_in_light_and_dark(accent: str) -> None:
+    content = replace(PLAIN, seller=replace(SELLER, accent=accent))
+    for dark in (False, True):
+        field = pixel(shown(replace(content, dark=dark)), (WIDTH // 2, 10))
+        assert field == pytest.approx(palette_of(accent, dark=dark).field, abs=4)
 
 
 @pytest.mark.parametrize("mode", ["photo", "white", "noise", "plain"])
@@ -172,78 +237,16 @@ def test_a_card_is_small_enough_to_send_quickly(mode: str) -> None:
         assert len(draw_card(replace(PLAIN, photo=photo, code=code))) < 300_000
 
 
-def contrasts(picture: Image.Image) -> list[float]:
-    """Compute the contrast of white letters on each pixel by WCAG 2.2, the lowest first."""
-    parts = np.asarray(picture.convert("RGB")) / 255
-    linear = np.where(parts <= 0.04045, parts / 12.92, ((parts + 0.055) / 1.055) ** 2.4)
-    return sorted((1.05 / (linear @ (0.2126, 0.7152, 0.0722) + 0.05)).ravel().tolist())
-
-
-@pytest.mark.parametrize("colour", ["white", "lime", "yellow", "cyan", "#ffb080", "#8080ff", None])
-def test_name_and_price_can_be_read_on_a_photo_of_any_colour(colour: str | None) -> None:
-    """The contrast is at least 4.5, except for one pixel in fifty."""
-    photo = saved(Image.new("RGB", (1280, 960), colour)) if colour else prepared_photo()
-    ground = draw_header(photo, (card_picture.WIDTH, card_picture.HEADER), (300, 250), dark=False)
-    behind = contrasts(ground.crop((0, 250, 300, card_picture.HEADER)))
-    assert behind[len(behind) // 50] >= 4.5
-
-
-def test_a_photo_is_darkened_only_behind_the_text() -> None:
-    """A white photo stays white above and beside the text, a dark one stays as it is."""
-    white = shown(replace(PLAIN, photo=saved(Image.new("RGB", (1280, 960), "white"))))
-    for box in ((0, 0, 800, 100), (640, 0, 800, card_picture.HEADER - 8)):
-        assert 255 - darkest(ImageChops.invert(white.crop(box))) == 255
-        assert darkest(white.crop(box)) >= 250
-    dark = Image.new("RGB", (1280, 960), (70, 60, 50))
-    ground = draw_header(
-        saved(dark), (card_picture.WIDTH, card_picture.HEADER), (300, 250), dark=False
-    )
-    assert darkest(ground.convert("RGB")) >= 58
-
-
-def test_text_is_white_on_a_dark_enough_photo() -> None:
-    """Behind white letters a white photo is dark enough for a contrast of 4.5."""
-    content = replace(PLAIN, photo=saved(Image.new("RGB", (1280, 960), "white")))
-    behind = shown(content).crop((0, card_picture.HEADER - 190, 30, card_picture.HEADER - 8))
-    assert 255 - darkest(ImageChops.invert(behind)) <= 118
-
-
-@pytest.mark.parametrize("size", [(1280, 64), (64, 1280), (64, 64), (1280, 960), (960, 1280)])
-def test_a_photo_of_any_shape_fills_the_header(size: tuple[int, int]) -> None:
-    picture = shown(replace(PLAIN, photo=saved(Image.new("RGB", size, (250, 120, 10)))))
-    assert picture.getpixel((5, 5)) == pytest.approx((250, 120, 10), abs=8)
-    assert picture.getpixel((795, 5)) == pytest.approx((250, 120, 10), abs=8)
-
-
 def test_each_part_of_the_content_is_drawn() -> None:
-    contents = [
-        PLAIN,
-        *(
-            changed(field, value)
-            for field, value in (
-                ("name", "Tea"), ("price", "$3"), ("code", sample_link(60)),
-                ("photo", prepared_photo()),
-                ("stamp", "SOLD OUT"), ("dark", True), ("hint", "Scan to pay"),
-            )
-        ),
-    ]  # fmt: skip
+    contents = [*changed_parts(PLAIN), replace(PLAIN, stamp="SOLD OUT")]
     assert len({draw_card(content) for content in contents}) == len(contents)
 
 
-@pytest.mark.parametrize(
-    "name", ["コーヒー", "קפה", "قهوة", "कॉफ़ी", "☕☕", "\u202e", "", UNASSIGNED, "\ud800"]
-)
-def test_a_name_that_the_font_cannot_draw_is_left_out(name: str) -> None:
-    assert same(replace(PLAIN, name=name), replace(PLAIN, name=""))
-    assert not same(replace(PLAIN, name="x"), replace(PLAIN, name=""))
-
-
-@pytest.mark.parametrize(
-    "name",
-    ["Sticker pack ☕", "🎉Sticker 👩🏽‍🚀 pack🇩🇪", "Sticker\u200b pack", "\u202eSticker\npack ✔️"],
-)
-def test_emoji_are_dropped_from_a_name_and_the_rest_stays(name: str) -> None:
-    assert same(replace(PLAIN, name=name), PLAIN)
+@pytest.mark.parametrize("name", ["\u202e", "", UNASSIGNED, "\ud800"])
+def test_a_name_without_anything_to_draw_is_left_out(name: str) -> None:
+    for content in (PLAIN, replace(PLAIN, photo=prepared_photo())):
+        assert same(replace(content, name=name), replace(content, name=""))
+        assert not same(replace(content, name="x"), replace(content, name=""))
 
 
 @settings(max_examples=30)
@@ -252,10 +255,13 @@ def test_emoji_are_dropped_from_a_name_and_the_rest_stays(name: str) -> None:
 @example(text="\u0301" * 4096, where="name")
 @example(text="a\u0301\u0302\u0303" * 50, where="name")
 def test_no_text_breaks_a_card_or_draws_a_missing_glyph(text: str, where: str) -> None:
-    """Only letters of the font are drawn: removing the others changes nothing."""
+    """Only letters of the fonts are drawn: removing the others changes nothing."""
     said = text_fitting.drawable_text(text)
-    assert said is None or text_fitting.can_draw(said)
-    assert same(changed(where, text), changed(where, said or ""))
+    content: dict[str, Any] = {where: text}
+    drawn: dict[str, Any] = {where: said or ""}
+    if where == "stamp" and not said:
+        drawn = content
+    assert same(replace(PLAIN, **content), replace(PLAIN, **drawn))
 
 
 @pytest.mark.parametrize("code", ["", "x" * 3000])
@@ -267,12 +273,11 @@ def test_a_link_that_no_code_holds_is_a_value_error(code: str) -> None:
 def test_a_card_is_drawn_alike_twice() -> None:
     """Cached images are not drawn on."""
     one, other = (
-        replace(PLAIN, photo=prepared_photo()),
-        replace(PLAIN, name="W" * 90, photo=prepared_photo()),
+        replace(PLAIN, photo=prepared_photo(), seller=SELLER),
+        replace(PLAIN, name="W" * 90, photo=prepared_photo(), stamp="PAID", seller=SELLER),
     )
     first = draw_card(one)
     draw_card(other)
-    draw_card(replace(PLAIN, name="W" * 90))
     assert draw_card(one) == first
     assert decode(opened(first)) == {LINK}
     assert sample_photo().size == (1600, 1200)

@@ -1,0 +1,198 @@
+"""Words on pictures: blocks of lines that fit a room, on one axis.
+
+Lengths are measured from the upper edge of capitals to the baseline, as the eye does.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from bot.core.images import text_fitting
+from bot.core.images.font import Font
+from bot.core.images.text_fitting import FittedText
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from bot.chat.pictures.canvas import Canvas
+    from bot.core.accents import Colour
+    from bot.core.images.font import Weight
+
+CAPITAL = 0.714  # height of a capital, in font sizes
+DESCENDER = 0.25  # how far letters such as p reach below the baseline
+MIDDLE = 0.388  # of a line above its baseline, in font sizes: half of ascent less descent
+
+HEADING, READING = 1.16, 1.36
+"""From baseline to baseline, in font sizes."""
+
+WIDER = 1.05
+"""Steps in which lines of equal length get wider until all words fit on them."""
+
+ROUNDED = 0.96  # of a text's width: what spaces at the ends of lines and rounding may take
+
+_RIGHT_TO_LEFT = ("R", "AL")
+_STRONG = ("L", *_RIGHT_TO_LEFT)
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A column of words; they start at its left edge, or, `mirrored`, at its right one."""
+
+    left: int
+    right: int
+    mirrored: bool = False
+
+    @property
+    def width(self) -> int:
+        """Return the width in pixels."""
+        return self.right - self.left
+
+    def inset(self, length: int) -> Column:
+        """Return the column without so many pixels where its lines start."""
+        if self.mirrored:
+            return Column(self.left, self.right - length, mirrored=True)
+        return Column(self.left + length, self.right)
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """Lines of one size, and how far apart they stand."""
+
+    text: FittedText
+    leading: float
+
+    @property
+    def height(self) -> int:
+        """Return the height from the capitals of the first line to the baseline of the last."""
+        gaps = len(self.text.lines) - 1
+        return round(self.text.font.size * (CAPITAL + gaps * self.leading))
+
+    @property
+    def depth(self) -> int:
+        """Return how far the last line reaches below its baseline."""
+        return round(self.text.font.size * DESCENDER)
+
+    def draw(self, canvas: Canvas, column: Column, top: float, colour: Colour) -> None:
+        """Draw the lines; the capitals of the first one begin at `top`."""
+        font = self.text.font
+        middle = top + font.size * (CAPITAL - MIDDLE)
+        for line in self.text.lines:
+            start = column.right - round(font.length(line)) if column.mirrored else column.left
+            canvas.draw_text(line, (start, middle), self.text, colour)
+            middle += font.size * self.leading
+
+
+def is_right_to_left(text: str) -> bool:
+    """Return whether a text begins at the right: its first letter with a direction does."""
+    found = (unicodedata.bidirectional(char) for char in text)
+    return next((kind for kind in found if kind in _STRONG), "L") in _RIGHT_TO_LEFT
+
+
+def drawable_lines(text: str) -> list[str]:
+    """Return the lines of a text that can be drawn, normalized, without empty ones."""
+    lines = map(text_fitting.drawable_text, text.splitlines())
+    return [line for line in lines if line]
+
+
+def set_line(
+    text: str, width: int, sizes: Sequence[int], weight: Weight = "regular"
+) -> Block | None:
+    """Fit a text into one line, cut short in the last of `sizes`; None where there is no text."""
+    fitted = text_fitting.fit_drawable(text, width, sizes, weight=weight)
+    return Block(fitted, HEADING) if fitted else None
+
+
+def set_heading(
+    text: str, room: tuple[int, int], sizes: Sequence[int], max_lines: int
+) -> Block | None:
+    """Fit a text into lines of about equal length, as large as the room allows.
+
+    Words are only split, and the end cut off, where the last of `sizes` is too large.
+    """
+    shown = text_fitting.drawable_text(text)
+    if not shown:
+        return None
+    length = _relative_length(shown, sizes[0], "semibold")
+    for size in sizes:
+        most = min(max_lines, _capacity(room[1], size, HEADING))
+        if length * size > most * room[0]:
+            continue
+        font = Font(size, "semibold")
+        lines = _split(shown, room[0], font)
+        if len(lines) <= most and not _splits_word(shown, lines):
+            return _balanced(shown, length * size, Block(FittedText(lines, font), HEADING))
+    most = min(max_lines, max(1, _capacity(room[1], sizes[-1], HEADING)))
+    return Block(
+        text_fitting.fit(shown, room[0], sizes[-1:], max_lines=most, weight="semibold"), HEADING
+    )
+
+
+def set_words(text: str, room: tuple[int, int], sizes: Sequence[int]) -> Block | None:
+    """Fit the lines of a text into a room; None where it has none, or the room none for a line.
+
+    Where they don't fit in the last of `sizes` they are joined; then the end is cut off.
+    """
+    lines = drawable_lines(text)
+    capacity = _capacity(room[1], sizes[-1], READING)
+    if not lines or not capacity:
+        return None
+    whole = " ".join(lines)
+    for kept in (lines, [whole]):
+        length = sum(_relative_length(line, sizes[0], "regular") for line in kept)
+        for size in sizes:
+            most = _capacity(room[1], size, READING)
+            if length * size > most * room[0]:
+                continue
+            font = Font(size)
+            rows = tuple(row for line in kept for row in _split(line, room[0], font))
+            if len(rows) <= most:
+                return Block(FittedText(rows, font), READING)
+    return Block(text_fitting.fit(whole, room[0], sizes[-1:], max_lines=capacity), READING)
+
+
+def _split(line: str, width: int, font: Font) -> tuple[str, ...]:
+    fitted = text_fitting.fit(line, width, (font.size,), max_lines=len(line), weight=font.weight)
+    return fitted.lines
+
+
+def _capacity(height: int, size: int, leading: float) -> int:
+    """Return how many lines a height has room for."""
+    return max(0, int((height / size - CAPITAL) / leading + 1))
+
+
+def _splits_word(text: str, lines: Iterable[str]) -> bool:
+    """Return whether lines end within a word; scripts written without spaces have no such."""
+    end = 0
+    for line in lines:
+        end += len(line)
+        around = text[end - 1 : end + 1]
+        if len(around) > 1 and " " not in around and not any(map(_is_wide, around)):
+            return True
+        end += text[end : end + 1] == " "
+    return False
+
+
+def _is_wide(char: str) -> bool:
+    return unicodedata.east_asian_width(char) in "WF"
+
+
+def _relative_length(text: str, size: int, weight: Weight) -> float:
+    """Return the width of a text in one line, in font sizes, a little less than it is.
+
+    Most sizes that are too large are known by it, without measuring the words in each.
+    """
+    return ROUNDED * Font(size, weight).length(text) / size
+
+
+def _balanced(text: str, length: float, block: Block) -> Block:
+    """Return the block as narrow as it can be without another line."""
+    font, lines = block.text.font, block.text.lines
+    width = length / len(lines)
+    while len(lines) > 1 and width < block.text.width:
+        narrower = _split(text, int(width), font)
+        if len(narrower) == len(lines) and not _splits_word(text, narrower):
+            return Block(FittedText(narrower, font), block.leading)
+        width *= WIDER
+    return block
