@@ -80,7 +80,7 @@ COMPOSED: dict[str, list[tuple[str, ...]]] = {
     "destination-{}": [("test",), ("handcash",), ("other",)],
     "kind-{}": [(kind,) for kind in KINDS],
     "line-form-{}": [(kind,) for kind in KINDS],
-    "mark-{}": [(status,) for status in STATUSES],
+    "mark-{}": [(status,) for status in (*STATUSES, "reserved")],
     "option-{}": [(field.name,) for field in MENU],
     "page-{}": [(word,) for word in (*PAYER, *PAGE_STATES, *REFUSED)],
     "page-private-{}": [(part,) for part in PARTS],

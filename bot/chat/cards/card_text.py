@@ -272,6 +272,8 @@ def _short_moment(at: int, zone: str | None, language: str) -> str | None:
 
 def _status(card: Card, language: str) -> str:
     left = _units_left(card, language)
+    if _is_reserved(card):
+        return t(language, "status-reserved-left", left=left or "")
     if card.status == "active" and left:
         return t(language, "status-active-left", left=left)
     if card.status == "active" and card.kind == "oneoff":
@@ -285,6 +287,11 @@ def _status(card: Card, language: str) -> str:
 def _seller_line(card: Card, language: str, name: str) -> str | None:
     """Return who sells it, given the name as the text takes it; None without a name."""
     return t(language, "card-seller", kind=card.kind, name=name) if name else None
+
+
+def _is_reserved(card: Card) -> bool:
+    """Check whether open checkouts hold all units that are left: nobody else can pay now."""
+    return card.status == "active" and card.remaining_units == 0 and card.reserved_units > 0
 
 
 def _public_state(card: Card, language: str) -> str:
@@ -325,5 +332,6 @@ def _card_rows(card: Card, language: str) -> Rows:
 def list_label(card: Card, language: str) -> str:
     """Return a request as a line of a list: its mark, name, price and units left."""
     name, cost = plain(card.name, _LINE_NAME), price_text(card, language)
-    line = t(language, "list-line", mark=t(language, f"mark-{card.status}"), name=name, price=cost)
+    mark = t(language, f"mark-{'reserved' if _is_reserved(card) else card.status}")
+    line = t(language, "list-line", mark=mark, name=name, price=cost)
     return " · ".join(filter(None, [line, _units_left(card, language)]))

@@ -102,6 +102,18 @@ def is_question(keyboard: dict[str, Any] | None) -> bool:
     )
 
 
+def without_styles(keyboard: dict[str, Any] | None) -> dict[str, Any] | None:
+    """Return a keyboard without the styles of its buttons; None if it has none."""
+    rows = keyboard["inline_keyboard"] if keyboard else []
+    if not any("style" in button for row in rows for button in row):
+        return None
+    plain = [[{**button} for button in row] for row in rows]
+    for row in plain:
+        for button in row:
+            button.pop("style", None)
+    return {"inline_keyboard": plain}
+
+
 def linkable(url: str) -> bool:
     """Check that a button may open an address: Telegram refuses hosts without a dot."""
     try:

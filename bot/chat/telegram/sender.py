@@ -15,11 +15,12 @@ import structlog
 from telegram import InputFile, InputMediaPhoto, LinkPreviewOptions
 from telegram import Message as TelegramMessage
 from telegram.constants import ParseMode
-from telegram.error import TelegramError, TimedOut
+from telegram.error import BadRequest, TelegramError, TimedOut
 
 from bot.chat.alerts import alert_text, delivery
 from bot.chat.cards.card_text import mark_possibly_repeated
 from bot.chat.cards.message_calls import Call, File, MessageCalls, NotYet, SentMessage
+from bot.chat.messages.buttons import without_styles
 from bot.chat.messages.payloads import Alert, ButtonRemoval, Refresh
 from bot.chat.messages.queues import INLINE
 from bot.chat.messages.reply import CAPTION_LIMIT, TEXT_LIMIT, shown_units
@@ -234,7 +235,11 @@ class Sender:
         tx.count("telegram_messages", message.body.method, CLASS_LABELS[message.priority], label)
 
     async def _make(self, call: Call) -> object:
-        """Make the call and return Telegram's answer; the library has the Bot API's names too."""
+        """Make the call and return Telegram's answer; the library has the Bot API's names too.
+
+        A refused call is made once more without the styles of its buttons: a server of the Bot API
+        may refuse fields that it doesn't know.
+        """
         args = dict(call.args)
         if call.method not in WITHOUT_TEXT:
             args["parse_mode"] = ParseMode.HTML
@@ -245,7 +250,14 @@ class Sender:
             args["media"] = InputMediaPhoto(_media(call), **caption)
         elif call.method in UPLOADS:
             args[UPLOADS[call.method]] = _media(call)
-        return await getattr(self._bot, call.method)(**args)
+        method = getattr(self._bot, call.method)
+        try:
+            return await method(**args)
+        except BadRequest as error:
+            plain = without_styles(args.get("reply_markup"))
+            if plain is None or classify(error, 1).kind is not FailureKind.REFUSED:
+                raise
+            return await method(**{**args, "reply_markup": plain})
 
 
 def _media(call: Call) -> InputFile | str:

@@ -49,7 +49,7 @@ STATES = [
     (replace(DROP, reserved_units=2), "🟢 7 of 10 left\n2 payments in progress"),
     (
         replace(DROP, remaining_units=0, reserved_units=1),
-        "🟢 0 of 10 left\n1 payment in progress",
+        "🟡 0 of 10 left\n1 payment in progress",
     ),
     (
         replace(DROP, status="stopped"),
@@ -257,6 +257,13 @@ def test_the_list_shows_each_request_as_a_button_to_its_card() -> None:
         "✅ Painting · €120.00",
         "\N{HEAVY PLUS SIGN} New payment link",
     ]
+
+
+def test_the_list_does_not_call_a_reserved_drop_open() -> None:
+    """Nobody else can pay it now, but it is not sold out either."""
+    held = replace(DROP, remaining_units=0, reserved_units=1)
+    reply = list_page([held, replace(held, remaining_units=1)], 0, 1, "en")
+    assert [label[:1] for label in labels(reply.rows)[:2]] == ["🟡", "🟢"]
 
 
 @pytest.mark.parametrize(
