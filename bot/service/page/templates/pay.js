@@ -26,10 +26,11 @@
   let ahead = -Infinity; // ms that the server's clock is ahead of performance.now()
   let ticking;
   const now = () => performance.now() + ahead;
+  const texts = document.querySelector("main").dataset;
   const timer = () => live.querySelector("[role=timer]");
   const left = () => (timer() ? timer().dataset.until - now() : Infinity);
 
-  function written(span, texts) {
+  function written(span) {
     const seconds = Math.max(0, Math.ceil(span / SECOND));
     const [h, m, s] = [Math.floor(seconds / 3600), Math.floor((seconds % 3600) / 60), seconds % 60];
     const text = (name) => texts[name].replace("{h}", h).replace("{m}", m).replace("{s}", s);
@@ -42,7 +43,7 @@
   function tick() {
     clearTimeout(ticking);
     if (!timer() || document.hidden) return;
-    const text = written(left(), timer().dataset);
+    const text = written(left());
     if (timer().textContent !== text) timer().textContent = text;
     timer().hidden = timer().parentNode.hidden = false;
     if (left() > 0) ticking = setTimeout(tick, (left() % SECOND) + 1);
