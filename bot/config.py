@@ -11,7 +11,14 @@ import re
 from typing import Annotated, Any, Literal
 from urllib.parse import urlsplit
 
-from pydantic import AfterValidator, BeforeValidator, Field, SecretStr, ValidationError
+from pydantic import (
+    AfterValidator,
+    BeforeValidator,
+    Field,
+    SecretStr,
+    StringConstraints,
+    ValidationError,
+)
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 from bot.core import signing
@@ -73,6 +80,7 @@ def _network(values: tuple[str, ...]) -> None:
 
 RateSetting = Annotated[Rate | None, NoDecode, BeforeValidator(parse_rate)]
 Names = Annotated[tuple[str, ...], NoDecode, BeforeValidator(_split)]
+Trimmed = StringConstraints(strip_whitespace=True)
 Root = Annotated[str, AfterValidator(_root)]
 
 
@@ -114,7 +122,7 @@ class Settings(BaseSettings):
     payer_rate: RateSetting = Rate(60, 60)
     webhook_allow: Annotated[str, _checked(AllowList.parse)] = ""
     allowed_sellers: Annotated[tuple[int, ...], NoDecode, BeforeValidator(_split)] = ()
-    operator_contact: Annotated[str, AfterValidator(contacts.check_contact)] | None = None
+    operator_contact: Annotated[str, Trimmed, AfterValidator(contacts.check_contact)] | None = None
     metrics_token: SecretStr | None = None
     log_level: Literal["debug", "info", "warning", "error"] = "info"
     log_format: Literal["text", "json"] = "text"

@@ -72,7 +72,7 @@ ROOMS = {
         "fastapi prometheus_client starlette structlog",
     ),
     # The payment request service.
-    "service.model": Room(f"core.accents core.exact_json core.mail {MODEL}", pure=True),
+    "service.model": Room(f"core.accents core.exact_json {MODEL}", pure=True),
     "service.wire": Room("service.model core", "pydantic pydantic_core"),
     "service.rails": Room("service.model core"),
     "service.store": Room("service.model core"),
@@ -102,7 +102,7 @@ ROOMS = {
     "chat.messages": Room("core.net core.outbox core.text", pure=True),
     "chat.model": Room("core.errors core.exact_json core.money", pure=True),
     "chat.times": Room("chat.messages core.text", "babel", pure=True),
-    "chat.fields": Room(f"chat.messages chat.model chat.times core.mail {MODEL}", pure=True),
+    "chat.fields": Room(f"chat.messages chat.model chat.times {MODEL}", pure=True),
     "chat.forms": Room(
         "chat.fields chat.messages chat.model chat.times core.accents core.money core.text",
         pure=True,

@@ -85,7 +85,7 @@ BAD: list[tuple[dict[str, str], list[str]]] = [
     ({"SMTP_URL": "smtp://mail", "SMTP_FROM": "shop"}, ["SMTP_FROM: write an address such as"]),
     ({"SMTP_URL": "smtp://mail.example.org"}, ["SMTP_FROM: SMTP_URL needs the address"]),
     (FROM, ["SMTP_URL: SMTP_FROM needs the server"]),
-    ({"OPERATOR_CONTACT": "the operator"}, ["OPERATOR_CONTACT: write an e-mail address, a link"]),
+    ({"OPERATOR_CONTACT": "the operator"}, ["OPERATOR_CONTACT: must be an @username"]),
     ({"BOT_TOKEN": "123"}, ["BOT_TOKEN: a token looks like 123456:ABC-DEF"]),
 ]
 

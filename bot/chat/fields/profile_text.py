@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-import re
 import zlib
 from typing import TYPE_CHECKING
 
 from bot.chat.fields.typed_text import MAX_NAME, read_line
 from bot.chat.messages.reply import Problem
-from bot.chat.model.profile import MAX_ABOUT, MAX_CONTACT
-from bot.core.mail import smtp
-from bot.core.text import links
+from bot.chat.model.profile import MAX_ABOUT
+from bot.core.text import contacts
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
 SECURE = "https://"
-
-_USERNAME = re.compile(r"@[A-Za-z0-9_]{5,32}")
 
 
 def read_name(text: str) -> str | Problem:
@@ -35,19 +31,10 @@ def read_contact(text: str) -> str | Problem:
     contact = text.strip().removeprefix("mailto:")
     is_bare = "@" not in contact and "://" not in contact and "." in contact.partition("/")[0]
     contact = SECURE + contact if is_bare else contact
-    if len(contact) > MAX_CONTACT or not contact.isprintable() or not _is_contact(contact):
-        return Problem("problem-sellercontact")
-    return contact
-
-
-def _is_contact(text: str) -> bool:
-    if "://" not in text:
-        return bool(_USERNAME.fullmatch(text)) or smtp.ascii_address(text) is not None
     try:
-        links.check_redirect(text, schemes=links.WEB)
+        return contacts.check_contact(contact)
     except ValueError:
-        return False
-    return True
+        return Problem("problem-sellercontact")
 
 
 READERS: dict[str, Callable[[str], str | Problem]] = {

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 from bot.chat.messages.reply import Problem, escaped
 from bot.chat.model.draft import TEST_MONEY
 from bot.core.errors import MoneyError
-from bot.core.mail import smtp
 from bot.core.money.amounts import (
     example,
     exponent,
@@ -19,7 +18,7 @@ from bot.core.money.amounts import (
     read_currency,
     to_minor,
 )
-from bot.core.text import links
+from bot.core.text import email_addresses, links
 
 if TYPE_CHECKING:
     from decimal import Decimal
@@ -128,7 +127,7 @@ def read_email(text: str) -> str | Problem:
     address = text.strip().removeprefix("mailto:")
     if not any(map(_is_visible, address)):
         return Problem("problem-email-empty")
-    return Problem("problem-email") if smtp.ascii_address(address) is None else address
+    return Problem("problem-email") if email_addresses.ascii_address(address) is None else address
 
 
 def read_line(text: str, field: str, most: int) -> str | Problem:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, fields
 
-MAX_ABOUT, MAX_CONTACT = 160, 254
-"""Characters of the line about a seller and of the contact, as the service has them."""
+MAX_ABOUT = 160
+"""Characters of the line about a seller (the service has the same bound)."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 
-from bot.core.mail import smtp
+from bot.core.text import email_addresses
 
 GOOGLE = frozenset({"gmail.com", "googlemail.com"})
 """Two names of one domain, where dots in the local part have no meaning."""
@@ -12,7 +12,7 @@ GOOGLE = frozenset({"gmail.com", "googlemail.com"})
 
 def key(address: str) -> str:
     """Return the address in lower case and ASCII, the same for each spelling of its letters."""
-    return (smtp.ascii_address(address) or address).lower()
+    return (email_addresses.ascii_address(address) or address).lower()
 
 
 def digest(address: str) -> str:

@@ -1,60 +1,50 @@
-"""Contacts that people give: an e-mail address, a link or a @username of Telegram."""
+"""Contacts that people give: an e-mail address, a link or an @username of Telegram."""
 
 from __future__ import annotations
 
 import re
+from urllib.parse import quote
 
 from bot.core.text import links
+from bot.core.text.email_addresses import LONGEST_ADDRESS, ascii_address
 
-LONGEST_ADDRESS = 254  # RFC 5321 section 4.5.3.1.3, less the angle brackets
-SHAPE = "write an e-mail address, a link such as https://example.org/help, or an @username"
+LONGEST_CONTACT = LONGEST_ADDRESS
+"""Characters; a link as long as an e-mail address can be reaches any page of contact."""
 
-_USERNAME = re.compile(r"@[a-z][a-z0-9_]{3,31}", re.IGNORECASE)
-"""Telegram's own bounds (core.telegram.org/method/account.checkUsername); some bought names have
-four characters."""
+SHAPE = (
+    "must be an @username of Telegram (5 to 32 letters, digits or _),"
+    " an e-mail address or a link such as https://example.org"
+)
 
-_LABEL = r"[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?"
-_DOMAIN = re.compile(rf"(?=.{{1,253}}\Z){_LABEL}(?:\.{_LABEL})+", re.IGNORECASE)
-_ATOM = r"[a-z0-9!$*+_~'-]+"
-_LOCAL_PART = re.compile(rf"(?=.{{1,64}}\Z){_ATOM}(?:\.{_ATOM})*", re.IGNORECASE)
-"""Of the characters of RFC 5322 those that a mailto: link takes as they are (RFC 6068)."""
+USERNAME = re.compile(r"@[A-Za-z0-9_]{5,32}")
+"""A name on Telegram, with the sign that tells it from a mistyped address."""
+
+_LINK = re.compile(r"https?://", re.IGNORECASE)
 
 
 def check_contact(text: str) -> str:
-    """Return the contact without blanks around it. Raises ValueError, which says what to write."""
-    contact = text.strip()
-    if not (_USERNAME.fullmatch(contact) or _is_address(contact) or _is_link(contact)):
+    """Return the contact. Raises ValueError, which says what it must be."""
+    if _LINK.match(text) and len(text) <= LONGEST_CONTACT:
+        return links.check_redirect(text, schemes=links.WEB)
+    if USERNAME.fullmatch(text) is None and ascii_address(text) is None:
         raise ValueError(SHAPE)
-    return contact
+    return text
 
 
 def contact_link(contact: str) -> str:
     """Return the address that a checked contact opens: `https:`, `http:` or `mailto:`."""
+    if _LINK.match(contact):
+        return contact
     if contact.startswith("@"):
         return f"https://t.me/{contact[1:]}"
-    return contact if _is_link(contact) else f"mailto:{contact}"
+    name, _, domain = (ascii_address(contact) or contact).rpartition("@")
+    return f"mailto:{quote(name, safe=_SAFE_IN_MAILTO)}@{domain}"
+
+
+_SAFE_IN_MAILTO = "!$'*+"
+"""Characters of a local part that stand for themselves; `?` and `&` begin a field (RFC 6068)."""
 
 
 def contact_text(contact: str) -> str:
     """Return a checked contact as people read it: a link without its scheme and last slash."""
-    scheme, mark, rest = contact.partition("://")
-    return rest.rstrip("/") if mark and scheme.lower() in links.WEB else contact
-
-
-def _is_address(text: str) -> bool:
-    name, _, domain = text.rpartition("@")
-    if len(text) > LONGEST_ADDRESS or not _LOCAL_PART.fullmatch(name):
-        return False
-    try:
-        host = links.ascii_host(domain)
-    except ValueError:
-        return False
-    return bool(_DOMAIN.fullmatch(host)) and not host.rpartition(".")[2].isdecimal()
-
-
-def _is_link(text: str) -> bool:
-    try:
-        links.check_redirect(text, schemes=links.WEB)
-    except ValueError:
-        return False
-    return len(text) <= links.LONGEST_URL
+    return _LINK.sub("", contact, count=1).rstrip("/") if _LINK.match(contact) else contact

@@ -22,6 +22,7 @@ from bot.core.errors import MailRefused
 from bot.core.mail import smtp
 from bot.core.mail.headers import encode_mailbox, encode_text, encoded_headers
 from bot.core.money import amounts
+from bot.core.text import email_addresses
 from bot.core.text.initials import initials
 from bot.core.text.sanitize import DIRECTION_MARKS
 from bot.core.text.translations import DEFAULT, t
@@ -119,7 +120,8 @@ def compose(
     language: str = DEFAULT,
 ) -> EmailMessage:
     """Write a letter of these words, with an unsubscribe link (RFC 8058)."""
-    address, from_ = smtp.ascii_address(target.address), smtp.parse_sender(origin.sender)
+    address = email_addresses.ascii_address(target.address)
+    from_ = smtp.parse_sender(origin.sender)
     if address is None:
         raise MailRefused("notifications.email is no e-mail address", final=True)
     stop = f"{origin.public_url}{STOP}{target.stop}"
@@ -242,7 +244,7 @@ def moment(at: int) -> datetime:
 
 def _origin(public_url: str) -> str | None:
     """Return the domain of PUBLIC_URL, None if it is not unique in the world."""
-    domain = smtp.ascii_domain(urlsplit(public_url).hostname or "")
+    domain = email_addresses.ascii_domain(urlsplit(public_url).hostname or "")
     return domain if domain and "." in domain else None
 
 

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from bot.core.mail import mailboxes, smtp
+from bot.core.mail import mailboxes
 from bot.core.outbox import bulk_changes, outbox
 from bot.core.outbox.queue_policy import Pace, Queue
+from bot.core.text import email_addresses
 from bot.service.model.payment_reports import ErasedLetter, ReceiptReport
 from bot.service.store import deliveries, recipients
 from bot.service.usecases import letter_limits
@@ -56,7 +57,9 @@ def queue_receipt(
 ) -> None:
     """Queue the receipt of a payment in the payer's language, if its address can get one."""
     address, at, paid = payment.user_data.get("email", ""), payment.completed_at, payment.paid
-    if smtp.ascii_address(address) is None or not (_has_room(tx, at) if test_money else True):
+    if email_addresses.ascii_address(address) is None or not (
+        _has_room(tx, at) if test_money else True
+    ):
         return
     converted = (paid.amount, paid.currency) != (payment.amount, payment.currency)
     receipt = ReceiptReport(

@@ -11,9 +11,8 @@ from pydantic import AfterValidator, BeforeValidator, Field, WithJsonSchema
 from bot.core import exact_json
 from bot.core.accents import ACCENTS
 from bot.core.errors import MoneyError
-from bot.core.mail import smtp
 from bot.core.money import amounts
-from bot.core.text import links
+from bot.core.text import contacts, email_addresses, links
 from bot.service.model import seller
 
 if TYPE_CHECKING:
@@ -35,7 +34,7 @@ _URI: JsonDict = {"format": "uri"}
 _CONTACT: JsonDict = {
     "description": "An @username of Telegram, an e-mail address, or a link of the web.",
     "anyOf": [
-        {"pattern": f"^{seller.USERNAME.pattern}$"},
+        {"pattern": f"^{contacts.USERNAME.pattern}$"},
         {"format": "email"},
         {"pattern": r"^[Hh][Tt][Tt][Pp][Ss]?://\S"},
     ],
@@ -90,7 +89,7 @@ def _currency(code: str) -> str:
 
 
 def _email(text: str) -> str:
-    if smtp.ascii_address(text) is None:
+    if email_addresses.ascii_address(text) is None:
         raise ValueError("is no e-mail address")
     return text
 
@@ -158,8 +157,8 @@ PictureUrl: TypeAlias = Annotated[
 ]
 Contact: TypeAlias = Annotated[
     str,
-    Field(min_length=1, max_length=seller.LONGEST_CONTACT, json_schema_extra=_CONTACT),
-    AfterValidator(seller.check_contact),
+    Field(min_length=1, max_length=contacts.LONGEST_CONTACT, json_schema_extra=_CONTACT),
+    AfterValidator(contacts.check_contact),
 ]
 AccentColor: TypeAlias = Annotated[
     str, AfterValidator(seller.check_accent), Field(json_schema_extra={"enum": [*ACCENTS]})

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from bot.core.errors import ConfigProblem, MailRefused
-from bot.core.mail.smtp import SmtpServer, ascii_address, parse_sender, parse_server, passwords
+from bot.core.mail.smtp import SmtpServer, parse_sender, parse_server, passwords
+from bot.core.text.email_addresses import ascii_address
 from bot.core.text.links import ascii_host
 from tests.support.letters import composed_letter, letter
 
