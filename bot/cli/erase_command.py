@@ -46,7 +46,8 @@ def erase(
 
     The contact of a seller, or the reference that an application gave with the requests (such as
     seller-4711), removes the seller's name, picture, contact and line from all payment requests of
-    that seller. Other texts and addresses of sellers are not touched.
+    that seller, and the profile that they set up in the chat, where seller-4711 is the seller with
+    the Telegram ID 4711. Other texts and addresses of sellers are not touched.
 
     Queued messages are sent without the data. The bot can keep running. At the end the database
     file is rewritten, so that no erased byte is left in it. Exits with 1 if data may be left, and

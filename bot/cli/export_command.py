@@ -1,4 +1,4 @@
-"""The command `export`: payments and requests for bookkeeping and other programs."""
+"""The command `export`: payments, requests and sellers for other programs."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@click.argument("what", type=click.Choice(["payments", "requests"]), default="payments")
+@click.argument("what", type=click.Choice(["payments", "requests", "sellers"]), default="payments")
 @click.option(
     "--format", "form", type=click.Choice(["csv", "json"]), default="csv", show_default=True,
     help="CSV for spreadsheets, or one JSON object a line.",
@@ -47,7 +47,7 @@ if TYPE_CHECKING:
 @click.option("--payers/--no-payers", default=True, help="Include payers' personal data.")
 @click.option("--output", type=console.FilePath(), metavar="FILE", help="Write to a new file.")
 def export(what: str, form: str, output: Path | None, **options: Any) -> None:
-    """Write all payments, or all requests, to standard output or a new file.
+    """Write all payments, requests or sellers to standard output or a new file.
 
     Amounts are exact, with the decimals of their currency; times are ISO 8601 in UTC. DATE is a
     date, a time or an age such as 30d. Payments are sorted by request, then by time; oversold ones
@@ -62,17 +62,20 @@ def export(what: str, form: str, output: Path | None, **options: Any) -> None:
         raise BotError(
             "export requests: the server that PAYMENTS_URL names stores them, not this one"
         )
+    if what == "sellers" and options["request_id"]:
+        raise BotError("export sellers: --request is for payments and requests")
     payers = options.pop("payers")
     wanted = ExportFilter(now(), **options)
     table = Csv(for_people=output is not None) if form == "csv" else Lines()
     database = open_database(settings.database_url)
     try:
         _record_export(database, what, payers=payers)
-        found = (
-            _recorded_payments(database, wanted, payers=payers)
-            if settings.payments_url
-            else _records(database, what, wanted, payers=payers)
-        )
+        if what == "sellers":
+            found = _sellers(database, wanted, settings.url)
+        elif settings.payments_url:
+            found = _recorded_payments(database, wanted, payers=payers)
+        else:
+            found = _records(database, what, wanted, payers=payers)
         with _opened(output) as file:
             asyncio.run(_write(found, table, file))
     finally:
@@ -95,6 +98,13 @@ async def _records(
         return
     async for row in store.payments(db, wanted):
         yield export_records.payment(row, payers=payers)
+
+
+async def _sellers(db: Database, wanted: ExportFilter, url: str) -> AsyncIterator[dict[str, Any]]:
+    from bot.chat.cards.image_route import PATH  # noqa: PLC0415 - other exports start without it
+
+    async for row in chat.sellers(db, wanted.since, wanted.until):
+        yield chat.seller_record(row, iso(row["created_at"]), f"{url}{PATH}")
 
 
 async def _recorded_payments(

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from bot.chat.store import received_payments
+from bot.chat.store import received_payments, sellers
 from bot.chat.store.received_payments import Payment
 from bot.cli.export_formats import Csv, Lines
 from bot.core.database.database import open_database
@@ -356,3 +356,13 @@ def test_an_export_is_in_the_audit_log(paid: str) -> None:
 def test_without_a_database_no_file_is_created() -> None:
     refused: Any = export()
     assert (refused.exit_code, Path("bot.db").exists()) == (1, False)
+
+
+def test_sellers_are_exported_with_their_profiles() -> None:
+    with closing(open_database(URL)) as db:
+        db.run(lambda tx: sellers.ensure_seller(tx, 1001, "en", NOON))
+    (found,) = csv.DictReader(io.StringIO(export("sellers").stdout))
+    assert (found["telegramId"], found["language"], found["name"]) == ("1001", "en", "")
+    refused = export("sellers", "--request", "r1")
+    assert refused.exit_code == 1
+    assert refused.stderr == "export sellers: --request is for payments and requests\n"

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from bot.chat.cards import menus
 from bot.chat.dialogue.event_context import EventContext, own_card, own_listing
-from bot.chat.dialogue.seller_profile import change_profile
+from bot.chat.dialogue.seller_profile import save_profile
 from bot.chat.fields.registry import EDITS, POSTER_TEXT, UNITS
 from bot.chat.forms.form import edit_form, take_picture
 from bot.chat.forms.profile_form import PHOTO_STEP
@@ -68,7 +68,7 @@ def _save(context: EventContext, setting: Setting) -> None:
     tx, seller_id, value = context.tx, context.person.id, setting.value
     if attribute := PROFILE_STEPS.get(setting.name):
         change = {attribute: value if isinstance(value, str) else None}
-        change_profile(context, replace(context.seller.profile, **change))
+        save_profile(context, replace(context.seller.profile, **change))
         return
     zone, minute = context.seller.zone, context.seller.summary
     if setting.name == "destination":

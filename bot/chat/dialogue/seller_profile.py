@@ -7,14 +7,11 @@ from typing import TYPE_CHECKING
 
 from bot.chat.fields.profile_text import name_at_telegram, offer_key
 from bot.chat.forms.profile_texts import profile_offer, profile_page
-from bot.chat.messages.jobs import SendProfile
-from bot.chat.messages.queues import BACKGROUND
 from bot.chat.messages.reply import Button, Reply, escaped
 from bot.chat.model.profile import PROFILE_STEPS, ProfileHints
 from bot.chat.requests import audit_trail
-from bot.chat.store import profiles, seller_images
-from bot.core.outbox import outbox
-from bot.core.outbox.queue_policy import NOTICE
+from bot.chat.requests.profile_change import change_profile
+from bot.chat.store import profiles
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -61,34 +58,14 @@ def _use_name(context: EventContext, key: str) -> None:
     if name is None or offer_key(name) != key:
         context.reply(profile_offer(name, context.seller.language))
         return
-    change_profile(context, replace(context.seller.profile, name=name))
+    save_profile(context, replace(context.seller.profile, name=name))
     own = Button(context.text("button-profile"), action=("profile",))
     context.reply(Reply(context.text("profile-used", name=escaped(name)), ((own,),)))
 
 
-def change_profile(context: EventContext, profile: Profile) -> None:
-    """Store a seller's profile, and queue its way to all of their links, the newest first."""
+def save_profile(context: EventContext, profile: Profile) -> None:
+    """Save this person's profile, unless nothing changes."""
     tx, seller_id, before = context.tx, context.person.id, context.seller.profile
-    if profile == before:
-        return
-    version = profiles.save_profile(tx, seller_id, profile)
-    audit_trail.record_profile(tx, seller_id, before, profile, context.now)
-    if profile.image != before.image:
-        _replace_picture(context, before.image, profile.image)
-    newest = profiles.newest_link(tx, seller_id)
-    if newest is not None and (profile.name or before.name):
-        job, lane = SendProfile(newest, version, goes_on=True), f"{BACKGROUND}{newest}"
-        outbox.put(tx, context.queues.jobs, lane, job, context.now, priority=NOTICE)
-
-
-def _replace_picture(context: EventContext, old: str | None, new: str | None) -> None:
-    """Keep the new picture. A removed one is deleted at once, for it may be somebody's face.
-
-    A replaced one stays until the sweep: pages show it until the new one has reached them.
-    """
-    if new is not None:
-        seller_images.keep_image(context.tx, new, context.person.id)
-    if old is not None:
-        seller_images.release_image(context.tx, old)
-    if new is None:
-        seller_images.delete_unused(context.tx, [old])
+    if profile != before:
+        change_profile(tx, context.queues, seller_id, profile, context.now)
+        audit_trail.record_profile(tx, seller_id, before, profile, context.now)

@@ -1,4 +1,4 @@
-"""SQL of erasure: where the chat stores payers' data, in recorded payments and queued messages."""
+"""SQL of erasure: payers' data in recorded payments and queued messages, sellers' profiles."""
 
 from __future__ import annotations
 
@@ -8,13 +8,24 @@ from bot.core import exact_json
 from bot.core.errors import Unreadable
 from bot.core.outbox.payload_kinds import read_object
 from bot.core.outbox.queries import TABLE
-from bot.core.privacy.erasure import HIDDEN, PersonalTable, mentions_any, redact
+from bot.core.privacy.erasure import (
+    HIDDEN,
+    PersonalTable,
+    match_key,
+    mentions_any,
+    redact,
+)
 
 if TYPE_CHECKING:
     from bot.core.database.database import Row, Transaction
     from bot.core.privacy.erasure import ErasedValues, Scope
 
 NOTHING = "{}"
+
+PROFILES = (
+    "SELECT id, contact FROM sellers"
+    " WHERE COALESCE(name, image, about, contact, accent) IS NOT NULL ORDER BY id"
+)
 
 KEPT = "queue IN ('messages', 'answers') OR (queue = 'updates' AND settled_at IS NOT NULL)"
 """Messages, and handled updates: a callback carries the message that its button belongs to.
@@ -98,6 +109,22 @@ def _redacted(body: dict[str, Any], gone: ErasedValues) -> dict[str, Any]:
     if isinstance(payments := body.get("payments"), list):
         sums["payments"] = [_redacted(payment, gone) for payment in payments]
     return {**own, **wanted, **sums}
+
+
+def sellers_with_profile(tx: Transaction, scope: Scope) -> list[int]:
+    """Return the ids of the sellers of the scope whose profile has anything.
+
+    People are sellers by their contact or by their reference, such as `seller-4711`. Returns none
+    if the scope is limited to payments.
+    """
+    people = scope.people
+    if scope.before is not None or scope.request_id is not None or not people:
+        return []
+    return [
+        int(row["id"])
+        for row in tx.query(PROFILES)
+        if f"seller-{row['id']}" in people or match_key(row["contact"] or "") in people
+    ]
 
 
 def payer_data(tx: Transaction, transaction_id: str) -> dict[str, Any] | None:

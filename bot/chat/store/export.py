@@ -1,4 +1,4 @@
-"""SQL of exports while another server has the payments: those that the chat has recorded."""
+"""SQL of exports: sellers, and the payments that the chat recorded at another server."""
 
 from __future__ import annotations
 
@@ -23,6 +23,39 @@ RECORDED = """
       AND (:only = '' OR p.request_id = :only)
     ORDER BY p.request_id, p.transaction_id LIMIT :page
 """
+
+
+SELLERS = """
+    SELECT id, language, destination, currency, zone, name, image, about, contact, accent,
+      created_at FROM sellers
+    WHERE id > :last AND created_at >= :since AND created_at < :until ORDER BY id LIMIT :page
+"""
+
+
+async def sellers(db: Database, since: int, until: int) -> AsyncIterator[Row]:
+    """Yield the sellers who came from `since` until before `until` (epoch ms), by their ids."""
+    last = 0
+    while rows := await db.query(SELLERS, last=last, since=since, until=until, page=PAGE):
+        for row in rows:
+            yield row
+        last = rows[-1]["id"]
+
+
+def seller_record(row: Row, created_at: str, images: str) -> dict[str, Any]:
+    """Build the exported form of a seller; `images` is the address of sellers' pictures."""
+    return {
+        "telegramId": row["id"],
+        "createdAt": created_at,
+        "language": row["language"],
+        "timeZone": row["zone"],
+        "destination": row["destination"],
+        "currencyCode": row["currency"],
+        "name": row["name"],
+        "about": row["about"],
+        "contact": row["contact"],
+        "accentColor": row["accent"],
+        "imageUrl": row["image"] and f"{images}/{row['image']}",
+    }
 
 
 async def recorded_payments(

@@ -8,6 +8,9 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
+from bot.chat.messages.queues import make_queues
+from bot.chat.model.profile import NO_PROFILE
+from bot.chat.requests.profile_change import change_profile
 from bot.chat.store import erase as chat
 from bot.core import exact_json
 from bot.core.errors import BotError
@@ -28,12 +31,16 @@ ADDRESS = re.compile(r"[^@\s]+@[^@\s]+")
 """An e-mail address or a paymail."""
 
 
+QUEUES = make_queues(None, None, None)
+"""The chat's queues, for the jobs that take an erased profile off its links and cards."""
+
+
 @dataclass(frozen=True, slots=True)
 class Found:
     """The counts of rows with data to erase, and its values, which are never printed.
 
     `recorded`: payments in the chat; `recipients`: addresses that get e-mails about payments;
-    `sellers`: requests and applications that show who sells.
+    `sellers`: requests, applications and sellers in the chat that have a profile.
     """
 
     payments: int
@@ -89,7 +96,7 @@ async def survey(db: Database, scope: Scope) -> Found:
         recorded=numbers["received_payments"],
         values=frozenset(values),
         recipients=len(recipients),
-        sellers=len(await db.read(lambda tx: seller_erasure.profiles(tx, scope))),
+        sellers=len(await db.read(lambda tx: _profiles(tx, scope))),
     )
 
 
@@ -105,6 +112,10 @@ async def erase(db: Database, scope: Scope, found: Found, now: int) -> Erased:
     profiles = await db.read(lambda tx: seller_erasure.profiles(tx, scope))
     for some in seller_erasure.batches(profiles):
         await db.transaction(partial(seller_erasure.forget, found=some))
+    for seller_id in await db.read(lambda tx: chat.sellers_with_profile(tx, scope)):
+        await db.transaction(
+            partial(change_profile, queues=QUEUES, seller_id=seller_id, profile=NO_PROFILE, now=now)
+        )
     keys = {erasure.match_key(value) for value in found.values}
     people = scope.people or frozenset()
     values = {*found.values, *(people - keys)}
@@ -128,6 +139,10 @@ def _places(scope: Scope) -> tuple[PersonalTable, ...]:
     return service.payments(scope), service.checkouts(scope), chat.recorded_payments(scope)
 
 
+def _profiles(tx: Transaction, scope: Scope) -> list[object]:
+    return [*seller_erasure.profiles(tx, scope), *chat.sellers_with_profile(tx, scope)]
+
+
 def _is_known(tx: Transaction, request_id: str) -> bool:
     return service.is_request(tx, request_id) or chat.listing_id_of(tx, request_id) is not None
 
@@ -140,7 +155,7 @@ def _people(tx: Transaction, word: str) -> Iterable[str]:
         return map(erasure.match_key, erasure.find_texts(data))
     name = erasure.match_key(word)
     known = phones.digits(word.strip()) is not None or ADDRESS.fullmatch(name)
-    if not known and not seller_erasure.profiles(tx, Scope(frozenset({name}))):
+    if not known and not _profiles(tx, Scope(frozenset({name}))):
         raise BotError(
             f"{word}: is not an e-mail address, paymail or phone number, and no payment has this id"
             "; no seller has this contact either"

@@ -1,0 +1,98 @@
+"""Erasure of a seller's profile from the chat, and the export that shows what is stored."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+
+from bot.chat.messages.jobs import SendProfile
+from bot.chat.model.profile import NO_PROFILE, Profile
+from bot.chat.store import export, profiles, seller_images, sellers
+from bot.core.privacy.erasure import Scope
+from bot.wiring.maintenance import payer_erasure
+from tests.support.chat_harness import service_answer
+
+if TYPE_CHECKING:
+    from bot.core.database.database import Transaction
+    from bot.sandbox.world.people import Person
+    from bot.wiring.maintenance.payer_erasure import Erased
+    from tests.support.chat_harness import ChatHarness
+
+
+def save(chat: ChatHarness, name: str, contact: str | None = None) -> Person:
+    """Add a seller with a profile and a picture of their own."""
+    person = chat.add_person(name)
+
+    def store(tx: Transaction) -> None:
+        sellers.ensure_seller(tx, person.id, "en", chat.clock())
+        image = seller_images.add_image(tx, person.id, name.encode(), chat.clock())
+        seller_images.keep_image(tx, image, person.id)
+        profiles.save_profile(tx, person.id, Profile(name, image, "Bread", contact, "red"))
+
+    chat.db.run(store)
+    return person
+
+
+def profile(chat: ChatHarness, person: Person) -> Profile:
+    return chat.db.run(lambda tx: profiles.profile_state(tx, person.id)).profile
+
+
+async def erase(chat: ChatHarness, *who: str, before: int | None = None) -> Erased:
+    scope = chat.db.run(lambda tx: payer_erasure.parse_scope(tx, who, before, None))
+    found = await payer_erasure.survey(chat.db, scope)
+    done = await payer_erasure.erase(chat.db, scope, found, chat.clock())
+    assert (await payer_erasure.survey(chat.db, scope)).rows == 0
+    return done
+
+
+@pytest.mark.parametrize("who", ["ANNA@example.org", "seller-1001"])
+async def test_a_profile_and_its_picture_are_erased_and_taken_off_the_links(
+    chat: ChatHarness, who: str
+) -> None:
+    anna, ben = save(chat, "Anna", "anna@example.org"), save(chat, "Ben", "ben@example.org")
+    listing = chat.add_listing(anna, told=service_answer())
+    await erase(chat, who)
+    assert (profile(chat, anna), profile(chat, ben).name) == (NO_PROFILE, "Ben")
+    assert [bytes(row["data"]) for row in chat.rows("images")] == [b"Ben"]
+    assert chat.jobs == [SendProfile(listing.id, version=2, goes_on=True)]
+
+
+async def test_a_scope_of_payments_leaves_profiles_alone(chat: ChatHarness) -> None:
+    anna = save(chat, "Anna", "anna@example.org")
+    await erase(chat, "anna@example.org", before=chat.clock() + 1)
+    assert profile(chat, anna).name == "Anna"
+
+
+async def test_a_payers_erasure_leaves_other_sellers_alone(chat: ChatHarness) -> None:
+    anna = save(chat, "Anna")
+    await erase(chat, "payer@example.org")
+    assert profile(chat, anna).name == "Anna"
+    assert chat.db.run(lambda tx: payer_erasure.parse_scope(tx, ["seller-1001"], None, None)) == (
+        Scope(frozenset(["seller-1001"]))
+    )
+
+
+async def test_an_export_has_all_that_sellers_told(chat: ChatHarness) -> None:
+    anna = save(chat, "Anna", "@anna_bakes")
+    save(chat, "Ben")
+    found = [
+        export.seller_record(row, "then", "https://bot.example/images")
+        async for row in export.sellers(chat.db, 0, chat.clock() + 1)
+    ]
+    assert [record["name"] for record in found] == ["Anna", "Ben"]
+    assert json.loads(json.dumps(found[0])) == {
+        "telegramId": anna.id,
+        "createdAt": "then",
+        "language": "en",
+        "timeZone": None,
+        "destination": None,
+        "currencyCode": None,
+        "name": "Anna",
+        "about": "Bread",
+        "contact": "@anna_bakes",
+        "accentColor": "red",
+        "imageUrl": f"https://bot.example/images/{profile(chat, anna).image}",
+    }
+    assert [row async for row in export.sellers(chat.db, chat.clock() + 1, 2**62)] == []
