@@ -67,7 +67,7 @@ async def test_a_german_seller_reads_german_from_start_to_sold_out(
     assert labels(card)[-3:] == ["📣 Teilen", "✏ Bearbeiten", "⋯ Mehr"]
     first = lines_of(await paid(sam, card))
     assert first[:2] == ["💰 2,50 € für Sticker erhalten", "1 von 2 übrig"]
-    assert first[2].startswith("Transaktion ")
+    assert first[2].startswith("🧾 ")
     assert lines_of(await paid(sam, card))[1] == "🏁 AUSVERKAUFT: Das war das letzte Stück."
 
 

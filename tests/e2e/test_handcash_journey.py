@@ -139,7 +139,7 @@ async def test_a_webhook_has_one_alert_and_a_forged_one_none(tmp_path: Path) -> 
         assert await server.send(drop.id, other) == 400
         await quiet(sam)
         assert [lines_of(alert)[-2:] for alert in sam.alerts] == [
-            ["4 of 5 left", f"Transaction {paid['transactionId']}"]
+            ["4 of 5 left", f"🧾 {paid['transactionId']}"]
         ]
         assert run.rows("SELECT COUNT(*) FROM received_payments") == [(1,)]
 

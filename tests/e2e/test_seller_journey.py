@@ -121,8 +121,8 @@ async def test_guided_donation_is_paid_again_and_again(world: World) -> None:
     numbers = [location.rpartition("/")[2] for location in receipts[1:]]
     alert = "💰 $5.00 received for Coffee"
     assert texts(sam.alerts) == [
-        f"{alert}\nTransaction {numbers[0]}",
-        f"{alert}\nTransaction {numbers[1]}\nTotal: $10.00 from 2 payments",
+        f"{alert}\n🧾 {numbers[0]}",
+        f"{alert}\n🧾 {numbers[1]}\nTotal: $10.00 from 2 payments",
     ]
 
 

@@ -51,7 +51,7 @@ def payments_page(
         head += _totals(card.takings, language)
         head.append(_zone_line(zone, language))
     back = Button(t(language, "button-back"), action=("card", card.listing_id))
-    lines = [_receipt(receipt, zone, language) for receipt in receipts]
+    lines = [_receipt(each, _moment(each, zone, language), language) for each in receipts]
     turns = page_buttons(("payments", card.listing_id), page, pages, language)
     return Reply("\n\n".join(["\n".join(head), *lines]), (*turns, (back,)))
 
@@ -70,13 +70,15 @@ def found_payments(found: Sequence[FoundPayment], seller: Seller, *, more: bool)
     if len(found) == 1:
         (only,) = found
         head = t(language, "find-payment", name=escaped(only.name, _NAME))
-        return Reply(_paragraphs([head, _found(only, zone, language)]), _found_rows(only, language))
+        at = f"{_moment(only.payment, zone, language)} ({zones.place_name(zone, language)})"
+        return Reply(f"{head}\n{_receipt(only.payment, at, language)}", _found_rows(only, language))
     names = {one.listing_id: plain(one.name, _BUTTON_NAME) for one in found if one.is_listed}
     rows = tuple((_card_button(listing, name),) for listing, name in names.items())
     parts = [t(language, "find-several", count=len(found))]
     for one in found:
         name = t(language, "card-name", name=escaped(one.name, _NAME))
-        parts.append(f"{name}\n{_receipt(one.payment, zone, language)}")
+        at = _moment(one.payment, zone, language)
+        parts.append(f"{name}\n{_receipt(one.payment, at, language)}")
     parts += [t(language, "find-more-payments")] * more
     return Reply(_paragraphs([*parts, _zone_line(zone, language)]), rows)
 
@@ -89,20 +91,14 @@ def found_links(cards: Sequence[Card], text: str, language: str, *, more: bool) 
     return Reply("\n".join(parts), rows)
 
 
-def _found(found: FoundPayment, zone: str, language: str) -> str:
-    return "\n".join([_receipt(found.payment, zone, language), _zone_line(zone, language)])
-
-
 def _found_rows(found: FoundPayment, language: str) -> tuple[tuple[Button, ...], ...]:
     """Return buttons to the card and to all payments; none where the request is deleted."""
     if not found.is_listed:
         return ()
     payments = ("payments", found.listing_id, "0")
     return (
-        (
-            _card_button(found.listing_id, t(language, "button-show-card")),
-            Button(t(language, "button-payments"), action=payments),
-        ),
+        (_card_button(found.listing_id, t(language, "button-show-card")),),
+        (Button(t(language, "button-payments"), action=payments),),
     )
 
 
@@ -118,10 +114,13 @@ def _paragraphs(parts: Sequence[str]) -> str:
     return "\n\n".join(parts)
 
 
-def _receipt(receipt: ListedPayment, zone: str, language: str) -> str:
+def _moment(receipt: ListedPayment, zone: str, language: str) -> str:
+    return display.button_label(receipt.received_at, zone, language)
+
+
+def _receipt(receipt: ListedPayment, at: str, language: str) -> str:
     amount = escaped(format_money(receipt.amount, receipt.currency, language))
-    at = escaped(display.button_label(receipt.received_at, zone, language))
-    head = t(language, "payments-line", at=at, amount=amount)
+    head = t(language, "payments-line", at=escaped(at), amount=amount)
     marks = [
         t(language, "payments-oversold") if receipt.oversold else "",
         t(language, "payments-found") if receipt.found else "",

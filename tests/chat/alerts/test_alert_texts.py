@@ -174,7 +174,7 @@ def test_an_alert_shows_the_transaction_number_so_that_a_tap_copies_it() -> None
     assert check(reply).splitlines()[-3:] == [
         "Email: ann@a.b",
         "7 of 10 left",
-        "Transaction 4f<b>",
+        "🧾 4f<b>",
     ]
     assert "<code>4f&lt;b&gt;</code>" in reply.text
 
@@ -184,13 +184,13 @@ def test_a_digest_shows_its_first_transaction_numbers_and_counts_the_others() ->
     ann = replace(PACK, transaction_id="t0", payer={"email": "ann@a.b"})
     paid = [ann, *(replace(COFFEE, transaction_id=f"t{n}") for n in range(1, MAX_NUMBERS + 2))]
     lines = check(alert_reply([*paid, COFFEE], "en")).splitlines()
-    shown = [line.rpartition("Transaction ")[2] for line in lines if "Transaction" in line]
+    shown = [line.rpartition("🧾 ")[2] for line in lines if "🧾" in line]
     assert shown == [f"t{number}" for number in range(MAX_NUMBERS)]
     assert lines[-1] == "… and 2 more payments: their numbers are under More → Payments."
     two = check(alert_reply([ann, replace(ann, transaction_id="t1")], "en")).splitlines()
     assert two[1:3] == [
-        "Email: ann@a.b · Transaction t0",
-        "Email: ann@a.b · Transaction t1",
+        "Email: ann@a.b · 🧾 t0",
+        "Email: ann@a.b · 🧾 t1",
     ]
 
 

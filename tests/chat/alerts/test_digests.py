@@ -48,7 +48,7 @@ MARK = "You may have seen this already.\n"
 TOLD = re.compile(r"💰 \$([\d,.]+) received for Coffee(?:: (\d+) payments)?")
 OTHER = re.compile(r"\n⚠️ [^\n]* price (?:is|of) \$5\.00\.")
 """The word that an amount is not the price: these are told apart by their amounts."""
-NUMBER = re.compile(r"\n(?:Transaction t\d+|… and \d+ more payments?: [^\n]*)")
+NUMBER = re.compile(r"\n(?:🧾 t\d+|… and \d+ more payments?: [^\n]*)")
 TOTAL = re.compile(r"\nTotal: \$([\d,.]+) from (\d+) payments$")
 
 

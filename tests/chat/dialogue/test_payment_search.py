@@ -69,12 +69,10 @@ async def test_a_payment_is_found_by_its_number_however_it_is_quoted(
     pay(chat, stickers, "0000000000")
     assert (await find(chat, sam, typed)).splitlines() == [
         "🔎 <b>Payment for Stickers</b>",
-        "",
-        "Fri, 15 Jan 2027, 08:00 · <b>$2.50</b>",
+        "Fri, 15 Jan 2027, 08:00 (UTC) · <b>$2.50</b>",
         t("en", "payments-oversold"),
         "Email: pat@x.test",
-        f"Transaction <code>{NUMBER}</code>",
-        "<i>Times: UTC</i>",
+        f"🧾 <code>{NUMBER}</code>",
     ]
     assert buttons(chat) == [f"card:{stickers.id}", f"payments:{stickers.id}:0"]
 

@@ -12,7 +12,7 @@ to-refund =
 
 ## Die Nummer einer Zahlung, die ein Tipp kopiert
 
-payment-number = Transaktion <code>{ $number }</code>
+payment-number = 🧾 <code>{ $number }</code>
 alert-more-numbers =
     { $more ->
         [one] … und { $more } weitere Zahlung: Ihre Nummer steht unter Mehr → Zahlungen.

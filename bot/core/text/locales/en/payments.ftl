@@ -12,7 +12,7 @@ to-refund =
 
 ## A payment's number, which a tap copies
 
-payment-number = Transaction <code>{ $number }</code>
+payment-number = 🧾 <code>{ $number }</code>
 alert-more-numbers =
     { $more ->
         [one] … and { $more } more payment: its number is under More → Payments.
