@@ -82,7 +82,7 @@ async def meet(
         await asyncio.sleep(LASTING)  # what is said meanwhile is what is tried
         page = await shop.post(1)
         kept = len(stage.world.updates.pending)
-    assert (page.status, "nothing is paid twice" in page.text) == (503, True)
+    assert (page.status, "be charged twice" in page.text) == (503, True)
     assert (kept, list(shop.receipts)) == (1, [0])
     told_of = operator_lines(run.err[before:])
     assert [TROUBLE in line for line in told_of] == [True], told_of

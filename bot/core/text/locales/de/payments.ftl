@@ -33,7 +33,7 @@ find-links = 🔎 <b>Zahlungslinks mit „{ $text }“</b>
 find-more-links = Es gibt noch mehr. Gib mehr vom Namen ein.
 find-none =
     Zu „{ $text }“ habe ich nichts gefunden.
-    Vergleiche die Nummer mit dem Beleg, dort steht sie unter „Transaktion“. Ich brauche sie ganz oder mindestens { $least } Zeichen vom Anfang oder Ende. Wenn sie stimmt, ging die Zahlung an jemand anderen.
+    Vergleiche die Nummer mit dem Beleg, dort steht sie unter „Transaktionsnummer“. Ich brauche sie ganz oder mindestens { $least } Zeichen vom Anfang oder Ende. Wenn sie stimmt, ging die Zahlung an jemand anderen.
 
 ## Eine Auflage, deren letzte Stücke alle gerade bezahlt werden
 

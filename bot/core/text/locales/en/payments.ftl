@@ -33,7 +33,7 @@ find-links = 🔎 <b>Payment links with “{ $text }”</b>
 find-more-links = There are more. Type more of the name to narrow it down.
 find-none =
     Nothing found for “{ $text }”.
-    Check the number against the payer's receipt, under Transaction. I need all of it, or at least { $least } characters from its start or end. If it's right, the payment went to another seller.
+    Check the number against the payer's receipt, under “Transaction number”. I need all of it, or at least { $least } characters from its start or end. If it's right, the payment went to another seller.
 
 ## A drop whose last items are all being paid for
 
