@@ -29,7 +29,8 @@ The panel of a longer link covers more of the photo before modules get smaller."
 CODE_EDGE = 16  # beyond the code's white border, so that its modules end at the margin
 
 TOP = PHOTO + 36  # of the capitals of the first line below the photo
-NAME, NAME_HEIGHT = Heading((60, 54, 48, 43, 40, 36, 33, 30), 2), 80
+BOTTOM = HEIGHT - MARGIN
+NAME, NAME_HEIGHT = Heading((60, 54, 48, 43, 40, 36, 33, 30), 3), 122
 FIELD = Heading((200, 180, 158, 134, 114, 97, 82, 70, 60, 50, 42), 6)
 FIELD_TOP, FIELD_BOTTOM = 68, 64
 MAX_COVER = 112  # height of the code's panel over the field before the name stands beside it
@@ -80,20 +81,25 @@ def _draw_picture(sheet: Sheet, left: int, top: int) -> None:
 
 
 def _draw_words(sheet: Sheet, column: Column) -> None:
-    """Draw name, price and hint below the photo, the price halfway between the others."""
+    """Draw name, price and hint below the photo; without one, the name is in the field above.
+
+    Below a name of several lines the price stands before the hint, else above it.
+    """
     content, canvas, palette = sheet.content, sheet.canvas, sheet.palette
-    top = TOP
-    sizes = PRICE_SIZES if content.photo else LARGE_PRICE_SIZES
-    price = set_line(content.price, column.width, sizes, "bold")
     name = sheet.set_name(column.width, NAME_HEIGHT, NAME) if content.photo else None
     if name:
-        name.draw(canvas, column, top, palette.ink)
-        top += name.height
-        if price:
-            top += (HEIGHT - MARGIN - FACE - top - price.height) // 2
+        name.draw(canvas, column, TOP, palette.ink)
+    is_long = name is not None and len(name.text.lines) > 1
+    width = column.width // 2 if is_long else column.width
+    price = set_line(content.price, width, PRICE_SIZES if name else LARGE_PRICE_SIZES, "bold")
     if price:
-        price.draw(canvas, column, top, palette.accent)
-    sheet.draw_hint(column, HEIGHT - MARGIN, HINT_SIZES, FACE)
+        start, end = (BOTTOM - FACE, BOTTOM) if is_long else (TOP, TOP + price.height)
+        if name and not is_long:
+            start, end = TOP + name.height, BOTTOM - FACE
+        price.draw(canvas, column, (start + end - price.height) / 2, palette.accent)
+    if price and is_long:
+        column = column.inset(price.text.width + GAP)
+    sheet.draw_hint(column, BOTTOM, HINT_SIZES, FACE)
 
 
 def _draw_stamp(sheet: Sheet, stamp: str, middle: int) -> int:
