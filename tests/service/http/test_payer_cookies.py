@@ -107,7 +107,7 @@ async def test_one_script_without_cookies_holds_five_and_the_others_are_served(
         refused = answers[CAP]
         assert refused.headers["retry-after"] == str(RESERVATION // 1000)
         assert "try again in 15 minutes" in refused.text
-        assert '<a class="button" href="">Back to the payment page</a>' in refused.text
+        assert '<a class="button" href="">Back to payment</a>' in refused.text
         assert await it.states() == ["open"] * CAP
         honest = [await it.browser(host) for host, _ in MANY_ADDRESSES[:105]]
         served = await asyncio.gather(*(buy(browser, path) for browser in honest))

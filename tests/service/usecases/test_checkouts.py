@@ -82,7 +82,8 @@ async def test_an_oversold_payment_is_stored_and_reported(
     service: ServiceHarness,
 ) -> None:
     """Units never fall below 0: the seller has to pay it back, and the payer's page shows it."""
-    made = await service.create(**ONE, **HOOK)
+    seller = {"name": "Mia", "contact": "mia@example.org"}
+    made = await service.create(**ONE, **HOOK, seller=seller)
     late = await service.pay(made["id"], "a" * 32, manner="late")
     service.clock.advance(RESERVATION)
     assert (await service.pay(made["id"], "b" * 32)).status_code == 303
@@ -104,6 +105,8 @@ async def test_an_oversold_payment_is_stored_and_reported(
     assert (stats["totalPayments"], stats["totalVolume"]) == (2, 10)
     receipt = await service.anyone.get(f"/pay/{made['id']}/receipt/{second['id']}")
     assert "needs to refund you" in receipt.text
+    for shown in (page, receipt):
+        assert '<a class="button" href="mailto:mia@example.org"' in shown.text
 
 
 async def test_reserved_units_are_shown_apart_from_sold_ones(service: ServiceHarness) -> None:

@@ -116,7 +116,7 @@ page-checkout-oversold-why = Als { $amount } eingingen, war schon alles verkauft
 page-checkout-oversold-free = Als { $amount } eingingen, hatten Sie schon bezahlt. Der Verkäufer weiß Bescheid und muss Ihnen das Geld zurückzahlen. Nennen Sie ihm dafür die Transaktionsnummer unten.
 page-checkout-paid = Zu zahlen
 page-cancel = Zahlung abbrechen
-page-again = Zurück zur Zahlungsseite
+page-again = Zurück zur Zahlung
 page-retry = Noch einmal versuchen
 
 page-invalidBody = Das Formular war nicht lesbar
@@ -149,7 +149,7 @@ page-internal-why = Der Fehler liegt bei uns und ist protokolliert. Bevor Sie no
 page-private = Datenschutz
 page-private-lead = Was wir über Sie speichern, wenn Sie einen Zahlungslink bei { $host } öffnen oder bezahlen.
 page-private-typed = Was Sie eingeben
-page-private-typed-why = Wenn der Verkäufer nach einer Paymail, einer E-Mail-Adresse oder einer Telefonnummer fragt, speichern wir sie mit der Zahlung, und der Verkäufer bekommt sie. Nach mehr fragen wir nicht.
+page-private-typed-why = Wenn der Verkäufer nach einer Paymail, einer E-Mail-Adresse oder einer Telefonnummer fragt, speichern wir sie mit der Zahlung, und der Verkäufer bekommt sie. An die E-Mail-Adresse schicken wir eventuell den Beleg. Nach mehr fragen wir nicht.
 page-private-cookie = Ein Cookie
 page-private-cookie-why = Es unterscheidet Ihre Zahlungen von denen anderer, damit niemand alles auf einmal reservieren kann. Es ist eine Zufallszahl ohne Ihren Namen, und Ihr Browser löscht es nach { $minutes } Minuten. Es gibt kein Tracking und keine Werbung.
 page-private-address = Ihre IP-Adresse

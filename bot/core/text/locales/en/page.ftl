@@ -115,7 +115,7 @@ page-checkout-oversold-why = Your { $amount } arrived after everything was sold.
 page-checkout-oversold-free = Your { $amount } arrived after you'd already paid. We've notified the seller, who needs to refund you. Give them the transaction number below.
 page-checkout-paid = You pay
 page-cancel = Cancel payment
-page-again = Back to the payment page
+page-again = Back to payment
 page-retry = Try again
 
 page-invalidBody = We couldn't read the form
@@ -148,7 +148,7 @@ page-internal-why = It's our fault, and we've logged the error. Before you pay a
 page-private = Privacy
 page-private-lead = What we store about you when you open or pay a payment link at { $host }.
 page-private-typed = What you type
-page-private-typed-why = If the seller asks for a paymail, an email address or a phone number, we store it with your payment, and the seller gets it. We ask for nothing else.
+page-private-typed-why = If the seller asks for a paymail, an email address or a phone number, we store it with your payment, and the seller gets it. We may send your receipt to your email address. We ask for nothing else.
 page-private-cookie = One cookie
 page-private-cookie-why = It tells your payments from other people's, so that nobody can hold every item at once. It's a random number without your name, and your browser deletes it after { $minutes } minutes. There's no tracking and no advertising.
 page-private-address = Your IP address
