@@ -36,6 +36,7 @@ TRIES = 3
 
 REQUEST: dict[str, Any] = {
     "product": {"name": "Sticker pack", "description": "Ten stickers, printed by hand."},
+    "seller": {"name": "Anna's Prints", "contact": "@anna_prints", "accentColor": "purple"},
     "requestedUserData": ["email"],
     "expirationType": "limit",
     "totalUnits": 100,
@@ -50,6 +51,7 @@ async def pages(service: ServiceHarness) -> dict[str, str]:
         "pay page": f"/pay/{made['id']}",
         "receipt": paid.headers["location"],
         "front page": "/",
+        "privacy": "/privacy",
     }
 
 
@@ -103,7 +105,9 @@ async def main() -> int:
     structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.WARNING))
     complaints = 0
     with tempfile.TemporaryDirectory() as folder:
-        async with open_service_on_port(Path(folder), payer_rate=None) as service:
+        async with open_service_on_port(
+            Path(folder), payer_rate=None, operator_contact="help@example.org"
+        ) as service:
             print(f"{'':12}", *CATEGORIES)  # noqa: T201 - a command
             for name, path in (await pages(service)).items():
                 found = await score(f"{service.anyone.base_url}".rstrip("/") + path)
