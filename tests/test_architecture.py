@@ -60,6 +60,7 @@ ROOMS = {
     "core.money": Room("core.errors core.text", "babel", pure=True),
     "core.text": Room("", "fluent idna", pure=True),
     "core.images": Room("", "PIL qrcode", pure=True),
+    "core.images.shaping": Room("core.images", "PIL uharfbuzz", pure=True),
     "core.mail": Room("core.errors core.text"),
     "core.net": Room("core.errors core.text", "anyio httpcore httpx"),
     "core.net.request_body": Room("core.errors core.exact_json", "starlette"),

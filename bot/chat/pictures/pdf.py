@@ -14,9 +14,10 @@ from reportlab import rl_config
 from reportlab.lib.utils import ImageReader
 from reportlab.pdfbase.pdfmetrics import getFont, registerFont
 from reportlab.pdfbase.ttfonts import TTFont
+from reportlab.pdfgen.canvas import FILL_NON_ZERO
 from reportlab.pdfgen.canvas import Canvas as Document
 
-from bot.core.images.font import FACES, FONTS
+from bot.core.images.plain_font import FACES, FONTS, is_plain
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 
     from bot.chat.pictures.canvas import Box, Canvas
     from bot.core.accents import Colour
+    from bot.core.images.font import Font
     from bot.core.images.text_fitting import FittedText
 
 A4 = (595.2756, 841.8898)  # points: 210 by 297 millimetres
@@ -107,11 +109,26 @@ class _Page:
     def draw_text(
         self, text: str, at: tuple[int, float], style: FittedText, colour: Colour
     ) -> None:
+        if not is_plain(text):
+            self._draw_outlines(text, at, style.font, colour)
+            return
         name, size = FACES[style.font.weight], style.font.size
         face = getFont(name).face
         self._choose(colour)
         self._pen.setFont(name, size)
         self._pen.drawString(at[0], at[1] + size * (face.ascent + face.descent) / 2000, text)
+
+    def _draw_outlines(self, text: str, at: tuple[int, float], font: Font, colour: Colour) -> None:
+        """Draw a line that has to be shaped: reportlab sets one letter after the other."""
+        for layer in font.outlines(text):
+            outline = self._pen.beginPath()
+            font.trace(layer, at, outline)
+            self._pen.saveState()
+            self._choose(layer.colour or colour)
+            if layer.opacity < 1:
+                self._pen.setFillAlpha(layer.opacity)
+            self._pen.drawPath(outline, stroke=0, fill=1, fillMode=FILL_NON_ZERO)
+            self._pen.restoreState()
 
     def _choose(self, colour: Colour) -> None:
         self._pen.setFillColorRGB(*(part / 255 for part in colour))

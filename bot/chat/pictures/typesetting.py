@@ -9,7 +9,7 @@ import unicodedata
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from bot.core.images import text_fitting
+from bot.core.images import bidi, text_fitting
 from bot.core.images.font import Font
 from bot.core.images.text_fitting import FittedText
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from bot.chat.pictures.canvas import Canvas
     from bot.core.accents import Colour
-    from bot.core.images.font import Weight
+    from bot.core.images.plain_font import Weight
 
 CAPITAL = 0.714  # height of a capital, in font sizes
 DESCENDER = 0.25  # how far letters such as p reach below the baseline
@@ -31,9 +31,6 @@ WIDER = 1.05
 """Steps in which lines of equal length get wider until all words fit on them."""
 
 ROUNDED = 0.96  # of a text's width: what spaces at the ends of lines and rounding may take
-
-_RIGHT_TO_LEFT = ("R", "AL")
-_STRONG = ("L", *_RIGHT_TO_LEFT)
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,8 +83,7 @@ class Block:
 
 def is_right_to_left(text: str) -> bool:
     """Return whether a text begins at the right: its first letter with a direction does."""
-    found = (unicodedata.bidirectional(char) for char in text)
-    return next((kind for kind in found if kind in _STRONG), "L") in _RIGHT_TO_LEFT
+    return bool(bidi.base_level(text))
 
 
 def drawable_lines(text: str) -> list[str]:
@@ -119,7 +115,7 @@ def set_heading(
         most = min(max_lines, _capacity(room[1], size, HEADING))
         if length * size > most * room[0]:
             continue
-        font = Font(size, "semibold")
+        font = text_fitting.font_for(shown, size, "semibold")
         lines = _split(shown, room[0], font)
         if len(lines) <= most and not _splits_word(shown, lines):
             return _balanced(shown, length * size, Block(FittedText(lines, font), HEADING))
@@ -145,7 +141,7 @@ def set_words(text: str, room: tuple[int, int], sizes: Sequence[int]) -> Block |
             most = _capacity(room[1], size, READING)
             if length * size > most * room[0]:
                 continue
-            font = Font(size)
+            font = text_fitting.font_for(whole, size)
             rows = tuple(row for line in kept for row in _split(line, room[0], font))
             if len(rows) <= most:
                 return Block(FittedText(rows, font), READING)
@@ -166,7 +162,7 @@ def _splits_word(text: str, lines: Iterable[str]) -> bool:
     """Return whether lines end within a word; scripts written without spaces have no such."""
     end = 0
     for line in lines:
-        end += len(line)
+        end += len(line.lstrip(bidi.LEFT_MARK + bidi.RIGHT_MARK))
         around = text[end - 1 : end + 1]
         if len(around) > 1 and " " not in around and not any(map(_is_wide, around)):
             return True

@@ -1,7 +1,6 @@
-"""Text in pictures: the font of the project, the letters it has, and lines that fit a width.
+"""Text in pictures: what of it can be drawn, and lines that fit a width.
 
-Letters are placed one after the other, alike on every machine. Scripts that stack or join letters
-or run from right to left can't be drawn so; the font has none of their letters.
+Every font of the project may be needed for one line; `font.py` measures and draws it.
 """
 
 from __future__ import annotations
@@ -9,33 +8,41 @@ from __future__ import annotations
 import unicodedata
 from bisect import bisect_right
 from dataclasses import dataclass
-from functools import lru_cache
+from itertools import accumulate
 from math import ceil
 from typing import TYPE_CHECKING
 
-from bot.core.images.font import Font, load_face
+from bot.core.images import bidi, clusters
+from bot.core.images.font import Font, has_glyphs
+from bot.core.images.plain_font import is_plain
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from PIL import Image
-    from PIL.ImageFont import FreeTypeFont
 
-    from bot.core.images.font import Anchor, Fill, Weight
+    from bot.core.images.font import Anchor, Direction, Fill
+    from bot.core.images.plain_font import Weight
 
 ELLIPSIS = "…"
 LINE_HEIGHT = 1.3  # in font sizes
 
+MOST_MARKS = 6
+"""Marks of a letter that are drawn; more are no writing system's, and would cover other lines."""
+
 _MIN_LETTER_WIDTH = 0.1
 """In font sizes, less than any letter's: no more of a text is measured than may fit."""
 
-_MISSING = "\U0010ffff"  # unassigned: drawn as every character is that the font lacks
-_NOT_LETTERS = frozenset("MCZ")  # categories: marks, controls, separators
-_PROBE_SIZE = 24  # pixels; enough to tell any two letters apart
 _INVISIBLE = frozenset(["Cc", "Cf"])
 _SYMBOLS = frozenset(["So", "Sm", "Sk"])  # not Sc: a currency sign has a meaning
-_PICTOGRAPHS = frozenset([*range(0x1F000, 0x1FB00), *range(0xFE00, 0xFE10), 0x20E3])
-"""Emoji, also those of later Unicode versions, variation selectors and the enclosing keycap."""
+_MARKS = frozenset(["Mn", "Me", "Mc"])
+_MEANINGFUL = frozenset(
+    [
+        *(clusters.JOINER, clusters.NON_JOINER, *bidi.DIRECTION_MARKS),
+        *map(chr, clusters.TAGS),
+    ]
+)
+"""Invisible characters that change how others are drawn."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +56,11 @@ class FittedText:
     def height(self) -> int:
         """Return the height of all lines in pixels."""
         return int(len(self.lines) * self.font.size * LINE_HEIGHT)
+
+    @property
+    def direction(self) -> Direction:
+        """Return the direction in which the text is read: an "rtl" one begins at the right."""
+        return "rtl" if bidi.base_level(" ".join(self.lines)) else "ltr"
 
     @property
     def width(self) -> int:
@@ -74,44 +86,55 @@ def normalize(text: str) -> str:
     return " ".join(unicodedata.normalize("NFC", text).split())
 
 
-def can_draw(text: str) -> bool:
-    """Return whether the font has every letter of a normalized text and can place it correctly."""
-    return all(map(_has_glyph, set(text)))
-
-
 def drawable_text(text: str) -> str | None:
-    """Return a text as a picture can show it: normalized, without emoji and invisible characters.
+    """Return a text as a picture can show it: normalized, without what no font has.
 
-    None where the font can't draw the rest, or where the rest has no letter or digit.
+    Symbols, emoji and marks are left out. None where a letter is missing, which would make another
+    word, or where no letter, digit or emoji is left.
     """
     shown = normalize("".join(char for char in text if not _is_ignorable(char)))
-    return shown if any(map(str.isalnum, shown)) and can_draw(shown) else None
+    plain = normalize("".join(char for char in shown if not _is_invisible(char)))
+    if not is_plain(plain):
+        parts = [_drawable_part(cluster) for cluster in clusters.split(shown)]
+        if None in parts:
+            return None
+        plain = normalize("".join(filter(None, parts)))
+    return plain if any(map(_has_meaning, plain)) else None
 
 
 def _is_ignorable(char: str) -> bool:
-    if char.isspace():
-        return False
-    category = unicodedata.category(char)
-    missing_symbol = category in _SYMBOLS and not _has_glyph(char)
-    return missing_symbol or category in _INVISIBLE or ord(char) in _PICTOGRAPHS
+    """Return whether a character is left out wherever it is."""
+    ignored = unicodedata.category(char) in _INVISIBLE and not char.isspace()
+    return ignored and char not in _MEANINGFUL
 
 
-@lru_cache(maxsize=4096)
-def _has_glyph(char: str) -> bool:
-    if char == " ":
-        return True
-    if unicodedata.category(char)[0] in _NOT_LETTERS or not _probe().getlength(char):
-        return False
-    return _glyph_mask(char) != _glyph_mask(_MISSING)
+def _is_invisible(char: str) -> bool:
+    return char in _MEANINGFUL or char in (clusters.TEXT_STYLE, clusters.EMOJI_STYLE)
 
 
-def _glyph_mask(char: str) -> tuple[tuple[int, int], bytes]:
-    mask = _probe().getmask(char)
-    return mask.size, bytes(mask)
+def _drawable_part(cluster: str) -> str | None:
+    """Return what the fonts have of a cluster; None where they lack its letter."""
+    if has_glyphs(cluster) and len(cluster) <= MOST_MARKS:
+        return cluster
+    first = cluster[0]
+    if clusters.is_pictograph(first):
+        return cluster if has_glyphs(cluster) else ""
+    if unicodedata.category(first) in _SYMBOLS | _MARKS:
+        return ""
+    if not has_glyphs(first):
+        return None
+    marks = [char for char in cluster[1:] if has_glyphs(first + char)]
+    return first + "".join(marks[:MOST_MARKS])
 
 
-def _probe() -> FreeTypeFont:
-    return load_face(_PROBE_SIZE, "regular")
+def _has_meaning(char: str) -> bool:
+    """Return whether a character is a letter, a digit or an emoji."""
+    return char.isalnum() or clusters.is_pictograph(char) or char == clusters.KEYCAP
+
+
+def font_for(text: str, size: int, weight: Weight = "regular") -> Font:
+    """Return the font in which every line of a text is set."""
+    return Font(size, weight, "ja" if clusters.is_japanese(text) else "")
 
 
 def fit(
@@ -123,14 +146,14 @@ def fit(
     """
     text = text[: int(max_lines * width / (_MIN_LETTER_WIDTH * min(sizes)))]
     for size in sizes:
-        font = Font(size, weight)
+        font = font_for(text, size, weight)
         lines = _wrap(text, width, font)
         if len(lines) <= max_lines:
-            return FittedText(tuple(lines), font)
+            return FittedText(_with_direction(lines, text), font)
     kept = lines[: max_lines - 1]
     for line in kept:
         text = text.removeprefix(line).lstrip()
-    return FittedText((*kept, _cut_short(text, width, font)), font)
+    return FittedText(_with_direction([*kept, _cut_short(text, width, font)], text), font)
 
 
 def fit_drawable(
@@ -142,36 +165,54 @@ def fit_drawable(
 
 
 def _wrap(text: str, width: int, font: Font) -> list[str]:
-    """Split a text between words; a word wider than a line is split too."""
+    """Split a text where lines may end; what is wider than a line is split anywhere."""
+    pieces = [*_pieces(text)]
     lines: list[str] = []
-    line = ""
-    for word in text.split(" "):
-        longer = f"{line} {word}" if line else word
-        if font.length(longer) <= width:
-            line = longer
+    start = 0
+    while start < len(pieces):
+        count = _fitting(list(accumulate(pieces[start:])), width, font)
+        if count:
+            lines.append("".join(pieces[start : start + count]).strip(" "))
+            start += count
             continue
-        if line:
-            lines.append(line)
-        line = word
-        while font.length(line) > width:
-            start = _longest_start(line, width, font)
-            lines.append(start)
-            line = line.removeprefix(start)
-    return [*lines, line]
+        piece = pieces[start].strip(" ")
+        lines.append(_longest_start(piece, width, font))
+        pieces[start] = piece.removeprefix(lines[-1])
+        start += not pieces[start]
+    return lines
+
+
+def _pieces(text: str) -> Iterator[str]:
+    """Yield the pieces of a text after each of which a line may end, with spaces before words."""
+    for number, word in enumerate(text.split(" ")):
+        before = " " if number else ""
+        for piece in clusters.break_word(word):
+            yield before + piece
+            before = ""
+
+
+def _fitting(starts: Sequence[str], width: int, font: Font) -> int:
+    """Return how many of the ever longer starts of a line fit, apart from spaces around them."""
+    return bisect_right(starts, width, key=lambda start: ceil(font.length(start.strip(" "))))
 
 
 def _longest_start(word: str, width: int, font: Font) -> str:
     """Return as much of a word as fits, at least one letter."""
-    ends = range(1, len(word) + 1)
-    fitting = bisect_right(ends, width, key=lambda end: ceil(font.length(word[:end])))
-    return word[: max(1, fitting)]
+    parts = clusters.split(word)
+    if ceil(font.length(parts[0])) > width:
+        parts = [*word]
+    starts = [*accumulate(parts)]
+    return starts[max(1, _fitting(starts, width, font)) - 1]
 
 
 def _cut_short(text: str, width: int, font: Font) -> str:
     """Return as much of the text as fits with an ellipsis after it."""
+    starts = [start.rstrip() + ELLIPSIS for start in accumulate(clusters.split(text))]
+    return starts[max(1, _fitting(starts, width, font)) - 1]
 
-    def cut(end: int) -> str:
-        return text[:end].rstrip() + ELLIPSIS
 
-    ends = range(1, len(text) + 1)
-    return cut(bisect_right(ends, width, key=lambda end: ceil(font.length(cut(end)))))
+def _with_direction(lines: Sequence[str], text: str) -> tuple[str, ...]:
+    """Mark each line of a text whose letters alone would give it the other direction."""
+    level = bidi.base_level(text)
+    mark = bidi.RIGHT_MARK if level else bidi.LEFT_MARK
+    return tuple(line if bidi.base_level(line) == level else mark + line for line in lines)

@@ -60,10 +60,9 @@ class Content:
 def content(reader: Reader, request: PaymentRequest, url: str) -> Content:
     """Return the content of a request's picture for this reader."""
     terms, seller = request.terms, request.seller
-    price = text_fitting.normalize(
-        template_values.money_text(terms.amount, terms.currency, reader.tag)
-    )
-    if not text_fitting.can_draw(price):
+    local = template_values.money_text(terms.amount, terms.currency, reader.tag)
+    price = text_fitting.drawable_text(local)
+    if price is None:
         price = f"{amounts.from_minor(terms.amount, terms.currency):f} {terms.currency}"
     named = (seller.name, seller.accent) if seller else ()
     return Content(url, terms.product.name, price, *named)

@@ -242,8 +242,10 @@ def test_each_part_of_the_content_is_drawn() -> None:
     assert len({draw_card(content) for content in contents}) == len(contents)
 
 
-@pytest.mark.parametrize("name", ["\u202e", "", UNASSIGNED, "\ud800"])
-def test_a_name_without_anything_to_draw_is_left_out(name: str) -> None:
+@pytest.mark.parametrize(
+    "name", ["ᚠᚢᚦ", "ក្តៅ", "- !", "\u202e", "", UNASSIGNED, "\ud800", "\ue000 Tea"]
+)
+def test_a_name_that_no_font_can_draw_is_left_out(name: str) -> None:
     for content in (PLAIN, replace(PLAIN, photo=prepared_photo())):
         assert same(replace(content, name=name), replace(content, name=""))
         assert not same(replace(content, name="x"), replace(content, name=""))

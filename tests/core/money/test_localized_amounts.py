@@ -1,8 +1,5 @@
 """Amounts as people write them, by language: read, asked about or refused, never guessed."""
 
-# The forms stand here as they are typed, Cyrillic letters and Arabic commas among them.
-# ruff: noqa: RUF001
-
 from __future__ import annotations
 
 from decimal import Decimal

@@ -1,0 +1,137 @@
+"""The order in which a line of text is shown, from left to right (Unicode Standard Annex #9).
+
+Characters that embed, isolate or override a direction are ignored: names are short, and with such
+characters a text can pretend to be another one. The marks LRM, RLM and ALM count.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from itertools import groupby
+from typing import TYPE_CHECKING, TypeVar
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+LEFT_MARK, RIGHT_MARK = "\u200e", "\u200f"
+DIRECTION_MARKS = frozenset([LEFT_MARK, RIGHT_MARK, "\u061c"])
+
+_STRONG = {"L": "L", "R": "R", "AL": "R"}
+_DIRECTIONS = {"L": "L", "R": "R", "EN": "R", "AN": "R"}
+"""The direction of what has one; numbers count as right to left beside neutrals (N1)."""
+
+_SEPARATORS = frozenset(["ES", "ET", "CS"])
+_UNSEEN = frozenset(["BN", "LRE", "RLE", "LRO", "RLO", "PDF", "LRI", "RLI", "FSI", "PDI"])
+_PAIRS = {"(": ")", "[": "]", "{": "}", "「": "」", "『": "』", "【": "】", "《": "》", "〈": "〉"}
+_LEVELS = {0: {"L": 0, "R": 1, "EN": 2, "AN": 2}, 1: {"L": 2, "R": 1, "EN": 2, "AN": 2}}
+
+_Run = TypeVar("_Run")
+
+
+def base_level(text: str) -> int:
+    """Return 1 for a text whose first letter is written from right to left, else 0 (P2, P3)."""
+    for char in text:
+        direction = _STRONG.get(unicodedata.bidirectional(char))
+        if direction:
+            return int(direction == "R")
+    return 0
+
+
+def levels(text: str) -> list[int]:
+    """Return the level of each character: odd ones run from right to left."""
+    base = base_level(text)
+    kinds = [unicodedata.bidirectional(char) or "L" for char in text]
+    seen = [number for number, kind in enumerate(kinds) if kind not in _UNSEEN]
+    resolved = _resolve_weak([kinds[number] for number in seen], "RL"[not base])
+    _resolve_brackets([text[number] for number in seen], resolved, "RL"[not base])
+    _resolve_neutral(resolved, "RL"[not base])
+    found = {number: _LEVELS[base][kind] for number, kind in zip(seen, resolved, strict=True)}
+    level, answer = base, []
+    for number in range(len(text)):
+        level = found.get(number, level)
+        answer.append(level)
+    return answer
+
+
+def _resolve_weak(kinds: list[str], before: str) -> list[str]:
+    """Resolve marks and numbers (W1 to W7) after a letter of direction `before`."""
+    previous, strong = before, before
+    for number, kind in enumerate(kinds):
+        previous = previous if kind == "NSM" else kind
+        strong = previous if previous in _STRONG else strong
+        kinds[number] = "AN" if (previous, strong) == ("EN", "AL") else previous
+    kinds = ["R" if kind == "AL" else kind for kind in kinds]
+    for number in range(1, len(kinds) - 1):
+        left, kind, right = kinds[number - 1 : number + 2]
+        if left == right and (kind, left) in (("ES", "EN"), ("CS", "EN"), ("CS", "AN")):
+            kinds[number] = left
+    _join_signs_to_numbers(kinds)
+    strong = before
+    for number, kind in enumerate(kinds):
+        strong = kind if kind in _STRONG else strong
+        if kind in _SEPARATORS:
+            kinds[number] = "ON"
+        elif kind == "EN" and strong == "L":
+            kinds[number] = "L"
+    return kinds
+
+
+def _join_signs_to_numbers(kinds: list[str]) -> None:
+    """Make signs such as % or € beside a number part of it (W5)."""
+    start = 0
+    for kind, group in groupby([*kinds]):
+        end = start + len([*group])
+        if kind == "ET" and "EN" in (*kinds[max(0, start - 1) : start], *kinds[end : end + 1]):
+            kinds[start:end] = ["EN"] * (end - start)
+        start = end
+
+
+def _resolve_brackets(text: Sequence[str], kinds: list[str], base: str) -> None:
+    """Give both brackets of a pair the direction of what is in them (N0)."""
+    for opening, closing in _bracket_pairs(text, kinds):
+        inside = {_DIRECTIONS.get(kind) for kind in kinds[opening + 1 : closing]} - {None}
+        if base in inside:
+            kinds[opening] = kinds[closing] = base
+        elif inside:
+            earlier = (_DIRECTIONS.get(kind) for kind in reversed(kinds[:opening]))
+            direction = next(filter(None, earlier), base)
+            kinds[opening] = kinds[closing] = direction
+
+
+def _bracket_pairs(text: Sequence[str], kinds: Sequence[str]) -> list[tuple[int, int]]:
+    pairs, open_ones = [], []
+    for number, char in enumerate(text):
+        if kinds[number] != "ON":
+            continue
+        if char in _PAIRS:
+            open_ones.append((number, _PAIRS[char]))
+        matching = [place for place, pair in enumerate(open_ones) if pair[1] == char]
+        if matching:
+            pairs.append((open_ones[matching[-1]][0], number))
+            del open_ones[matching[-1] :]
+    return sorted(pairs)
+
+
+def _resolve_neutral(kinds: list[str], base: str) -> None:
+    """Give spaces and signs the direction of what is around them, or the text's (N1, N2)."""
+    start = 0
+    for directed, group in groupby([*kinds], key=_DIRECTIONS.__contains__):
+        end = start + len([*group])
+        if not directed:
+            left = _DIRECTIONS[kinds[start - 1]] if start else base
+            right = _DIRECTIONS[kinds[end]] if end < len(kinds) else base
+            kinds[start:end] = [left if left == right else base] * (end - start)
+        start = end
+
+
+def in_visual_order(runs: Sequence[_Run], level: Callable[[_Run], int]) -> list[_Run]:
+    """Return runs of text in the order in which they are shown, from left to right (L2)."""
+    shown = [*runs]
+    highest = max(map(level, shown), default=0)
+    for threshold in range(highest, 0, -1):
+        ordered: list[_Run] = []
+        for inside, group in groupby(shown, key=lambda run: level(run) >= threshold):
+            part = [*group]
+            ordered += part[::-1] if inside else part
+        shown = ordered
+    return shown
