@@ -87,7 +87,7 @@ def _join_signs_to_numbers(kinds: list[str]) -> None:
 
 
 def _resolve_brackets(text: Sequence[str], kinds: list[str], base: str) -> None:
-    """Give both brackets of a pair the direction of what is in them (N0)."""
+    """Set both brackets of a pair to the direction of what is in them (N0)."""
     for opening, closing in _bracket_pairs(text, kinds):
         inside = {_DIRECTIONS.get(kind) for kind in kinds[opening + 1 : closing]} - {None}
         if base in inside:
@@ -113,7 +113,7 @@ def _bracket_pairs(text: Sequence[str], kinds: Sequence[str]) -> list[tuple[int,
 
 
 def _resolve_neutral(kinds: list[str], base: str) -> None:
-    """Give spaces and signs the direction of what is around them, or the text's (N1, N2)."""
+    """Set spaces and signs to the direction around them, or to the text's (N1, N2)."""
     start = 0
     for directed, group in groupby([*kinds], key=_DIRECTIONS.__contains__):
         end = start + len([*group])
