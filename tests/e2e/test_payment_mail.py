@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 PASSWORD = "geheim p@ss:w/rd"
 ACCOUNT = ("shop@example.org", PASSWORD)
-SETTLED = "SELECT COUNT(*) FROM outbox WHERE queue = 'mails' AND state = 'done'"
+SETTLED = "SELECT COUNT(*) FROM outbox WHERE queue = '{queue}' AND state = 'done'"
 TRIED = "SELECT COUNT(*) FROM delivery_attempts"
 
 
@@ -38,8 +38,8 @@ def settings(post: MailServerStub) -> dict[str, str]:
     }
 
 
-async def made_by(folder: Path, run: Process) -> dict[str, Any]:
-    """Make a drop that tells its payments by e-mail."""
+async def made_by(folder: Path, run: Process, **fields: Any) -> dict[str, Any]:
+    """Make a drop that reports its payments by e-mail."""
     _, lines, _ = await run_command(folder, "apps", "create", "shop")
     keys = dict(line.split("=", 1) for line in lines)
     headers = {"App-Id": keys["APP_ID"], "App-Secret": keys["APP_SECRET"]}
@@ -50,7 +50,7 @@ async def made_by(folder: Path, run: Process) -> dict[str, Any]:
         "expirationType": "limit",
         "totalUnits": 10,
         "notifications": {"email": "anna@example.org"},
-    }
+    } | fields
     async with httpx.AsyncClient(base_url=run.url, headers=headers) as seller:
         answer = await seller.post(REQUESTS_PATH, json=body)
     assert answer.status_code == 200, answer.text
@@ -58,9 +58,9 @@ async def made_by(folder: Path, run: Process) -> dict[str, Any]:
     return made
 
 
-async def arrived(run: Process, number: int) -> None:
+async def arrived(run: Process, number: int, queue: str = "mails") -> None:
     async def all_taken() -> bool:
-        return run.rows(SETTLED) == [(number,)]
+        return run.rows(SETTLED.format(queue=queue)) == [(number,)]
 
     await until(all_taken, 2 * PATIENCE)
 
@@ -95,6 +95,44 @@ async def test_each_payment_is_one_letter_over_tls_with_a_login(tmp_path: Path) 
     assert paid.location.rpartition("/")[2] in text.get_content()
     assert all(post.over_tls)
     assert {login[1:] for login in post.logins} == {ACCOUNT}
+
+
+async def test_a_payers_receipt_comes_once_over_tls_and_its_link_ends_them(
+    tmp_path: Path,
+) -> None:
+    """Also where the form is posted twice and the process is killed before the letter is sent."""
+    sealed = make_tls(tmp_path)
+    async with mail_server(starttls=sealed.server, account=ACCOUNT) as post:
+        env = settings(post)
+        post.answers["MAIL"] = "451 4.3.0 come back later"
+        async with start_bot(tmp_path, "service", **env) as run:
+            await run.ready()
+            made = await made_by(tmp_path, run, notifications={}, requestedUserData=["email"])
+            form = {"token": "a" * 32, "email": "pat@payer.example"}
+            async with httpx.AsyncClient(base_url=run.url) as payer:
+                for _ in range(2):
+                    paid = await payer.post(f"/pay/{made['id']}", data=form)
+            assert paid.status_code == 303
+            await run.line("answered 451 to")
+            await run.kill()
+        post.answers.clear()
+        async with start_bot(tmp_path, "service", **env) as run:
+            await run.ready()
+            await arrived(run, 1, "receipts")
+            async with httpx.AsyncClient(base_url=run.url) as payer:
+                shown = await payer.get(paid.headers["location"])
+                (letter,) = post.letters
+                stop = str(letter["list-unsubscribe"]).strip("<>")
+                stopped = await payer.post(httpx.URL(stop).raw_path.decode())
+        _, listed, _ = await run_command(tmp_path, "deliveries", "list", "--json")
+    assert (letter["To"], all(post.over_tls)) == ("pat@payer.example", True)
+    assert letter["Subject"] == "Receipt for your test payment of €12.50"
+    assert "Tee" not in letter.as_string()
+    assert "We&#39;ve emailed a receipt to p•••@payer.example." in shown.text
+    assert stopped.status_code == 200
+    assert [('"channel": "receipt"' in line, "pat@payer.example" in line) for line in listed] == [
+        (True, True)
+    ]
 
 
 async def test_without_a_mail_server_a_create_with_an_address_is_refused(tmp_path: Path) -> None:

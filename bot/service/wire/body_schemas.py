@@ -66,7 +66,11 @@ class NotificationsBody(Body):
 
 
 class SellerBody(Body):
-    """Who sells, as the pay page, the receipt and letters show it."""
+    """Who sells, as the pay page, the receipt and letters show it.
+
+    `contact`: an `@username` of Telegram with its sign, an email address, or a link of the web.
+    `description`: a line about them.
+    """
 
     name: types.Name
     image_url: types.PictureUrl | None = None

@@ -33,10 +33,14 @@ _VISIBLE: JsonDict = {"pattern": r"\S", **_NO_CONTROLS}
 _URI: JsonDict = {"format": "uri"}
 _CONTACT: JsonDict = {
     "description": "An @username of Telegram, an e-mail address, or a link of the web.",
-    "anyOf": [
-        {"pattern": f"^{contacts.USERNAME.pattern}$"},
-        {"format": "email"},
-        {"pattern": r"^[Hh][Tt][Tt][Pp][Ss]?://\S"},
+    "allOf": [
+        {
+            "anyOf": [
+                {"pattern": f"^{contacts.USERNAME.pattern}$"},
+                {"format": "email"},
+                {"pattern": r"^[Hh][Tt][Tt][Pp][Ss]?://\S"},
+            ]
+        }
     ],
     "examples": ["@anna_bakes", "anna@example.org", "https://example.org"],
 }
