@@ -155,11 +155,13 @@ class SendProfile(Job):
     """Send its seller's profile to the service with a listing's request, and refresh its posts.
 
     Without effect once the profile has another `version`. A job that `goes_on` queues the same for
-    the seller's request before this one, so that one at a time is under way, however many.
+    the seller's request before this one, so that one at a time is under way, however many; `sent`
+    counts those before it.
     """
 
     version: int
     goes_on: bool = False
+    sent: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,13 @@ from bot.chat.fields.profile_text import offer_key
 from bot.chat.messages.jobs import SendProfile
 from bot.chat.model.profile import Profile
 from bot.chat.provider.client import Client
-from bot.chat.requests.profile_job import ATTEMPTS_IN_TURN, PATIENCE, REFUSAL_KEPT
+from bot.chat.requests.profile_job import (
+    ATTEMPTS_IN_TURN,
+    PATIENCE,
+    REFUSAL_KEPT,
+    SENT_AT_ONCE,
+    SPACING,
+)
 from bot.chat.store import listings, profiles, sellers
 from bot.core import exact_json
 from bot.core.database.vault import Vault
@@ -143,7 +149,7 @@ async def test_the_name_on_the_button_reaches_the_link_at_once(
         assert await shown(jobs, chat) == [{"name": "Anna"}]
 
 
-async def test_a_change_reaches_250_links_one_job_at_a_time(
+async def test_a_change_reaches_250_links_one_at_a_time_at_a_pace(
     chat: ChatHarness, anna: Person
 ) -> None:
     async with slices(chat) as jobs:
@@ -161,12 +167,14 @@ async def test_a_change_reaches_250_links_one_job_at_a_time(
             chat.add_listing(anna, told=answer)
         chat.clear_messages()
         await chat.presses(anna, f"profile:use:{offer_key('Anna')}")
-        most = 0
+        most, began = 0, chat.clock()
         while waiting := bodies(chat.db, chat.queues.jobs):
             most = max(most, len(waiting))
+            chat.clock.advance((jobs.waits or 0) / 1000)
             (message,) = jobs.claim()
             await jobs.handler.perform(message)
         assert most == 1
+        assert chat.clock() - began == (249 - SENT_AT_ONCE) * SPACING
         assert await shown(jobs, chat) == [{"name": "Anna"}] * 250
 
 
