@@ -19,6 +19,7 @@ from bot.chat.dialogue import commands as usecases
 from bot.chat.forms.bot_texts import COMMANDS
 from bot.chat.model.wish import KINDS
 from bot.cli.commands import main
+from bot.core import exact_json
 from bot.core.ops.endpoints import Ops
 from bot.sandbox.web.server import routes as sandbox_routes
 from bot.sandbox.world.world import World
@@ -216,6 +217,15 @@ def test_no_file_names_a_registry_or_a_home() -> None:
         if (ROOT / name).is_file() and named.search((ROOT / name).read_bytes())
     ]
     assert not guilty
+
+
+def test_the_packages_of_node_are_pinned_without_an_address() -> None:
+    """`npm ci` asks the registry that the machine is set to, and checks what it gets."""
+    lock = exact_json.loads((ROOT / "tests/lighthouse/package-lock.json").read_bytes())
+    packages = {name: package for name, package in lock["packages"].items() if name}
+    assert packages
+    assert all(package["integrity"].startswith("sha512-") for package in packages.values())
+    assert not [name for name, package in packages.items() if "resolved" in package]
 
 
 def test_requirements_contain_no_address() -> None:

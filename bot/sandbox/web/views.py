@@ -74,11 +74,13 @@ def _shown(value: Any) -> Any:
 
 
 def _chats_of(world: World, viewer: Person) -> list[Chat]:
-    return [
+    """Return the chats of a person, the one with the bot first."""
+    found = [
         chat
         for chat in world.chats.values()
         if viewer.id in chat.members and chat.migrated_to is None
     ]
+    return sorted(found, key=lambda chat: chat.kind != "private")
 
 
 def _chat(world: World, viewer: Person, chat: Chat) -> Json:
