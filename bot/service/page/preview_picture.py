@@ -11,9 +11,10 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
-from PIL import Image, ImageDraw
+from PIL import Image, ImageChops, ImageDraw
 
-from bot.core.accents import accent_of, colour_of
+from bot.core import accents
+from bot.core.accents import colour_of
 from bot.core.images import qr, text_fitting
 from bot.core.money import amounts
 from bot.core.text.initials import initials
@@ -25,10 +26,9 @@ if TYPE_CHECKING:
     from bot.service.model.request import PaymentRequest
     from bot.service.page.forms import Reader
 
-# Levels between the seller's accent and white: one byte a pixel, quick to draw and pack.
-GROUND, BLACK, QUIET, PAPER = 0, 1, 0xD8, 0xFF
-INK: Colour = (0x10, 0x14, 0x1D)
-"""The colour of the level BLACK, which is no step from the accent to white."""
+PAPER, INK = colour_of(accents.PAPER), colour_of(accents.INK)
+QUIET = 0.85
+"""The share of white in the colour of the host's name; the rest is the accent."""
 
 WIDTH, HEIGHT = template_values.PREVIEW_SIZE
 MARGIN = 64  # pixels around everything
@@ -71,23 +71,14 @@ def content(reader: Reader, request: PaymentRequest, url: str) -> Content:
 @lru_cache(maxsize=64)
 def draw(shown: Content) -> bytes:
     """Draw the picture as a PNG, which takes some tens of milliseconds."""
-    picture = Image.new("L", (WIDTH, HEIGHT), GROUND)
+    accent = colour_of(accents.accent_of(shown.accent).light)
+    picture = Image.new("RGB", (WIDTH, HEIGHT), accent)
     _draw_code(picture, shown.url)
-    _draw_seller(picture, shown.seller)
-    _draw_offer(picture, shown)
+    _draw_seller(picture, shown.seller, accent)
+    _draw_offer(picture, shown, accent)
     out = io.BytesIO()
-    picture.putpalette(_palette(colour_of(accent_of(shown.accent).light)))
-    picture.save(out, "PNG")
+    picture.save(out, "PNG", compress_level=4)
     return out.getvalue()
-
-
-def _palette(accent: Colour) -> list[int]:
-    """Return the colours of all levels, from the accent to white."""
-    levels = [
-        tuple(part + (PAPER - part) * level // PAPER for part in accent) for level in range(256)
-    ]
-    levels[BLACK] = INK
-    return [part for level in levels for part in level]
 
 
 def _draw_code(picture: Image.Image, url: str) -> None:
@@ -95,13 +86,12 @@ def _draw_code(picture: Image.Image, url: str) -> None:
     left, top = WIDTH - MARGIN - PANEL, (HEIGHT - PANEL) // 2
     picture.paste(PAPER, (left, top), _rounded(PANEL, CORNER))
     small = qr.module_image(url)
-    code = qr.enlarge(small, max(1, PANEL // small.width)).convert("L")
+    code = qr.enlarge(small, max(1, PANEL // small.width))
     inset = (PANEL - code.width) // 2
-    black = code.point(lambda level: 0 if level else PAPER)
-    picture.paste(BLACK, (left + inset, top + inset), black)
+    picture.paste(INK, (left + inset, top + inset), ImageChops.invert(code.convert("L")))
 
 
-def _draw_seller(picture: Image.Image, seller: str | None) -> None:
+def _draw_seller(picture: Image.Image, seller: str | None, accent: Colour) -> None:
     """Draw the seller's initials on a disc, and the name beside it."""
     name = seller and text_fitting.fit_drawable(
         seller, COLUMN - FACE - GAP, SELLER_SIZES, max_lines=SELLER_LINES, weight="semibold"
@@ -113,16 +103,16 @@ def _draw_seller(picture: Image.Image, seller: str | None) -> None:
         initials(seller), FACE * 3 // 4, INITIALS_SIZES, weight="bold"
     )
     if letters:
-        _draw_at(picture, letters, (MARGIN + (FACE - letters.width) // 2, MARGIN), GROUND)
+        _draw_at(picture, letters, (MARGIN + (FACE - letters.width) // 2, MARGIN), accent)
     _draw_at(picture, name, (MARGIN + FACE + GAP, MARGIN), PAPER)
 
 
-def _draw_at(picture: Image.Image, text: FittedText, at: tuple[int, int], level: int) -> None:
+def _draw_at(picture: Image.Image, text: FittedText, at: tuple[int, int], fill: Colour) -> None:
     """Draw lines whose middle is that of the disc, which begins at the upper edge of `at`."""
-    text.draw(picture, (at[0], at[1] + (FACE - text.height) // 2), level)
+    text.draw(picture, (at[0], at[1] + (FACE - text.height) // 2), fill)
 
 
-def _draw_offer(picture: Image.Image, shown: Content) -> None:
+def _draw_offer(picture: Image.Image, shown: Content, accent: Colour) -> None:
     """Draw name and price in the middle of the height, and the host at the bottom."""
     name = text_fitting.fit_drawable(
         shown.name, COLUMN, NAME_SIZES, max_lines=NAME_LINES, weight="semibold"
@@ -131,7 +121,7 @@ def _draw_offer(picture: Image.Image, shown: Content) -> None:
     blocks = [name, price] if name else [price]
     host = text_fitting.fit(urlsplit(shown.url).netloc, COLUMN, HOST_SIZES)
     top, bottom = MARGIN, HEIGHT - MARGIN - host.height
-    host.draw(picture, (MARGIN, bottom), QUIET)
+    host.draw(picture, (MARGIN, bottom), _quiet(accent))
     if shown.seller:
         top += FACE
     top += (bottom - top - sum(block.height for block in blocks)) // 2
@@ -140,10 +130,15 @@ def _draw_offer(picture: Image.Image, shown: Content) -> None:
         top += block.height
 
 
+def _quiet(accent: Colour) -> Colour:
+    red, green, blue = (round(part + (255 - part) * QUIET) for part in accent)
+    return red, green, blue
+
+
 @lru_cache(maxsize=4)
 def _rounded(side: int, radius: int) -> Image.Image:
     """Return a square with round corners, to paste through."""
     large = Image.new("L", (side * SMOOTHNESS, side * SMOOTHNESS))
     box = (0, 0, side * SMOOTHNESS - 1, side * SMOOTHNESS - 1)
-    ImageDraw.Draw(large).rounded_rectangle(box, radius * SMOOTHNESS, fill=PAPER)
+    ImageDraw.Draw(large).rounded_rectangle(box, radius * SMOOTHNESS, fill=255)
     return large.reduce(SMOOTHNESS)

@@ -118,7 +118,9 @@ async def test_unknown_requests_have_no_picture(service: ServiceHarness) -> None
         assert (await service.anyone.get(f"/pay/{one}/card.png")).status_code == 404
 
 
-@pytest.mark.parametrize("name", ["Кофе", "Ωμέγα", "Crème brûlée", "x" * 100, "long words " * 9])
+@pytest.mark.parametrize(
+    "name", ["Кофе", "قهوة " * 20, "コーヒー" * 25, "🎉" * 100, "x" * 100, "long words " * 9]
+)
 @pytest.mark.parametrize("seller", [None, "Anna", "W" * 100, "Atelier für Druckgraphik " * 4])
 def test_no_text_leaves_its_column(name: str, seller: str | None) -> None:
     """Everything around texts and code is background, however long a name is."""
@@ -146,10 +148,13 @@ def test_a_long_name_keeps_off_the_seller_and_the_host() -> None:
 
 
 @pytest.mark.parametrize("name", ["קפה", "قهوة", "コーヒー", "☕🎉", "कॉफ़ी"])
-async def test_the_title_has_a_name_in_any_script(service: ServiceHarness, name: str) -> None:
+async def test_a_name_in_any_script_is_shown(service: ServiceHarness, name: str) -> None:
     made = await service.create(product={"name": name})
     assert (await told(service, made["id"]))["og:title"] == name
-    assert (await picture(service, made["id"])).size == PREVIEW_SIZE
+    shown, url = await picture(service, made["id"]), made["paymentRequestUrl"]
+    assert shown.tobytes() == drawn(url=url, name=name).tobytes()
+    assert shown.tobytes() != drawn(url=url, name="").tobytes()
+    assert drawn(seller=name).tobytes() != drawn(seller=None).tobytes()
 
 
 @pytest.mark.parametrize(
