@@ -67,5 +67,5 @@ async def test_delayed_late_and_oversold_money_has_its_alert(tmp_path: Path) -> 
         other = await sam.card("/drop 1 5 USD Print", "Print")
         later = await pay(link_of(other), manner="later")
         end = await goes_on(urljoin(run.url, later.headers["location"]))
-        assert "Thank you. Your payment went through." in end.text
+        assert "Thank you! Your payment went through." in end.text
         assert (await alerts_of(sam, 3))[2][1] == "🏁 SOLD OUT: that was the last one."
