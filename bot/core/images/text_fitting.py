@@ -198,17 +198,23 @@ def _fitting(starts: Sequence[str], width: int, font: Font) -> int:
 
 def _longest_start(word: str, width: int, font: Font) -> str:
     """Return as much of a word as fits, at least one letter."""
-    parts = clusters.split(word)
-    if ceil(font.length(parts[0])) > width:
-        parts = [*word]
-    starts = [*accumulate(parts)]
+    starts = [*accumulate(_parts(word, width, font))]
     return starts[max(1, _fitting(starts, width, font)) - 1]
 
 
 def _cut_short(text: str, width: int, font: Font) -> str:
     """Return as much of the text as fits with an ellipsis after it."""
-    starts = [start.rstrip() + ELLIPSIS for start in accumulate(clusters.split(text))]
+    starts = [start.rstrip() + ELLIPSIS for start in accumulate(_parts(text, width, font))]
     return starts[max(1, _fitting(starts, width, font)) - 1]
+
+
+def _parts(text: str, width: int, font: Font) -> Iterator[str]:
+    """Yield the clusters of a text; one that is wider than a line, character by character."""
+    for cluster in clusters.split(text):
+        if len(cluster) > 1 and ceil(font.length(cluster + ELLIPSIS)) > width:
+            yield from cluster
+        else:
+            yield cluster
 
 
 def _with_direction(lines: Sequence[str], text: str) -> tuple[str, ...]:

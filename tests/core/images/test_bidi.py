@@ -1,0 +1,71 @@
+"""The order in which a line is shown. Capitals stand for Hebrew letters, as in the standard."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bot.core.images import bidi
+
+HEBREW = {ord("A") + number: chr(0x5D0 + number) for number in range(26)}
+MIRRORED = str.maketrans("()", ")(")
+
+
+def shown(text: str) -> str:
+    """Return a line as it is seen, with capitals for Hebrew letters."""
+    hebrew = text.translate(HEBREW)
+    runs = [*zip(text, bidi.levels(hebrew), strict=True)]
+    ordered = bidi.in_visual_order(runs, lambda run: run[1])
+    return "".join(char.translate(MIRRORED) if level % 2 else char for char, level in ordered)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("tea for two", "tea for two"),
+        ("ABC", "CBA"),
+        ("ABC DEF", "FED CBA"),
+        ("tea ABC DEF!", "tea FED CBA!"),
+        ("ABC tea DEF", "FED tea CBA"),
+        ("ABC!", "!CBA"),
+        ("ABC…", "…CBA"),
+        ("ABC 25", "25 CBA"),
+        ("ABC 5.50 DEF", "FED 5.50 CBA"),
+        ("ABC 25%", "25% CBA"),
+        ("ABC (DEF)", "(FED) CBA"),
+        ("ABC (tea)", "(tea) CBA"),
+        ("tea (ABC) x", "tea (CBA) x"),
+        ("tea ABC (25)", "tea (25) CBA"),
+        ("tea 25 ABC", "tea 25 CBA"),
+        ("25 ABC", "CBA 25"),
+        ("- ABC", "CBA -"),
+    ],
+)
+def test_a_line_is_shown_in_the_order_of_its_scripts(text: str, expected: str) -> None:
+    assert shown(text) == expected
+
+
+def test_arabic_letters_make_arabic_numbers_of_digits() -> None:
+    """A colon between such numbers is part of them, a hyphen is not (W2, W4)."""
+    assert bidi.levels("ا 1:2") == [1, 1, 2, 2, 2]
+    assert bidi.levels("ا 1-2") == [1, 1, 2, 1, 2]
+    assert bidi.levels("א 1-2") == [1, 1, 2, 2, 2]
+
+
+@pytest.mark.parametrize("control", "\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
+def test_no_character_overrides_a_direction(control: str) -> None:
+    assert set(bidi.levels(f"{control}tea{control} 5")) == {0}
+
+
+@given(text=st.text(max_size=60))
+def test_every_text_has_an_order_with_each_character_once(text: str) -> None:
+    levels = bidi.levels(text)
+    assert len(levels) == len(text)
+    runs = [*enumerate(levels)]
+    assert sorted(bidi.in_visual_order(runs, lambda run: run[1])) == runs
+
+
+@given(text=st.text(st.characters(categories=["Ll", "Nd"], max_codepoint=0x24F)))
+def test_latin_words_and_numbers_keep_their_order(text: str) -> None:
+    assert set(bidi.levels(text)) <= {0}
