@@ -73,6 +73,25 @@ async def test_any_other_page_opens_in_a_window_as_large_as_a_phone(
             assert (opened.url, await opened.evaluate("innerWidth")) == (url, width)
 
 
+async def test_a_page_that_leads_to_another_site_ends_with_a_note(
+    browser: Browser, bot: Bot, sam: people.Person
+) -> None:
+    """The chat page asks nobody but its own server, as the browser then says."""
+    await send_card(bot, sam, "/pay/0123")
+    async with open_chat_page(browser, bot, ("other.example",)) as page:
+        answer = {
+            "body": '<title>Tea</title><a href="https://other.example/">On</a>',
+            "content_type": "text/html",
+        }
+        await page.route("**/pay/0123", lambda route: route.fulfill(**answer))
+        await page.get_by_role("link", name="Pay", exact=True).click()
+        sheet = page.locator("#in-app")
+        await expect(sheet.get_by_role("heading", name="Tea")).to_be_visible()
+        await sheet.frame_locator("iframe").get_by_role("link", name="On").click()
+        await expect(sheet).to_contain_text("leads on to another site")
+        await expect(sheet.locator("iframe")).to_have_count(0)
+
+
 @pytest.mark.parametrize("size", [DESK, PHONE], ids=["desk", "phone"])
 async def test_pay_pages_are_listed(
     browser: Browser, bot: Bot, sam: people.Person, size: Any

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import httpx
 import pytest
 
 from bot.sandbox.world import people
@@ -226,3 +227,10 @@ async def test_every_callback_is_answered_with_any_data(world: World) -> None:
         assert answer["show_alert"] is False
     assert "recognise that button" in await sam.words(card, "nonsense")
     assert "This form is closed" in await sam.words(card, "draft:zzzzzz:cancel")
+
+
+async def test_the_front_page_leads_to_the_bot_that_telegram_named(run: Process) -> None:
+    async with httpx.AsyncClient(base_url=run.url, trust_env=False) as browser:
+        page = await browser.get("/")
+    assert page.status_code == 200
+    assert 'href="https://t.me/PaymentRequestBot"' in page.text
