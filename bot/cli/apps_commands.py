@@ -12,7 +12,6 @@ from bot.core.clock import now
 from bot.core.errors import BotError
 from bot.service.model import changes
 from bot.service.store.apps import list_all
-from bot.service.store.requests import read_seller
 from bot.service.usecases import applications as usecases
 from bot.service.wire import body_parsing, json_answers
 
@@ -110,11 +109,10 @@ def apps_list(as_json: bool) -> None:  # noqa: FBT001 - click passes options by 
             "name": app.name,
             "created": console.time_text(app.created_at),
             "revoked": console.time_text(app.revoked_at),
-            "seller": (seller := read_seller(app.seller)) and seller.name,
         }
         for app in found
     ]
-    console.print_table(("id", "name", "created", "revoked", "seller"), rows, as_json=as_json)
+    console.print_table(("id", "name", "created", "revoked"), rows, as_json=as_json)
 
 
 @apps.command("rotate")

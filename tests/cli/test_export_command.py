@@ -366,3 +366,14 @@ def test_sellers_are_exported_with_their_profiles() -> None:
     refused = export("sellers", "--request", "r1")
     assert refused.exit_code == 1
     assert refused.stderr == "export sellers: --request is for payments and requests\n"
+
+
+async def test_a_request_is_exported_with_the_name_of_its_seller(tmp_path: Path) -> None:
+    """The last field, empty where nobody is named."""
+    async with open_service(tmp_path) as shop:
+        await shop.create(seller={"name": "Anna's Bakery"})
+        await shop.create()
+        wanted = ExportFilter(shop.clock())
+        found = [export_records.request(row) async for row in export_rows.requests(shop.db, wanted)]
+    assert {[*one][-1] for one in found} == {"seller"}
+    assert {one["seller"] for one in found} == {None, "Anna's Bakery"}
