@@ -31,6 +31,8 @@ NOT_ASKED = ("is-crawlable", "robots-txt")
 """Audits that our pages mean to fail: they say noindex, and their policy lets Lighthouse read no
 robots.txt from within the page."""
 
+WHOLE = 100
+
 TRIES = 3
 """The best score counts: a busy machine delays a page, but nothing makes a slow page quick."""
 
@@ -78,8 +80,9 @@ def scores(found: dict[str, Any]) -> list[int]:
 
 
 def failed(found: dict[str, Any]) -> Iterator[str]:
-    """Yield the audits that cost points."""
-    for name in CATEGORIES:
+    """Yield the audits that cost a category its whole score."""
+    below = [name for name, score in zip(CATEGORIES, scores(found), strict=True) if score < WHOLE]
+    for name in below:
         for part in found["categories"][name]["auditRefs"]:
             audit = found["audits"][part["id"]]
             if part["weight"] and audit["score"] not in (None, 1):
