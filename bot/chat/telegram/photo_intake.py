@@ -73,7 +73,8 @@ FINAL = (BadRequest, Forbidden, InvalidToken, Refused)
 """Refusals that another attempt would not change."""
 
 PORTRAIT_SIDE = 320
-"""Pixels; a smaller profile photo is only used where Telegram has no larger one."""
+"""Pixels of a portrait, as in pictures/photo_preparation.py, whose import costs memory. A smaller
+profile photo is only used where Telegram has no larger one."""
 
 UNREACHABLE, TOO_LARGE, TOO_HEAVY, NO_PROFILE = "unreachable", "tooLarge", "tooHeavy", "noProfile"
 """Reasons why there is no photo, beside those of PictureError."""
