@@ -92,7 +92,9 @@ async def test_a_foreign_service_works_the_same(tmp_path: Path) -> None:
         assert link.startswith(f"{service.url}/pay/")
         assert decoded(stage.world, card) == link
         alert = await sam.alert(pay(link))
-        assert lines_of(alert) == ["💰 $2.50 received for Sticker", "1 of 2 left"]
+        *lines, number = lines_of(alert)
+        assert lines == ["💰 $2.50 received for Sticker", "1 of 2 left"]
+        assert number.startswith("🧾 ")
         await sam.press(card, "Pause", "Paused")
         await sam.press(card, "Resume", "1 of 2 left")
         last = await sam.alert(pay(link))
@@ -136,6 +138,7 @@ async def test_an_alert_shows_the_payer_data_of_the_webhook(tmp_path: Path) -> N
                 "Paymail: pat@<i>hand</i>cash.io",
                 "Email: pat@example.org",
                 "1 of 2 left",
+                "🧾 t1",
             ]
         ]
 
@@ -157,7 +160,7 @@ async def test_handcashs_webhook_is_proven_by_the_secret_in_its_body(tmp_path: P
             assert await post(run, json.dumps(event).encode(), {}) == 200
             await stage.world.wait_for(lambda: sam.alerts, PATIENCE)
             assert lines_of(sam.alerts[0])[0] == "💰 $2.50 received for Sticker"
-            assert lines_of(sam.alerts[0])[-1] == "1 of 2 left"
+            assert lines_of(sam.alerts[0])[-2:] == ["1 of 2 left", "🧾 t1"]
 
 
 def event_of(run: Process) -> dict[str, Any]:
