@@ -83,18 +83,25 @@ class Seller:
         return str(answer["text"])
 
     async def seen(self, act: Callable[[], object], expect: str) -> Message:
-        """Perform an act; return the message that is then new or changed and has these words."""
-        before = {message.id: len(message.history) for message in self.said}
+        """Perform an act; return the message that is then new or changed and has these words.
+
+        A question that only lost its buttons has not changed.
+        """
+        before = {message.id: (len(message.history), message.text) for message in self.said}
+
+        def is_fresh(message: Message) -> bool:
+            edits, text = before.get(message.id, (-1, ""))
+            is_finished = message.text == text and not message.buttons
+            return edits != len(message.history) and not is_finished
 
         def look() -> Message | None:
-            fresh = (m for m in self.said if before.get(m.id) != len(m.history))
-            return next((m for m in fresh if expect in m.text), None)
+            return next((m for m in self.said if is_fresh(m) and expect in m.text), None)
 
         act()
         try:
             found = await self.world.wait_for(look, SECONDS)
         except TimeoutError:
-            told = [m.text for m in self.said if before.get(m.id) != len(m.history)]
+            told = [m.text for m in self.said if is_fresh(m)]
             raise AssertionError(f"{expect!r} was not said, but {told}") from None
         assert found is not None
         return found
