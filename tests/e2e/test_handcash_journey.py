@@ -18,6 +18,7 @@ from tests.support.sellers_and_payers import (
     link_of,
     open_pay_page,
     seller_with_destination,
+    unnumbered,
 )
 from tests.support.server_failures import LOST, SLOW
 
@@ -45,11 +46,11 @@ async def playing(folder: Path) -> AsyncIterator[tuple[HandCash, ProductSetup, P
 
 
 async def alerted(sam: Seller, server: HandCash, request_id: str, data: Any = None) -> list[str]:
-    """Pay a card and return the lines of the alert."""
+    """Pay a card and return the lines of the alert, without the transaction number."""
     before = len(sam.alerts)
     await server.delivered(await server.pay(request_id, data), PATIENCE)
     await sam.world.wait_for(lambda: len(sam.alerts) > before, PATIENCE)
-    return lines_of(sam.alerts[before])
+    return unnumbered(sam.alerts[before])
 
 
 async def quiet(sam: Seller) -> None:

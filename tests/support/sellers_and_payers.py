@@ -196,6 +196,11 @@ def lines_of(message: Message) -> list[str]:
     return message.text.splitlines()
 
 
+def unnumbered(alert: Message) -> list[str]:
+    """Return the lines of an alert without the transaction number, which is drawn at random."""
+    return [line for line in lines_of(alert) if not line.startswith("🧾")]
+
+
 def has_button(message: Message, part: str) -> bool:
     return any(part in label for label in labels(message))
 
