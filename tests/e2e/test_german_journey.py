@@ -28,10 +28,14 @@ pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 async def paid(sam: Seller, card: Message) -> Message:
     """Pay a card and return the alert."""
-    before = len(sam.said)
+
+    def alerts() -> list[Message]:
+        return [message for message in sam.said if "erhalten" in message.text]
+
+    before = len(alerts())
     assert (await pay(link_of(card))).status_code == 303
-    await sam.world.wait_for(lambda: len(sam.said) > before, SECONDS)
-    return sam.said[-1]
+    await sam.world.wait_for(lambda: len(alerts()) > before, SECONDS)
+    return alerts()[-1]
 
 
 async def test_a_german_seller_reads_german_from_start_to_sold_out(

@@ -96,6 +96,7 @@ async def test_alerts_during_a_block_are_listed_and_sent_later(tmp_path: Path) -
     async with running_product(tmp_path, PAYER_RATE="0") as (stage, run):
         sam = await seller_with_destination(stage.world)
         card = await sam.card("/drop 2 5 USD Mug", "Mug")
+        await sam.say("/help", "In one line")  # behind the question about the profile
         blocked = "Forbidden: bot was blocked by the user"
         stage.world.faults.add(
             Fault("error", "sendMessage", times=2, code=403, description=blocked)
@@ -121,6 +122,7 @@ async def test_an_alert_that_was_given_up_is_sent_again_by_its_button(tmp_path: 
     async with running_product(tmp_path, PAYER_RATE="0") as (stage, run):
         sam = await seller_with_destination(stage.world)
         card = await sam.card("/donation 5 USD Coffee", "Coffee")
+        await sam.say("/help", "In one line")  # behind the question about the profile
         refusal = "Bad Request: no"
         stage.world.faults.add(Fault("error", "sendMessage", code=400, description=refusal))
         assert (await pay(link_of(card))).status_code == 303
