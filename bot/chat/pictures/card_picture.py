@@ -36,7 +36,7 @@ FIELD_TOP, FIELD_BOTTOM = 68, 64
 MAX_COVER = 112  # height of the code's panel over the field before the name stands beside it
 PRICE_SIZES = (64, 56, 49, 42, 36, 30)
 LARGE_PRICE_SIZES = (104, 92, 80, 70, *PRICE_SIZES)
-HINT_SIZES, FACE = (36, 33, 30, 28), 54
+HINT_SIZES, FACE = (36, 33, 30, 27, 24), 54
 
 STAMP = (440, 128)
 STAMP_SIZES = (76, 68, 60, 53, 46, 40, 34, 28)

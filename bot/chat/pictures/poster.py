@@ -32,11 +32,14 @@ NAME, NAME_HEIGHT = Heading((190, 172, 156, 142, 128, 116, 104, 94, 84, 76), 3),
 SPACE, DESCENT = 110, 64  # between parts; below the baseline of the name's last line
 FIELD = Heading((400, 350, 306, 268, 234, 205, 180, 156, 136, 120), 8)
 FIELD_INSET = 120
-MAX_CODE = 1130  # nine and a half centimetres: cameras read it from almost a metre
+MAX_CODE, MAX_PANEL = 1130, 1235
+"""Width of a code's modules, and with the white border where it is seen: nine and a half
+centimetres and eight and a half, which cameras read from almost a metre."""
+
 STYLE = Style(
     prices=(210, 186, 164, 144, 126, 112, 98, 86, 76, 66),
     words=(84, 76, 68, 62, 56, 50, 46, 42, 38, 34),
-    hints=(104, 94, 84, 76, 68, 60, 54),
+    hints=(104, 94, 84, 76, 68, 60, 54, 48),
     face=150,
     gap=84,
 )
@@ -79,7 +82,8 @@ def _draw_photo(sheet: Sheet, photo: bytes) -> int:
     if name is None:
         return PHOTO
     name.draw(sheet.canvas, sheet.column(MARGIN, RIGHT), PHOTO + SPACE, sheet.palette.ink)
-    return PHOTO + SPACE + name.height + DESCENT
+    space = SPACE if sheet.content.dark else DESCENT  # and the border that is not seen on white
+    return PHOTO + SPACE + name.height + space
 
 
 def _draw_field(sheet: Sheet, bottom: int) -> None:
@@ -91,7 +95,8 @@ def _draw_field(sheet: Sheet, bottom: int) -> None:
 
 def _fit_code(modules: Image.Image, room: int, unseen: int) -> Code:
     """Fit a code into a height. On white paper `unseen` modules of its border are in the margin."""
-    scale = min(room // (modules.width - unseen), MAX_CODE // (modules.width - 2 * qr.BORDER))
+    most = MAX_CODE if unseen else MAX_PANEL
+    scale = min(room // (modules.width - unseen), most // (modules.width - 2 * unseen))
     return Code(modules, max(1, scale))
 
 

@@ -268,7 +268,7 @@ def test_a_short_text_can_be_read_from_a_metre(text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("content", "width"), [(PLAIN, 90), (replace(RICH, code=PLAIN.code), 60), (RICH, 60)]
+    ("content", "width"), [(PLAIN, 80), (replace(RICH, code=PLAIN.code), 55), (RICH, 55)]
 )
 @pytest.mark.parametrize("dark", [False, True])
 def test_the_code_of_a_poster_can_be_read_from_afar(
