@@ -30,7 +30,7 @@ pixels are encoded in half the time."""
 
 NAME, NAME_HEIGHT = Heading((190, 172, 156, 142, 128, 116, 104, 94, 84, 76), 3), 420
 SPACE, DESCENT = 110, 64  # between parts; below the baseline of the name's last line
-FIELD = Heading((400, 350, 306, 268, 234, 205, 180, 156, 136, 120), 8)
+FIELD = Heading((400, 350, 306, 268, 234, 205, 180, 156, 136, 120, 104, 90, 78), 8)
 FIELD_INSET = 120
 MAX_CODE, MAX_PANEL = 1130, 1235
 """Width of a code's modules, and with the white border where it is seen: nine and a half

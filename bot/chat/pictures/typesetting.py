@@ -5,30 +5,30 @@ Lengths are measured from the upper edge of capitals to the baseline, as the eye
 
 from __future__ import annotations
 
-import unicodedata
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from bot.chat.pictures.line_breaks import break_evenly
 from bot.core.images import bidi, text_fitting
 from bot.core.images.font import Font
+from bot.core.images.plain_font import is_plain, load_face
 from bot.core.images.text_fitting import FittedText
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Sequence
 
     from bot.chat.pictures.canvas import Canvas
     from bot.core.accents import Colour
     from bot.core.images.plain_font import Weight
 
-CAPITAL = 0.714  # height of a capital, in font sizes
+CAPITAL, TALL = 0.714, 0.86
+"""Height of a capital in font sizes, and of what is tallest in other scripts, and of emoji."""
+
 DESCENDER = 0.25  # how far letters such as p reach below the baseline
 MIDDLE = 0.388  # of a line above its baseline, in font sizes: half of ascent less descent
 
 HEADING, READING = 1.16, 1.36
 """From baseline to baseline, in font sizes."""
-
-WIDER = 1.05
-"""Steps in which lines of equal length get wider until all words fit on them."""
 
 ROUNDED = 0.96  # of a text's width: what spaces at the ends of lines and rounding may take
 
@@ -64,7 +64,11 @@ class Block:
     def height(self) -> int:
         """Return the height from the capitals of the first line to the baseline of the last."""
         gaps = len(self.text.lines) - 1
-        return round(self.text.font.size * (CAPITAL + gaps * self.leading))
+        return round(self.text.font.size * (self._top + gaps * self.leading))
+
+    @property
+    def _top(self) -> float:
+        return CAPITAL if all(map(is_plain, self.text.lines)) else TALL
 
     @property
     def depth(self) -> int:
@@ -74,11 +78,19 @@ class Block:
     def draw(self, canvas: Canvas, column: Column, top: float, colour: Colour) -> None:
         """Draw the lines; the capitals of the first one begin at `top`."""
         font = self.text.font
-        middle = top + font.size * (CAPITAL - MIDDLE)
+        middle = top + font.size * (self._top - MIDDLE)
         for line in self.text.lines:
-            start = column.right - round(font.length(line)) if column.mirrored else column.left
+            start = column.left - _bearing(line, font)
+            if column.mirrored:
+                start = column.right - round(font.length(line))
             canvas.draw_text(line, (start, middle), self.text, colour)
             middle += font.size * self.leading
+
+
+def _bearing(line: str, font: Font) -> int:
+    """Return how far right of its place the ink of a line begins; it may hang out to the left."""
+    face = load_face(font.size, font.weight)
+    return int(face.getbbox(line[0], anchor="ls")[0]) if is_plain(line[0]) else 0
 
 
 def is_right_to_left(text: str) -> bool:
@@ -116,13 +128,12 @@ def set_heading(
         if length * size > most * room[0]:
             continue
         font = text_fitting.font_for(shown, size, "semibold")
-        lines = _split(shown, room[0], font)
-        if len(lines) <= most and not _splits_word(shown, lines):
-            return _balanced(shown, length * size, Block(FittedText(lines, font), HEADING))
+        lines = break_evenly(shown, font, room[0], most)
+        if lines:
+            return Block(FittedText(lines, font), HEADING)
     most = min(max_lines, max(1, _capacity(room[1], sizes[-1], HEADING)))
-    return Block(
-        text_fitting.fit(shown, room[0], sizes[-1:], max_lines=most, weight="semibold"), HEADING
-    )
+    fitted = text_fitting.fit(shown, room[0], sizes[-1:], max_lines=most, weight="semibold")
+    return Block(fitted, HEADING)
 
 
 def set_words(text: str, room: tuple[int, int], sizes: Sequence[int]) -> Block | None:
@@ -158,37 +169,9 @@ def _capacity(height: int, size: int, leading: float) -> int:
     return max(0, int((height / size - CAPITAL) / leading + 1))
 
 
-def _splits_word(text: str, lines: Iterable[str]) -> bool:
-    """Return whether lines end within a word; scripts written without spaces have no such."""
-    end = 0
-    for line in lines:
-        end += len(line.lstrip(bidi.LEFT_MARK + bidi.RIGHT_MARK))
-        around = text[end - 1 : end + 1]
-        if len(around) > 1 and " " not in around and not any(map(_is_wide, around)):
-            return True
-        end += text[end : end + 1] == " "
-    return False
-
-
-def _is_wide(char: str) -> bool:
-    return unicodedata.east_asian_width(char) in "WF"
-
-
 def _relative_length(text: str, size: int, weight: Weight) -> float:
     """Return the width of a text in one line, in font sizes, a little less than it is.
 
     Most sizes that are too large are known by it, without measuring the words in each.
     """
     return ROUNDED * Font(size, weight).length(text) / size
-
-
-def _balanced(text: str, length: float, block: Block) -> Block:
-    """Return the block as narrow as it can be without another line."""
-    font, lines = block.text.font, block.text.lines
-    width = length / len(lines)
-    while len(lines) > 1 and width < block.text.width:
-        narrower = _split(text, int(width), font)
-        if len(narrower) == len(lines) and not _splits_word(text, narrower):
-            return Block(FittedText(narrower, font), block.leading)
-        width *= WIDER
-    return block

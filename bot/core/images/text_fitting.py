@@ -149,11 +149,11 @@ def fit(
         font = font_for(text, size, weight)
         lines = _wrap(text, width, font)
         if len(lines) <= max_lines:
-            return FittedText(_with_direction(lines, text), font)
+            return FittedText(with_direction(lines, text), font)
     kept = lines[: max_lines - 1]
     for line in kept:
         text = text.removeprefix(line).lstrip()
-    return FittedText(_with_direction([*kept, _cut_short(text, width, font)], text), font)
+    return FittedText(with_direction([*kept, _cut_short(text, width, font)], text), font)
 
 
 def fit_drawable(
@@ -166,23 +166,23 @@ def fit_drawable(
 
 def _wrap(text: str, width: int, font: Font) -> list[str]:
     """Split a text where lines may end; what is wider than a line is split anywhere."""
-    pieces = [*_pieces(text)]
+    parts = [*pieces(text)]
     lines: list[str] = []
     start = 0
-    while start < len(pieces):
-        count = _fitting(list(accumulate(pieces[start:])), width, font)
+    while start < len(parts):
+        count = _fitting(list(accumulate(parts[start:])), width, font)
         if count:
-            lines.append("".join(pieces[start : start + count]).strip(" "))
+            lines.append("".join(parts[start : start + count]).strip(" "))
             start += count
             continue
-        piece = pieces[start].strip(" ")
-        lines.append(_longest_start(piece, width, font))
-        pieces[start] = piece.removeprefix(lines[-1])
-        start += not pieces[start]
+        part = parts[start].strip(" ")
+        lines.append(_longest_start(part, width, font))
+        parts[start] = part.removeprefix(lines[-1])
+        start += not parts[start]
     return lines
 
 
-def _pieces(text: str) -> Iterator[str]:
+def pieces(text: str) -> Iterator[str]:
     """Yield the pieces of a text after each of which a line may end, with spaces before words."""
     for number, word in enumerate(text.split(" ")):
         before = " " if number else ""
@@ -217,7 +217,7 @@ def _parts(text: str, width: int, font: Font) -> Iterator[str]:
             yield cluster
 
 
-def _with_direction(lines: Sequence[str], text: str) -> tuple[str, ...]:
+def with_direction(lines: Sequence[str], text: str) -> tuple[str, ...]:
     """Mark each line of a text whose letters alone would give it the other direction."""
     level = bidi.base_level(text)
     mark = bidi.RIGHT_MARK if level else bidi.LEFT_MARK

@@ -134,7 +134,7 @@ def test_every_line_on_a_poster_begins_at_the_left_margin() -> None:
     page = pypdfium2.PdfDocument(poster_pdf(content))[0].get_textpage()
     starts = [page.get_rect(number)[0] for number in range(page.count_rects())]
     assert len(starts) >= len(("name", "price", "text", "hint", "address"))
-    assert [start * 25.4 / 72 for start in starts] == pytest.approx([12] * len(starts), abs=1.3)
+    assert [start * 25.4 / 72 for start in starts] == pytest.approx([12] * len(starts), abs=0.4)
 
 
 @pytest.mark.parametrize("content", CONTENTS.values(), ids=CONTENTS)
