@@ -54,7 +54,7 @@ class View:
         return Shown(content_key(DESIGN, language, *shown, stamp, *look), words)
 
     def draw_card(self, photo: bytes | None, portrait: bytes | None = None) -> bytes:
-        """Draw the card's picture as a JPEG; takes some 10 ms of a thread.
+        """Draw the card's picture as a JPEG; takes some 20 ms of a thread.
 
         `photo` is the request's picture, `portrait` the seller's.
         """

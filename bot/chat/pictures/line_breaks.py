@@ -21,9 +21,9 @@ WIDER = 1.04
 
 
 def break_evenly(text: str, font: Font, width: int, most: int) -> tuple[str, ...]:
-    """Break a text into as few lines as a width allows, as short as they then can be.
+    """Split a text into as few lines as a width allows, as short as they then can be.
 
-    None are returned where they are more than `most`, or where a word is wider than a line.
+    Return none where they are more than `most`, or where a word is wider than a line.
     """
     pieces = [*text_fitting.pieces(text)]
     widths = [font.length(piece) for piece in pieces]

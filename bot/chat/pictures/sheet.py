@@ -170,6 +170,4 @@ class Sheet:
         left, top, right, bottom = box
         label = set_line(text, right - left, sizes, "semibold")
         if label:
-            start = (left + right - label.text.width) // 2
-            above = (bottom - top - label.height) / 2
-            label.draw(self.canvas, Column(start, right), top + above, colour)
+            label.draw_centred(self.canvas, (left + right) / 2, (top + bottom) / 2, colour)

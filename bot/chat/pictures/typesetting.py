@@ -6,6 +6,7 @@ Lengths are measured from the upper edge of capitals to the baseline, as the eye
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from bot.chat.pictures.line_breaks import break_evenly
@@ -80,17 +81,27 @@ class Block:
         font = self.text.font
         middle = top + font.size * (self._top - MIDDLE)
         for line in self.text.lines:
-            start = column.left - _bearing(line, font)
+            start = column.left - _bearing(line[0], font)
             if column.mirrored:
                 start = column.right - round(font.length(line))
             canvas.draw_text(line, (start, middle), self.text, colour)
             middle += font.size * self.leading
 
+    def draw_centred(self, canvas: Canvas, across: float, down: float, colour: Colour) -> None:
+        """Draw a single line so that the middle of its capitals is at a place."""
+        start = round(across - self.text.width / 2)
+        middle = down + self.text.font.size * (CAPITAL / 2 - MIDDLE)
+        canvas.draw_text(self.text.lines[0], (start, middle), self.text, colour)
 
-def _bearing(line: str, font: Font) -> int:
-    """Return how far right of its place the ink of a line begins; it may hang out to the left."""
-    face = load_face(font.size, font.weight)
-    return int(face.getbbox(line[0], anchor="ls")[0]) if is_plain(line[0]) else 0
+
+@lru_cache(maxsize=256)
+def _bearing(letter: str, font: Font) -> int:
+    """Return how far right of its place the ink of a letter begins; of a J it is to the left."""
+    if not is_plain(letter):
+        return 0
+    mask, offset = load_face(font.size, font.weight).getmask2(letter, anchor="ls")
+    ink = mask.getbbox()
+    return int(offset[0] + ink[0]) if ink else 0
 
 
 def is_right_to_left(text: str) -> bool:

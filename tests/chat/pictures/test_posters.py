@@ -130,7 +130,7 @@ def test_a_poster_shows_the_photo_unobstructed_on_almost_half_of_its_height(name
 
 
 def test_every_line_on_a_poster_begins_at_the_left_margin() -> None:
-    content = replace(PLAIN, photo=prepared_photo(), text="Thank you!")
+    content = replace(PLAIN, name="Jam", photo=prepared_photo(), text="Thank you!")
     page = pypdfium2.PdfDocument(poster_pdf(content))[0].get_textpage()
     starts = [page.get_rect(number)[0] for number in range(page.count_rects())]
     assert len(starts) >= len(("name", "price", "text", "hint", "address"))
