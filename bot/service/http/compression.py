@@ -52,9 +52,8 @@ class TextTemplate:
         """Return the text as it is."""
         return _alternate(self._pieces, values)
 
-    def gzip(self, values: list[bytes]) -> bytes:
-        """Return the text as gzip."""
-        plain = self.plain(values)
+    def gzip(self, values: list[bytes], plain: bytes) -> bytes:
+        """Return the text as gzip; `plain` is the same text as it is."""
         body = _alternate(self._packed, [_stored(value) for value in values])
         return HEADER + body + struct.pack("<LL", zlib.crc32(plain), len(plain))
 
@@ -96,8 +95,9 @@ class TextResponse(Response):
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Send the answer in the coding that suits the request."""
-        if scope["method"] != "POST" and len(self.body) >= SMALLEST and _takes_gzip(scope):
-            self.body = self._text.template.gzip(self._text.values)
+        plain = bytes(self.body)
+        if scope["method"] != "POST" and len(plain) >= SMALLEST and _takes_gzip(scope):
+            self.body = self._text.template.gzip(self._text.values, plain)
             others = [header for header in self.raw_headers if header[0] != LENGTH]
             length = str(len(self.body)).encode()
             self.raw_headers = [*others, (LENGTH, length), (b"content-encoding", b"gzip")]
@@ -105,8 +105,9 @@ class TextResponse(Response):
 
 
 def _alternate(pieces: list[bytes], between: list[bytes]) -> bytes:
-    first, *others = pieces
-    return b"".join([first, *(part for pair in zip(between, others, strict=True) for part in pair)])
+    parts = [b""] * (len(pieces) + len(between))
+    parts[::2], parts[1::2] = pieces, between
+    return b"".join(parts)
 
 
 def _stored(value: bytes) -> bytes:
