@@ -170,9 +170,9 @@ def _contradictions(settings: Settings) -> Any:
         if not settings.app_secret:
             yield "APP_SECRET: PAYMENTS_URL needs the application's secret at that server"
     if settings.smtp_url is not None and settings.smtp_from is None:
-        yield "SMTP_FROM: SMTP_URL needs the address that e-mails come from"
+        yield "SMTP_FROM: SMTP_URL needs the address that emails come from"
     if settings.smtp_from is not None and settings.smtp_url is None:
-        yield "SMTP_URL: SMTP_FROM needs the server that takes the e-mails"
+        yield "SMTP_URL: SMTP_FROM needs the server that takes the emails"
     if settings.telegram_mode == "webhook" and settings.telegram_api_url == TELEGRAM:
         address = urlsplit(settings.url)
         if address.scheme != "https":

@@ -29,7 +29,7 @@ LONGEST_OVERLAP = 30 * 24
 
 PROFILE = (
     click.option("--image-url", metavar="URL", help="Their picture, an http or https address."),
-    click.option("--contact", help="An @username, an e-mail address or a link."),
+    click.option("--contact", help="An @username, an email address or a link."),
     click.option("--accent-color", type=click.Choice([*ACCENTS, ""]), metavar="COLOR",
                  help=f"One of {', '.join(ACCENTS)}."),
     click.option("--description", metavar="TEXT", help="A line about them, up to 160 characters."),
@@ -74,7 +74,7 @@ def apps_create(name: str, seller_name: str | None, **profile: str | None) -> No
 def apps_seller(app_id: str, clear: bool, **profile: str | None) -> None:  # noqa: FBT001 - click passes options by name
     """Show or change who sells by the application ID.
 
-    Pay pages, receipts and e-mails show it for payment requests that name no seller of their own.
+    Pay pages, receipts and emails show it for payment requests that name no seller of their own.
     An option left out stays as it is, an empty one is removed.
     """
     given = _given(**profile)

@@ -1,4 +1,4 @@
-"""The commands `deliveries`: webhooks and e-mails about payments."""
+"""The commands `deliveries`: webhooks and emails about payments."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ ANSWER_LINES = 3
 
 @click.group()
 def deliveries() -> None:
-    """List, show and retry webhooks, e-mails about payments, and payers' receipts."""
+    """List, show and retry webhooks, emails about payments, and payers' receipts."""
 
 
 @deliveries.command("list")

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from bot.wiring.maintenance.payer_erasure import Erased, Found
 
 ELSEWHERE = (
-    "Backups made before now still hold it; they are yours to delete. Alerts, webhooks and e-mails"
+    "Backups made before now still hold it; they are yours to delete. Alerts, webhooks and emails"
     " that were sent can't be called back."
 )
 
@@ -37,11 +37,11 @@ def erase(
 ) -> None:
     """Erase the personal data of payers, or who a seller is, for good; payments and sums stay.
 
-    WHO is an e-mail address, a paymail or a phone number, in any spelling, or the id of a payment,
+    WHO is an email address, a paymail or a phone number, in any spelling, or the id of a payment,
     which stands for everything that its payer gave with it. --before takes a date or an age such as
     90d. Together they narrow each other; without WHO they mean every payer.
 
-    An address that gets e-mails about payments gets no more of them. If it has unsubscribed, that
+    An address that gets emails about payments gets no more of them. If it has unsubscribed, that
     is remembered. Receipts lose their addresses, and those that are queued are not sent.
 
     The contact of a seller, or the reference that an application gave with the requests (such as
@@ -86,7 +86,7 @@ def _announce(found: Found) -> None:
     )
     if found.recipients:
         console.print_message(
-            f"Found {found.recipients} entries as a recipient of e-mails about payments."
+            f"Found {found.recipients} entries as a recipient of emails about payments."
         )
     if found.sellers:
         console.print_message(f"Found {found.sellers} places that show who the seller is.")

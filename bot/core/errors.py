@@ -9,7 +9,7 @@ BotError
 ├── ConfigProblem          one thing wrong with one setting
 ├── ConfigError            all problems of the configuration
 ├── ForbiddenAddress       an address that webhooks may not reach
-├── MailRefused            an e-mail that the mail server did not accept
+├── MailRefused            an email that the mail server did not accept
 ├── StorageError           the database can't be used just now: locked, full, read-only
 ├── Refused                a call that can't be carried out
 │   ├── InvalidBody            400 invalidBody
@@ -101,7 +101,7 @@ class ForbiddenAddress(BotError):
 
 
 class MailRefused(BotError):
-    """An e-mail that the mail server did not accept.
+    """An email that the mail server did not accept.
 
     `told` is for the operator: at most 1 KiB, without the recipient, so that it can be logged.
     `final` is true if a retry is useless; `code` and `answer` are the server's; `remedy` says what
@@ -159,7 +159,7 @@ class InvalidBody(Refused):
 
 class EmailUnavailable(Refused):
     code = "emailUnavailable"
-    default = "This server sends no e-mail: leave notifications.email out."
+    default = "This server sends no email: leave notifications.email out."
 
 
 class Unauthorized(Refused):

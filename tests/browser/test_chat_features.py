@@ -83,7 +83,7 @@ async def go_back(page: Page, size: Any) -> None:
 async def test_axe_finds_nothing_and_nothing_sticks_out(
     browser: Browser, bot: Bot, group: Chat, size: Any
 ) -> None:
-    """In the chat, the list, a group, the e-mails and the dialogs, in the dark too."""
+    """In the chat, the list, a group, the emails and the dialogs, in the dark too."""
     await show_everything(bot, group)
     async with open_chat_page(browser, bot, viewport=size, reduced_motion="reduce") as page:
         await expect(message(page, "/new and more")).to_be_visible()
@@ -100,7 +100,7 @@ async def test_axe_finds_nothing_and_nothing_sticks_out(
         await page.get_by_role("button", name="New group").click()
         await sound(page)
         await page.keyboard.press("Escape")
-        await page.get_by_role("button" if size is SMALL else "tab", name="E-mails").click()
+        await page.get_by_role("button" if size is SMALL else "tab", name="Emails").click()
         await sound(page, dark=True)
 
 

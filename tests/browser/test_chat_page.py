@@ -1,4 +1,4 @@
-"""The chat page in a real browser: talking, pressing, sharing, reading e-mails."""
+"""The chat page in a real browser: talking, pressing, sharing, reading emails."""
 
 from __future__ import annotations
 
@@ -136,27 +136,27 @@ async def read_emails(bot: Bot, page: Page) -> None:
     page.on("requestfailed", lambda request: lost.append((request.url, request.failure)))
     await page.goto("/chat")
     await page.get_by_role("button", name="Back to chats").click()
-    await page.get_by_role("button", name="E-mails None sent yet").click()
+    await page.get_by_role("button", name="Emails None sent yet").click()
     await expect(page.get_by_text("smtp://127.0.0.1:2525")).to_be_visible()
     bot.world.deliver(HOSTILE_MAIL, ("seller@example.org",))
     await expect(page.get_by_text("1 sent")).to_be_visible()
-    emails = page.get_by_role("list", name="E-mails sent")
+    emails = page.get_by_role("list", name="Emails sent")
     await emails.get_by_role("button", name="<b>Paid</b> ☕").click()
     inside = page.frame_locator("iframe").get_by_role("heading", name="As HTML")
     await expect(inside).to_have_css("color", "rgb(1, 2, 3)")
-    await expect(page).to_have_title(re.compile("^E-mails"))
+    await expect(page).to_have_title(re.compile("^Emails"))
     await page.get_by_role("button", name="Text", exact=True).click()
-    await expect(page.get_by_label("The e-mail as text")).to_have_text("As text <b>")
+    await expect(page.get_by_label("The email as text")).to_have_text("As text <b>")
     await expect(page.locator("iframe")).to_be_hidden()
     await page.get_by_role("button", name="Back", exact=True).click()
     await page.get_by_role("button", name="Back", exact=True).click()
     await page.get_by_role("button", name="Payment Requests").click()
     bot.world.deliver(HOSTILE_MAIL, ("other@example.org",))
     await expect(page.get_by_role("status")).to_have_text(
-        "E-mail to other@example.org: <b>Paid</b> ☕"
+        "Email to other@example.org: <b>Paid</b> ☕"
     )
     await page.get_by_role("button", name="Back to chats").click()
-    entry = page.get_by_role("button", name="E-mails")
+    entry = page.get_by_role("button", name="Emails")
     await expect(entry.get_by_label("1 unread")).to_be_visible()
     assert ("https://thief.example/seen.png", "csp") in lost
 
@@ -165,7 +165,7 @@ async def test_without_a_mail_server_there_are_no_emails_in_the_page(bot: Bot, p
     await page.goto("/chat")
     await page.get_by_role("button", name="Back to chats").click()
     await expect(page.get_by_role("button", name="Saturday market")).to_be_visible()
-    await expect(page.get_by_role("button", name="E-mails")).to_have_count(0)
+    await expect(page.get_by_role("button", name="Emails")).to_have_count(0)
     assert bot.world.mails.address is None
 
 

@@ -189,9 +189,9 @@ async def test_a_payment_told_by_e_mail_is_read_in_the_page(
     async with open_demo(browser, demo, tmp_path, viewport=PHONE, color_scheme="dark") as page:
         await page.goto("/chat")
         await page.get_by_role("button", name="Back to chats").click()
-        await page.get_by_role("button", name="E-mails None sent yet").click()
+        await page.get_by_role("button", name="Emails None sent yet").click()
         paid = await paid_by_form(demo, await told_by_email(demo, tmp_path))
-        emails = page.get_by_role("list", name="E-mails sent")
+        emails = page.get_by_role("list", name="Emails sent")
         await emails.get_by_role("button", name="$5.00 for Tea & <b>cake</b>").click()
         letter = page.frame_locator("iframe")
         await expect(letter.get_by_role("heading", name="$5.00 received")).to_be_visible()
@@ -205,7 +205,7 @@ async def test_a_payment_told_by_e_mail_is_read_in_the_page(
 
 
 async def told_by_email(demo: Process, folder: Path) -> str:
-    """Make a request that sends e-mails; return its pay path."""
+    """Make a request that sends emails; return its pay path."""
     code, out, _ = await run_command(folder, "apps", "create", "shop")
     assert code == 0
     given = dict(line.split("=", 1) for line in out)

@@ -140,10 +140,10 @@ def test_run_again_it_finds_nothing(path: Path) -> None:
         ([], "say whose data to erase"),
         (
             ["anna"],
-            "anna: is not an e-mail address, paymail or phone number, and no payment has this id",
+            "anna: is not an email address, paymail or phone number, and no payment has this id",
         ),
-        (["5"], "5: is not an e-mail address, paymail or phone number"),
-        (["@"], "@: is not an e-mail address, paymail or phone number"),
+        (["5"], "5: is not an email address, paymail or phone number"),
+        (["@"], "@: is not an email address, paymail or phone number"),
         (["--request", ""], "--request: there is no payment request with this id"),
         (["--request", "anna@x.example"], "--request: there is no payment request with this id"),
         (["--before", "soon"], "'soon' is not a date or an age: write 2026-01-31"),

@@ -1,4 +1,4 @@
-"""A seller names an e-mail address in the chat, and its holder confirms it and gets letters.
+"""A seller names an email address in the chat, and its holder confirms it and gets letters.
 
 Over the whole product, with a mail server beside it.
 """

@@ -76,7 +76,7 @@ async def test_every_option_is_asked_shown_and_sent(world: World, run: Process) 
 
 
 async def test_a_refused_option_is_asked_for_at_its_step(world: World) -> None:
-    """No SMTP_URL is set: the service takes no e-mail address, and the seller leaves it out."""
+    """No SMTP_URL is set: the service takes no email address, and the seller leaves it out."""
     sam = await seller_with_destination(world)
     review = await reviewed(sam)
     options = await sam.press(review, "More options", "Anything else?")

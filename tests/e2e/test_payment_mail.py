@@ -1,4 +1,4 @@
-"""E-mail from the payer's form to a real mail server, with the product as a process between."""
+"""Email from the payer's form to a real mail server, with the product as a process between."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def settings(post: MailServerStub) -> dict[str, str]:
 
 
 async def made_by(folder: Path, run: Process, **fields: Any) -> dict[str, Any]:
-    """Make a drop that reports its payments by e-mail."""
+    """Make a drop that reports its payments by email."""
     _, lines, _ = await run_command(folder, "apps", "create", "shop")
     keys = dict(line.split("=", 1) for line in lines)
     headers = {"App-Id": keys["APP_ID"], "App-Secret": keys["APP_SECRET"]}

@@ -59,7 +59,7 @@ class TelegramWorld:
     async def guided(self, email: str | None = None) -> str:
         """Create a request by one more person, step by step; return its pay page's path.
 
-        It has a picture, or an e-mail address that is told of payments.
+        It has a picture, or an email address that is told of payments.
         """
         person = self._join("A careful seller")
         await self._offer(person, OFFER)

@@ -1,4 +1,4 @@
-"""The e-mail about a payment, as it is written and as it is read."""
+"""The email about a payment, as it is written and as it is read."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A shop whose payers leave an e-mail address, its mail server, and the worker between them."""
+"""A shop whose payers leave an email address, its mail server, and the worker between them."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class ReceiptHarness:
         return self.office.letters
 
     async def ask(self, **fields: Any) -> str:
-        """Make a request that asks for an e-mail address; return its id."""
+        """Make a request that asks for an email address; return its id."""
         return str((await self.service.create(**ASKED, **fields))["id"])
 
     async def pay(

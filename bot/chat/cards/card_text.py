@@ -46,7 +46,7 @@ STAMPED_STATUSES = frozenset(["soldOut", "expired", "stopped", "completed", "del
 """Statuses that are stamped across the code in the picture."""
 
 EMAIL_STATES = frozenset(["unconfirmed", "confirmed", "ended"])
-"""The states of an e-mail address that its owner has to confirm."""
+"""The states of an email address that its owner has to confirm."""
 
 _CAN_STOP = frozenset(["active", "scheduled"])
 _REVIVALS = {
@@ -216,7 +216,7 @@ def _card_caption(card: Card, language: str, state: str) -> str:
 
 
 def _state(card: Card, language: str) -> str:
-    """Return status, open checkouts, takings, start or end, and e-mail address, a line each."""
+    """Return status, open checkouts, takings, start or end, and email address, a line each."""
     being_paid = card.reserved_units if card.status == "active" else 0
     reserved = t(language, "card-reserved", reserved=being_paid) if being_paid else None
     takings = card.takings

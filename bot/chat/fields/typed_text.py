@@ -123,7 +123,7 @@ def read_redirect(text: str) -> str | Problem:
 
 
 def read_email(text: str) -> str | Problem:
-    """Parse an e-mail address that mail can be sent to."""
+    """Parse an email address that mail can be sent to."""
     address = text.strip().removeprefix("mailto:")
     if not any(map(_is_visible, address)):
         return Problem("problem-email-empty")

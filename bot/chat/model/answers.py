@@ -133,7 +133,7 @@ def read_request(data: Any) -> Answer:
 
 
 def _email(notifications: Any) -> dict[str, Any]:
-    """Return the state of the e-mail address; {} where the server does not send it."""
+    """Return the state of the email address; {} where the server does not send it."""
     known = notifications if isinstance(notifications, dict) else {}
     state = known.get("emailState")
     if not isinstance(state, str):

@@ -12,7 +12,7 @@ MAX_ABOUT = 160
 class Profile:
     """What payers see of a seller: nothing while there is no `name`.
 
-    `image` is the id of the picture, `about` a line about them, `contact` an @username, an e-mail
+    `image` is the id of the picture, `about` a line about them, `contact` an @username, an email
     address or a link, `accent` a name in core/accents.py.
     """
 
@@ -28,7 +28,7 @@ class ProfileHints:
     """What the profile's forms offer beside the stored profile; none of it is stored.
 
     `name` is the person's at Telegram, `contacts` are their @username and the address of their
-    e-mail notifications, `page` is their newest pay page.
+    email notifications, `page` is their newest pay page.
     """
 
     name: str | None = None

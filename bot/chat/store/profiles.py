@@ -25,7 +25,7 @@ STANDING = "FROM listings WHERE seller_id = :seller AND state IN ('live', 'stopp
 NEWEST_FIRST = "ORDER BY created_at DESC, id DESC LIMIT 1"
 
 LISTINGS_WITH_EMAIL = 20
-"""A seller's newest requests, among which the address for e-mail notifications is looked for."""
+"""A seller's newest requests, among which the address for email notifications is looked for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +91,7 @@ def newest_page(tx: Transaction, seller_id: int) -> str | None:
 
 
 def notification_email(tx: Transaction, seller_id: int) -> str | None:
-    """Return the address that a seller last chose for e-mail notifications; None without one."""
+    """Return the address that a seller last chose for email notifications; None without one."""
     rows = tx.query(
         "SELECT wish FROM listings WHERE seller_id = :seller"
         " ORDER BY created_at DESC, id DESC LIMIT :most",

@@ -1,1 +1,1 @@
-"""E-mail: mailboxes, headers, addresses of the SMTP server."""
+"""Email: mailboxes, headers, addresses of the SMTP server."""

@@ -1,4 +1,4 @@
-"""E-mail headers that carry any text unchanged.
+"""Email headers that carry any text unchanged.
 
 The header classes of the standard library decode a value that looks like an encoded word
 (RFC 2047), also when it holds CR and LF: a product's name would write headers, or the whole

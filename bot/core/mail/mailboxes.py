@@ -1,4 +1,4 @@
-"""Spellings of e-mail addresses that lead to one mailbox, which share its rate limit."""
+"""Spellings of email addresses that lead to one mailbox, which share its rate limit."""
 
 from __future__ import annotations
 

@@ -79,7 +79,7 @@ def parse_sender(text: str) -> Address:
     address = ascii_address(named["address"] if named else text.strip())
     if address is None or not name.isprintable():
         raise ConfigProblem(_FROM_SHAPE)
-    from email.headerregistry import Address  # noqa: PLC0415 - loaded only to send e-mail
+    from email.headerregistry import Address  # noqa: PLC0415 - loaded only to send email
 
     return Address(display_name=name, addr_spec=address)
 

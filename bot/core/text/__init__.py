@@ -1,1 +1,1 @@
-"""Translations, and text that people typed: sanitized, links, e-mail addresses, phone numbers."""
+"""Translations, and text that people typed: sanitized, links, email addresses, phone numbers."""

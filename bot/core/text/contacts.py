@@ -1,4 +1,4 @@
-"""Contacts that people give: an e-mail address, a link or an @username of Telegram."""
+"""Contacts that people give: an email address, a link or an @username of Telegram."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from bot.core.text import links
 from bot.core.text.email_addresses import LONGEST_ADDRESS, ascii_address
 
 LONGEST_CONTACT = LONGEST_ADDRESS
-"""Characters; a link as long as an e-mail address can be reaches any page of contact."""
+"""Characters; a link as long as an email address can be reaches any page of contact."""
 
 SHAPE = (
     "must be an @username of Telegram (5 to 32 letters, digits or _),"
-    " an e-mail address or a link such as https://example.org"
+    " an email address or a link such as https://example.org"
 )
 
 USERNAME = re.compile(r"@[A-Za-z0-9_]{5,32}")

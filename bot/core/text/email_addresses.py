@@ -1,4 +1,4 @@
-"""E-mail addresses: which are valid, and how they are sent."""
+"""Email addresses: which are valid, and how they are sent."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _LOCAL_PART = re.compile(rf"(?=.{{1,64}}\Z){_ATOM}(?:\.{_ATOM})*", re.IGNORECASE
 
 
 def ascii_address(text: str) -> str | None:
-    """Return an e-mail address with its domain by IDNA, None for an invalid one.
+    """Return an email address with its domain by IDNA, None for an invalid one.
 
     A local part that is not ASCII is invalid (RFC 6531): few servers forward such mail. So is one
     with `=?`, which mail programs read as an encoded word (RFC 2047 section 2).

@@ -1,4 +1,4 @@
-"""A mail server on this machine, for the demo: it takes every e-mail and sends none on."""
+"""A mail server on this machine, for the demo: it takes every email and sends none on."""
 
 import asyncio
 import logging
@@ -83,7 +83,7 @@ class Mailbox:
     """
 
     def __init__(self, world: World) -> None:
-        logging.getLogger("mail.log").setLevel(logging.WARNING)  # else every line of every e-mail
+        logging.getLogger("mail.log").setLevel(logging.WARNING)  # else every line of every email
         self._world = world
         self._server = MailServer(self, data_size_limit=MOST_BYTES)
         self.url = world.mails.address = f"smtp://{HOST}:{self._server.port}"
@@ -99,10 +99,10 @@ class Mailbox:
         await self._server.close()
 
     async def handle_DATA(self, _server: SMTP, _session: Session, envelope: Envelope) -> str:  # noqa: N802 - aiosmtpd's name
-        """Take an e-mail; the answer of SMTP."""
+        """Take an email; the answer of SMTP."""
         content = envelope.original_content or b""
         try:
             self._world.deliver(content, tuple(envelope.rcpt_tos))
         except (LookupError, ValueError):
-            return "554 5.6.0 This e-mail can't be read"
+            return "554 5.6.0 This email can't be read"
         return "250 2.0.0 Kept for the chat page; nothing is sent on"

@@ -31,7 +31,7 @@ _MAIL_POLICY = (
     "style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'; "
     "frame-ancestors 'self'"
 )
-"""An e-mail brings its styles along, as all do; it loads nothing, runs nothing, is nobody."""
+"""An email brings its styles along, as all do; it loads nothing, runs nothing, is nobody."""
 
 _FILES = {path.name: path.read_bytes() for path in _STATIC.iterdir()}
 """Small enough to be held: a file that is open while its reader goes away stays open."""

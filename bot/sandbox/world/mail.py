@@ -1,4 +1,4 @@
-"""E-mails as the chat page shows them: who to, what about, the text and the HTML of it."""
+"""Emails as the chat page shows them: who to, what about, the text and the HTML of it."""
 
 import email
 import email.policy
@@ -13,7 +13,7 @@ KEPT = 100
 
 @dataclass(frozen=True, slots=True)
 class Mail:
-    """An e-mail that was sent; `date` is epoch seconds, `html` is empty where there is none."""
+    """An email that was sent; `date` is epoch seconds, `html` is empty where there is none."""
 
     id: int
     date: int
@@ -24,7 +24,7 @@ class Mail:
     html: str
 
     def json(self) -> Json:
-        """Return what a list of e-mails shows, and the text."""
+        """Return what a list of emails shows, and the text."""
         return {
             "id": self.id,
             "date": self.date,
@@ -37,7 +37,7 @@ class Mail:
 
 
 class Mails:
-    """The newest e-mails; `address` is where more can be sent to, None while nobody listens."""
+    """The newest emails; `address` is where more can be sent to, None while nobody listens."""
 
     def __init__(self) -> None:
         self.address: str | None = None
@@ -45,7 +45,7 @@ class Mails:
         self._kept: deque[Mail] = deque(maxlen=KEPT)
 
     def add(self, content: bytes, recipients: tuple[str, ...], date: int) -> Mail:
-        """Keep an e-mail as it came over the wire. Errors: LookupError, ValueError for nonsense."""
+        """Keep an email as it came over the wire. Errors: LookupError, ValueError for nonsense."""
         message = email.message_from_bytes(content, policy=email.policy.default)
         assert isinstance(message, EmailMessage)
         sender, subject = str(message["From"] or ""), str(message["Subject"] or "")

@@ -175,7 +175,7 @@ class World:
         return message.inline_message_id
 
     def deliver(self, content: bytes, recipients: tuple[str, ...]) -> None:
-        """Keep an e-mail, and tell everybody's page. Errors: as for Mails.add."""
+        """Keep an email, and tell everybody's page. Errors: as for Mails.add."""
         mail = self.mails.add(content, recipients, int(self.now()))
         self.feed.add("mail", 0, mail=mail.id)
         self.bell.ring()

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from pydantic_core.core_schema import WithDefaultSchema
 
 FAILURES = {
-    400: "A field is wrong (`invalidBody`), or e-mail is asked for (`emailUnavailable`).",
+    400: "A field is wrong (`invalidBody`), or email is asked for (`emailUnavailable`).",
     401: "The App-Id and App-Secret headers are missing or wrong (`unauthorized`).",
     404: "The application has nothing of this id, or no longer what the key made (`notFound`).",
     409: "It can't be done now (`notLimited`, `notEnoughUnits`, `idempotencyMismatch`).",

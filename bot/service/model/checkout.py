@@ -28,7 +28,7 @@ class CheckoutState(StrEnum):
 class Checkout:
     """A checkout as it is stored; times in epoch ms, `token` is the form's hidden token.
 
-    `language` is that of the receipt to e-mail to the payer, None if none is.
+    `language` is that of the receipt to email to the payer, None if none is.
     """
 
     id: str

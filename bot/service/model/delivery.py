@@ -1,4 +1,4 @@
-"""A delivery: a payment reported by webhook or e-mail, in one or more attempts."""
+"""A delivery: a payment reported by webhook or email, in one or more attempts."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from enum import StrEnum
 
 
 class Channel(StrEnum):
-    """How a payment is reported; RECEIPT: by e-mail to its payer."""
+    """How a payment is reported; RECEIPT: by email to its payer."""
 
     WEBHOOK = "webhook"
     EMAIL = "email"
@@ -52,7 +52,7 @@ class Delivery:
 
 @dataclass(frozen=True, slots=True)
 class ReceiptLetter:
-    """A payment's receipt by e-mail, as the payer's page may show it."""
+    """A payment's receipt by email, as the payer's page may show it."""
 
     address: str
     state: DeliveryState

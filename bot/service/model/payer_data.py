@@ -29,7 +29,7 @@ def check_payer_data(
 ) -> tuple[dict[PayerField, str], tuple[PayerField, ...]]:
     """Return the data to store, and the fields that are malformed.
 
-    A paymail and an e-mail address are `name@domain`; a phone number is stored as its digits, with
+    A paymail and an email address are `name@domain`; a phone number is stored as its digits, with
     a plus if it was typed.
     """
     data: dict[PayerField, str] = {}

@@ -1,4 +1,4 @@
-"""A recipient: an e-mail address that gets letters about payments, and its consent."""
+"""A recipient: an email address that gets letters about payments, and its consent."""
 
 from __future__ import annotations
 

@@ -119,7 +119,7 @@ class Terms:
 class PaymentRequest:
     """A request as it is stored; times in UTC epoch ms, `units` None if they are unlimited.
 
-    `owner` is its seller within the application, `recipient` the status of the e-mail address
+    `owner` is its seller within the application, `recipient` the status of the email address
     that gets letters about its payments, `app_seller` the profile of its application; `paused`: an
     edit ended it at once.
     """

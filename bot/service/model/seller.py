@@ -15,7 +15,7 @@ LONGEST_ABOUT = 160
 class SellerProfile:
     """Who is paid, as they present themselves; `description` is a line about them.
 
-    `contact` is an @username of Telegram, an e-mail address or a link, `accent` one of ACCENTS.
+    `contact` is an @username of Telegram, an email address or a link, `accent` one of ACCENTS.
     """
 
     name: str

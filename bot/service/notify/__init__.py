@@ -1,1 +1,1 @@
-"""Deliveries: payments reported by webhook and by e-mail."""
+"""Deliveries: payments reported by webhook and by email."""

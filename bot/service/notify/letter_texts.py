@@ -64,7 +64,7 @@ def refuse_unwritable() -> Iterator[None]:
     try:
         yield
     except (ValueError, MessageError) as error:
-        reason = f"the e-mail can't be written ({type(error).__name__})"
+        reason = f"the email can't be written ({type(error).__name__})"
         raise MailRefused(reason, final=True) from error
 
 
@@ -123,7 +123,7 @@ def compose(
     address = email_addresses.ascii_address(target.address)
     from_ = smtp.parse_sender(origin.sender)
     if address is None:
-        raise MailRefused("notifications.email is no e-mail address", final=True)
+        raise MailRefused("notifications.email is no email address", final=True)
     stop = f"{origin.public_url}{STOP}{target.stop}"
     letter = EmailMessage(encoded_headers())
     letter["Subject"] = encode_text(words["subject"], "Subject")

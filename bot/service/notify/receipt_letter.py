@@ -1,4 +1,4 @@
-"""The receipt that a payer gets by e-mail.
+"""The receipt that a payer gets by email.
 
 It has no text of the seller: whoever pays chooses the address, so that sellers could write to
 anybody. The product's name is on the receipt's page, which its link opens.

@@ -98,7 +98,7 @@ def receipt_page(
 
 
 def emailed(reader: Reader, letter: ReceiptLetter | None) -> str | None:
-    """Return where the receipt was e-mailed to, or is about to be; None where it is not."""
+    """Return where the receipt was emailed to, or is about to be; None where it is not."""
     if letter is None or letter.state not in LETTER_TEXTS:
         return None
     address = payers.masked("email", letter.address)

@@ -41,7 +41,7 @@ def _seller(reader: Reader, seller: SellerProfile) -> dict[str, Any]:
 
 
 def report_link(reader: Reader, operator_contact: str, url: str) -> str:
-    """Return the link that reports a page to the operator; an e-mail names the page."""
+    """Return the link that reports a page to the operator; an email names the page."""
     link = contacts.contact_link(operator_contact)
     if not link.startswith("mailto:"):
         return link

@@ -236,7 +236,7 @@ def _outcome(
 
 
 async def _letter(service: Service, payment: Payment) -> ReceiptLetter | None:
-    """Return the receipt that is e-mailed to the payer, None where none is."""
+    """Return the receipt that is emailed to the payer, None where none is."""
     if not service.policy.mails or "email" not in payment.user_data:
         return None
     return await deliveries.read_receipt(service.db, payment.id)

@@ -19,7 +19,7 @@ class App:
     """An application; its own secret is stored as a hash, those of its webhooks sealed.
 
     The former webhook secret signs beside the new one until `former_until`, in UTC epoch ms.
-    `confirms`: the holders of e-mail addresses that it names have to confirm them. `seller` is the
+    `confirms`: the holders of email addresses that it names have to confirm them. `seller` is the
     JSON of the profile that its requests show which have none of their own.
     """
 

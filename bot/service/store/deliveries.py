@@ -167,7 +167,7 @@ async def read(db: Database, app_id: str, delivery_id: str) -> Delivery | None:
 
 
 async def read_receipt(db: Database, payment_id: str) -> ReceiptLetter | None:
-    """Return a payment's receipt by e-mail, None without one."""
+    """Return a payment's receipt by email, None without one."""
     row = await db.one(RECEIPT, id=payment_id)
     return ReceiptLetter(row["address"], STATES[row["state"]]) if row else None
 

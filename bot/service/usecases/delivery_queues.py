@@ -36,7 +36,7 @@ def lane_of(url: str, request_id: str) -> str:
 
 
 def queue_of(channel: Channel, address: str) -> Queue:
-    """Return the queue of deliveries to this URL or e-mail address."""
+    """Return the queue of deliveries to this URL or email address."""
     if channel is Channel.EMAIL:
         return MAILS
     if channel is Channel.RECEIPT:

@@ -42,7 +42,7 @@ ASK_MAILBOX = Pace(DAY, burst=3)
 ASK_SELLER = Pace(4 * 60 * MINUTE, burst=5)
 """Confirmation letters for one seller: at most eleven a day to addresses of strangers."""
 
-UNSUBSCRIBED = "the recipient wants no e-mails"
+UNSUBSCRIBED = "the recipient wants no emails"
 UNCONFIRMED = "nobody confirmed the address in time"
 ERASED = "the address was erased"
 

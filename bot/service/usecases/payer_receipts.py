@@ -1,4 +1,4 @@
-"""Receipts by e-mail to payers who left an address: queued with the payment, limited, ended.
+"""Receipts by email to payers who left an address: queued with the payment, limited, ended.
 
 Whoever pays can type a stranger's address, so a receipt has no word of the seller's, few go to one
 mailbox, and one click ends them all (decision 0049).

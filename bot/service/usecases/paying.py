@@ -58,7 +58,7 @@ class PaymentContext:
 class PaymentForm:
     """A payer's posted form, checked; two forms with one token are one payment.
 
-    `language` is that of the receipt to e-mail, None if none is.
+    `language` is that of the receipt to email, None if none is.
     """
 
     request_id: str

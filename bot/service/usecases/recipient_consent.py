@@ -35,7 +35,7 @@ TOO_MANY = (
 def find_or_ask(
     tx: Transaction, request: PaymentRequest, now: int, *, confirms: bool
 ) -> RecipientStatus | None:
-    """Return the recipient at a request's e-mail address, if any; ask it to confirm if `confirms`.
+    """Return the recipient at a request's email address, if any; ask it to confirm if `confirms`.
 
     Asks again once the link has expired, a bounded number of times. Raises InvalidBody if too many
     addresses of the seller are unconfirmed.

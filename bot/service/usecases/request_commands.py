@@ -39,7 +39,7 @@ WEBHOOK_FIELD = "notifications.webhook.webhookUrl"
 class Policy:
     """What the operator allows; only `embedded_app_id` may name the internal host.
 
-    `mails`: e-mail can be sent; `schemes`: those of apps to which payers may be redirected.
+    `mails`: email can be sent; `schemes`: those of apps to which payers may be redirected.
     """
 
     allow: AllowList
@@ -53,7 +53,7 @@ class Policy:
 class Caller:
     """The application that calls, and the time of its call in epoch ms.
 
-    `owner` is the seller for whom it calls; `confirms`: the holders of e-mail addresses that it
+    `owner` is the seller for whom it calls; `confirms`: the holders of email addresses that it
     names have to confirm them.
     """
 

@@ -205,7 +205,7 @@ def _named(body: BaseModel) -> dict[str, Any]:
 
 
 def _notifications(body: EditBody) -> dict[str, Any]:
-    """Return the edit's fields about webhook and e-mail; null clears at each level."""
+    """Return the edit's fields about webhook and email; null clears at each level."""
     if "notifications" not in body.model_fields_set:
         return {}
     if body.notifications is None:

@@ -32,7 +32,7 @@ _NO_CONTROLS_IN_LINES: JsonDict = {"not": {"pattern": r"[\x00-\x09\x0b\x0c\x0e-\
 _VISIBLE: JsonDict = {"pattern": r"\S", **_NO_CONTROLS}
 _URI: JsonDict = {"format": "uri"}
 _CONTACT: JsonDict = {
-    "description": "An @username of Telegram, an e-mail address, or a link of the web.",
+    "description": "An @username of Telegram, an email address, or a link of the web.",
     "allOf": [
         {
             "anyOf": [
@@ -94,7 +94,7 @@ def _currency(code: str) -> str:
 
 def _email(text: str) -> str:
     if email_addresses.ascii_address(text) is None:
-        raise ValueError("is no e-mail address")
+        raise ValueError("is no email address")
     return text
 
 

@@ -26,7 +26,7 @@ SERVICE = (
     ),
     Family(
         "delivery_attempts",
-        "Attempts to deliver webhooks and e-mails: delivered, failed and retried, failed for the"
+        "Attempts to deliver webhooks and emails: delivered, failed and retried, failed for the"
         " last time, or answered after another attempt had begun.",
         ("channel", "outcome"),
         (tuple(Channel), ("delivered", "failed", "dead", "late")),

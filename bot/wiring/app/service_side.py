@@ -123,7 +123,7 @@ class ServiceSide:
             await status_index.refresh(self._db, app.id, self._now)
 
     def _mail(self, settings: Settings, payer_key: bytes) -> list[Job]:
-        """Return the jobs that send e-mails; without them, nothing of it is imported."""
+        """Return the jobs that send emails; without them, nothing of it is imported."""
         if settings.smtp_url is None or settings.smtp_from is None:
             return []
         from bot.service.notify.letter_delivery import LetterDelivery  # noqa: PLC0415

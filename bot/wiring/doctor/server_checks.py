@@ -54,9 +54,9 @@ async def check_payments(settings: Settings) -> list[Finding]:
 
 
 async def check_mail(settings: Settings, unsent: int) -> list[Finding]:
-    """Check that the mail server would accept an e-mail of ours, without sending one.
+    """Check that the mail server would accept an email of ours, without sending one.
 
-    `unsent` is the number of e-mails that wait. A mail server is optional.
+    `unsent` is the number of emails that wait. A mail server is optional.
     """
     if settings.payments_url is not None:
         return []
@@ -68,11 +68,11 @@ async def check_mail(settings: Settings, unsent: int) -> list[Finding]:
         await Mailer(server, timeout=MAIL_TIMEOUT).check(sender.addr_spec)
     except MailRefused as error:
         return [fix("SMTP_URL", "; ".join(filter(None, (error.told, error.remedy))))]
-    return [ok("SMTP_URL", f"{server.name} accepts our login and e-mails from {sender.addr_spec}")]
+    return [ok("SMTP_URL", f"{server.name} accepts our login and emails from {sender.addr_spec}")]
 
 
 def _without_mail(unsent: int) -> Finding:
     if unsent:
-        mails = "1 e-mail is" if unsent == 1 else f"{unsent} e-mails are"
+        mails = "1 email is" if unsent == 1 else f"{unsent} emails are"
         return fix("SMTP_URL", f"{mails} waiting and can't be sent: set SMTP_URL again")
-    return ok("SMTP_URL", "not set, so e-mail notifications are refused")
+    return ok("SMTP_URL", "not set, so email notifications are refused")

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from bot.core.privacy.erasure import PersonalTable
 
 ADDRESS = re.compile(r"[^@\s]+@[^@\s]+")
-"""An e-mail address or a paymail."""
+"""An email address or a paymail."""
 
 
 QUEUES = make_queues(None, None, None)
@@ -39,7 +39,7 @@ QUEUES = make_queues(None, None, None)
 class Found:
     """The counts of rows with data to erase, and its values, which are never printed.
 
-    `recorded`: payments in the chat; `recipients`: addresses that get e-mails about payments;
+    `recorded`: payments in the chat; `recipients`: addresses that get emails about payments;
     `sellers`: requests, applications and sellers in the chat that have a profile.
     """
 
@@ -157,7 +157,7 @@ def _people(tx: Transaction, word: str) -> Iterable[str]:
     known = phones.digits(word.strip()) is not None or ADDRESS.fullmatch(name)
     if not known and not _profiles(tx, Scope(frozenset({name}))):
         raise BotError(
-            f"{word}: is not an e-mail address, paymail or phone number, and no payment has this id"
+            f"{word}: is not an email address, paymail or phone number, and no payment has this id"
             "; no seller has this contact either"
         )
     return [name]

@@ -205,7 +205,7 @@ SPELLED = {
     "forms/stored_draft.py": {"receivers", "payer_fields"},
     "model/wish.py": {"receivers", "payer_fields", "email"},
     "store/listings.py": {"poster_text"},
-    # Words of the interface, and payers' e-mail addresses.
+    # Words of the interface, and payers' email addresses.
     "alerts/alert_text.py": {"email"},
     "requests/request_bodies.py": {"description"},
     "forms/form.py": {"receivers"},

@@ -1,4 +1,4 @@
-"""Contacts: an e-mail address, a link or an @username, and what each opens."""
+"""Contacts: an email address, a link or an @username, and what each opens."""
 
 from __future__ import annotations
 

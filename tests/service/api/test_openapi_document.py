@@ -196,7 +196,7 @@ async def test_the_examples_of_refusals_are_real_answers(service: ServiceHarness
 
 
 async def test_calls_without_a_body_mention_none(service: ServiceHarness) -> None:
-    """Their 400 is about a parameter, never about e-mail."""
+    """Their 400 is about a parameter, never about email."""
     for call in operations_of(await document(service)).values():
         takes_body = "requestBody" in call
         for code in ("400", "404"):

@@ -98,7 +98,7 @@ async def run(folder: Path) -> list[Run]:
 
 
 async def fill(service: ServiceHarness) -> list[str]:
-    """Make requests that are paid, each payment with a webhook and an e-mail owed; their ids."""
+    """Make requests that are paid, each payment with a webhook and an email owed; their ids."""
     made = [(await service.create(**DROP, **TOLD))["id"] for _ in range(MADE)]
     for request_id in made:
         for _ in range(2):

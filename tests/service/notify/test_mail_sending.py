@@ -149,7 +149,7 @@ async def test_a_letter_that_cannot_be_written_is_one_attempt_and_dead(
     async with mail_server() as post:
         with capture_logs() as lines:
             row = await attempt(service, mails(service, post.server()).job)
-    assert (row["state"], row["note"]) == ("dead", "notifications.email is no e-mail address")
+    assert (row["state"], row["note"]) == ("dead", "notifications.email is no email address")
     assert len(log(service, row)) == 1
     assert [one["event"] for one in lines] == ["email dead"]
     assert post.asked == []

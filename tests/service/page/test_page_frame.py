@@ -99,7 +99,7 @@ async def test_a_page_on_which_nothing_can_be_paid_leads_to_the_seller(
 async def test_reports_go_to_the_operator(
     tmp_path: Path, operator: str | None, link: str | None
 ) -> None:
-    """An e-mail names the page; without a contact there is no link."""
+    """An email names the page; without a contact there is no link."""
     async with open_service(tmp_path, operator_contact=operator) as service:
         made = await service.create()
         url = f"{URL}/pay/{made['id']}".replace(":", "%3A")

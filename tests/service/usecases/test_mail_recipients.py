@@ -221,7 +221,7 @@ async def test_a_confirmation_counts_for_one_seller_only(post: LetterHarness) ->
 
 
 async def test_a_trusted_application_names_addresses_without_confirmation(tmp_path: Path) -> None:
-    """The answers of its requests have no e-mail state."""
+    """The answers of its requests have no email state."""
     async with open_letter_harness(tmp_path, strangers=False) as post:
         made = await post.sell(VICTIM)
         assert (await post.service.get(made))["notifications"] == {"email": VICTIM}

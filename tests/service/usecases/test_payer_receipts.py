@@ -1,4 +1,4 @@
-"""Receipts by e-mail to payers: one for each payment, bounded, and ended by one click."""
+"""Receipts by email to payers: one for each payment, bounded, and ended by one click."""
 
 from __future__ import annotations
 

@@ -119,7 +119,7 @@ def test_the_refusal_says_what_a_contact_and_a_colour_are() -> None:
     said = refused(body(seller={"name": "Anna", "contact": "anna", "accentColor": "black"}))
     assert said == {
         "seller.contact": (
-            "must be an @username of Telegram (5 to 32 letters, digits or _), an e-mail address"
+            "must be an @username of Telegram (5 to 32 letters, digits or _), an email address"
             " or a link such as https://example.org"
         ),
         "seller.accentColor": ("must be one of blue, teal, green, orange, red, pink, purple, grey"),

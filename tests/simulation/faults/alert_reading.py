@@ -30,7 +30,7 @@ class Telling:
 
 
 def address_of(payer: int) -> str:
-    """Return the e-mail address by which every alert names a payer."""
+    """Return the email address by which every alert names a payer."""
     return f"payer-{payer:03d}@example.org"
 
 

@@ -1,4 +1,4 @@
-"""The doctor checks e-mail, the database and the dead letters."""
+"""The doctor checks email, the database and the dead letters."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ LOGIN = ("shop@example.org", "open/sesame")
 async def test_the_doctor_logs_in_to_the_mail_server(tmp_path: Path) -> None:
     async with mail_server(account=LOGIN) as post:
         url = f"smtp://shop%40example.org:open%2Fsesame@127.0.0.1:{post.port}"
-        told = f"127.0.0.1:{post.port} accepts our login and e-mails from shop@example.org"
+        told = f"127.0.0.1:{post.port} accepts our login and emails from shop@example.org"
         assert await checked_mail(tmp_path, url) == (True, told)
         is_ok, text = await checked_mail(tmp_path, url.replace("sesame", "says-me"))
     assert (is_ok, text.endswith("; check the user and the password")) == (False, True)
@@ -47,7 +47,7 @@ async def test_the_doctor_logs_in_to_the_mail_server(tmp_path: Path) -> None:
     assert "sesame" not in text
     assert await checked_mail(tmp_path, None) == (
         True,
-        "not set, so e-mail notifications are refused",
+        "not set, so email notifications are refused",
     )
 
 
@@ -85,12 +85,12 @@ async def test_an_error_that_names_its_own_fix_gets_no_other(tmp_path: Path) -> 
 
 
 @pytest.mark.parametrize(
-    ("count", "told"), [(1, "1 e-mail is waiting"), (3, "3 e-mails are waiting")]
+    ("count", "told"), [(1, "1 email is waiting"), (3, "3 emails are waiting")]
 )
 async def test_emails_that_can_no_longer_be_sent_are_reported(
     tmp_path: Path, count: int, told: str
 ) -> None:
-    """They were accepted while there was a mail server; webhooks and dead e-mails don't count."""
+    """They were accepted while there was a mail server; webhooks and dead emails don't count."""
     with closing(open_database(f"sqlite:///{tmp_path}/bot.db")) as database:
         for number in range(count):
             database.run(

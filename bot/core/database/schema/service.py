@@ -2,7 +2,7 @@
 
 SERVICE = (
     # After a rotation the former webhook secret signs beside the new one until `former_until`.
-    # `confirms`: 1 where holders of the e-mail addresses that it names have to confirm them.
+    # `confirms`: 1 where holders of the email addresses that it names have to confirm them.
     # `seller` is the profile, in JSON, that its requests show which have none of their own.
     """
     CREATE TABLE apps (
@@ -86,7 +86,7 @@ SERVICE = (
     """,
     # `quote` is the price that the checkout was opened for. While it is open, `network` is a keyed
     # hash of the payer's address and `payer` the random id in their cookie, null without one; both
-    # are cleared when it is paid, cancelled or lapsed. `language` is that of the receipt to e-mail,
+    # are cleared when it is paid, cancelled or lapsed. `language` is that of the receipt to email,
     # null if none is.
     """
     CREATE TABLE checkouts (

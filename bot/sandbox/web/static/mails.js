@@ -1,4 +1,4 @@
-// The e-mails that were sent: a list, and the one that is read.
+// The emails that were sent: a list, and the one that is read.
 
 import { get } from "./api.js";
 import { badge, byId, clock, day, element, toast } from "./dom.js";
@@ -31,13 +31,13 @@ export class Mails {
     byId("mail-address").textContent = answer.address;
     byId("mail-entry").hidden = answer.address === null;
     byId("tab-mails").hidden = answer.address === null;
-    if (fresh && !this.shown) toast(`E-mail to ${this.mails[0].to.join(", ")}: ${this.mails[0].subject}`);
+    if (fresh && !this.shown) toast(`Email to ${this.mails[0].to.join(", ")}: ${this.mails[0].subject}`);
     this.changed();
   }
 
   changed() {
     if (this.shown) this.seen = this.count ?? 0;
-    if (this.shown && this.app.side.beside) document.title = "E-mails – Sandbox";
+    if (this.shown && this.app.side.beside) document.title = "Emails – Sandbox";
     this.showEntry();
     this.showList();
   }
@@ -51,10 +51,10 @@ export class Mails {
     const unread = (this.count ?? 0) - this.seen;
     const last = this.mails[0];
     byId("mail-entry").replaceChildren(sideEntry({
-      title: "E-mails", drawing: "mail", words: last?.subject ?? "None sent yet", current: this.shown,
+      title: "Emails", drawing: "mail", words: last?.subject ?? "None sent yet", current: this.shown,
       open: () => this.app.side.open("mails"), time: last ? clock(last.date) : "", unread,
     }));
-    byId("tab-mails").replaceChildren("E-mails", badge(unread) || "");
+    byId("tab-mails").replaceChildren("Emails", badge(unread) || "");
   }
 
   showList() {

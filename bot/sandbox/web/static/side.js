@@ -1,4 +1,4 @@
-// What stands beside the chat: the payer's phone, e-mails, pay pages. One pane at a time where
+// What stands beside the chat: the payer's phone, emails, pay pages. One pane at a time where
 // there is no room beside it.
 
 import { badge, byId, clock, dress, element, icon } from "./dom.js";

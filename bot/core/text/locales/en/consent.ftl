@@ -1,4 +1,4 @@
-# The pages to which the links of e-mails lead.
+# The pages to which the links of emails lead.
 
 consent-confirm = Confirm your address?
 consent-confirm-why = { $address } will get emails about payments to a seller at { $host }. If you didn't enter this address, just close this page.

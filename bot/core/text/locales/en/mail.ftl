@@ -1,4 +1,4 @@
-# E-mails to sellers about payments, the one that asks for a confirmation, and payers' receipts.
+# Emails to sellers about payments, the one that asks for a confirmation, and payers' receipts.
 
 mail-subject = { $amount } for { $name }
 mail-subject-oversold = { $amount } for { $name }: please refund
