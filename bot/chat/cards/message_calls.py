@@ -229,7 +229,9 @@ def _edited_text(tx: Transaction, payload: TextMessage, lane: str) -> Call | Non
 
 def _text_key(call: Call) -> str:
     args = call.args
-    return content_key(args.get("text", args.get("caption")), args.get("reply_markup"))
+    keyboard = args.get("reply_markup")
+    key = content_key(args.get("text", args.get("caption")), keyboard)
+    return key if keyboard else f"{shown_texts.BARE}{key}"
 
 
 def _card(tx: Transaction, payload: CardMessage, lane: str, now: int) -> Built:

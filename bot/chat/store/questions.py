@@ -42,10 +42,12 @@ def record_question(tx: Transaction, queues: Queues, place: MessagePlace, now: i
 
 
 def remove_buttons(tx: Transaction, queues: Queues, place: MessagePlace, now: int) -> None:
-    """Queue the removal of a message's buttons, unless it shows something else by then."""
+    """Queue the removal of a message's buttons, unless it has none or shows something else then."""
     queue, lane = queues.messages, place.lane
     shown = shown_texts.text_key_at(tx, place)
-    if shown is None or count_of_lane(tx, queue, lane, NOTICE, WAITING) >= MOST_WAITING:
+    if shown is None or shown.startswith(shown_texts.BARE):
+        return
+    if count_of_lane(tx, queue, lane, NOTICE, WAITING) >= MOST_WAITING:
         return
     rested_at = lanes.stored(tx, queue, lane, "arrival_at")
     body = ButtonRemoval(place.message_id, shown)

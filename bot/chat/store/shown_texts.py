@@ -14,6 +14,10 @@ if TYPE_CHECKING:
     from bot.core.database.database import Transaction
 
 
+BARE = "-"
+"""The first character of a key whose message has no buttons."""
+
+
 def save_text(tx: Transaction, place: MessagePlace, key: str, now: int) -> None:
     """Store the key of the text and buttons that a message shows from `now` (epoch ms)."""
     sql = (

@@ -114,6 +114,19 @@ async def test_a_question_that_is_sent_after_its_form_ended_has_no_buttons(
     assert buttons(sam) == [False, True]
 
 
+async def test_a_question_without_buttons_is_not_edited_once_more(
+    sending: SenderHarness, sam: Person
+) -> None:
+    """Cancel leaves a text without buttons in its place, and the interrupted form asks again."""
+    kind = await say(sending, sam, "/new")
+    await press(sending, sam, kind, "Donation")
+    settings = await say(sending, sam, "/settings")
+    question = await press(sending, sam, settings, "payout address")
+    await press(sending, sam, question, "Cancel")
+    assert buttons(sam) == [False, False, True]
+    assert sending.chat.world.refused == []
+
+
 async def test_a_button_of_an_answered_question_still_works(
     sending: SenderHarness, sam: Person
 ) -> None:
