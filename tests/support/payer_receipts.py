@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import asynccontextmanager
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from bot.core.outbox import outbox
@@ -71,6 +72,15 @@ class ReceiptHarness:
             for message in claimed:
                 await self.mails.handle(message)
         return len(self.letters) - before
+
+    async def claim_all(self) -> list[str]:
+        """Settle all receipts that may go now, unsent; return their requests in this order."""
+        queue, now, found = self.mails.job.queue, self.service.clock(), []
+        while claimed := self.service.db.run(lambda tx: outbox.claim(tx, queue, now, 50)):
+            found += [message.body.request_id for message in claimed]
+            for message in claimed:
+                self.service.db.run(partial(outbox.done, queue=queue, message=message, now=now))
+        return found
 
     async def rows(self) -> list[Row]:
         """Return each receipt's delivery with the state of its message."""

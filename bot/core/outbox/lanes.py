@@ -62,6 +62,9 @@ STATE_UNORDERED = (
     f" (SELECT priority {WAITING} ORDER BY due_at, id LIMIT 1) AS class,"
     f" {OF_LANE} ON queue = :queue AND lane = :lane"
 )
+STATE_UNORDERED_WITH_RANKS = STATE_UNORDERED.replace(
+    f", {OF_LANE}", f", (SELECT rank {WAITING} ORDER BY due_at, id LIMIT 1) AS rank, {OF_LANE}"
+)
 """All that `reopen` reads, in one statement: each statement takes the interpreter's lock."""
 
 REOPEN = (
@@ -230,7 +233,7 @@ def reopen(tx: Transaction, queue: Queue, lane: str, now: int = 0) -> int | None
     if due is not None:
         due_at, priority = due
         open_at = max(due_at, by)
-        rank = _rank(state, priority, open_at) if queue.account_pace else None
+        rank = _rank(queue, state, priority, open_at) if queue.account_pace else None
     tx.execute(REOPEN, queue=queue.name, lane=lane, open_at=open_at, priority=priority, rank=rank)
     return open_at
 
@@ -242,20 +245,23 @@ def _lane_opens_at(pace: Pace | None, arrival_at: int, now: int) -> int:
     return max(pace.next_at(arrival_at), min(arrival_at - pace.interval, now))
 
 
-def _rank(state: Row, priority: int, open_at: int) -> int:
-    """Return the rank of a lane: a quarter of the way from its first message's to its last's.
+def _rank(queue: Queue, state: Row, priority: int, open_at: int) -> int:
+    """Return the rank of a lane: that of its next message where the lane has no order.
 
-    So a lane rises with each handled message and falls with each new one: a person who writes now
-    and then goes before one who writes faster than the bot answers.
+    That of an ordered lane is a quarter of the way from its first message's to its last's. So it
+    rises with each handled message and falls with each new one: a person who writes now and then
+    goes before one who writes faster than the bot answers.
     """
+    if not queue.ordered:
+        return open_at if state["rank"] is None else int(state["rank"])
     first, last = state[f"first_{priority}"], state[f"last_{priority}"]
     return open_at if first is None or last is None else (3 * int(first) + int(last)) // 4
 
 
 def _state_of(queue: Queue) -> str:
-    if queue.account_pace:
-        return STATE_WITH_RANKS
-    return STATE if queue.ordered else STATE_UNORDERED
+    if queue.ordered:
+        return STATE_WITH_RANKS if queue.account_pace else STATE
+    return STATE_UNORDERED_WITH_RANKS if queue.account_pace else STATE_UNORDERED
 
 
 def _first_due(state: Row, by: int) -> tuple[int, int] | None:

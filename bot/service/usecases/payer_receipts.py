@@ -32,6 +32,10 @@ TO_PAYER = Pace(2 * HOUR, burst=12)
 TO_ALL = Pace(10 * SECOND, burst=600)
 """Receipts to all mailboxes: a drop of 600 units at once, and the operator's reputation."""
 
+OF_SELLER = Pace(TO_ALL.interval)
+"""What a receipt costs its seller. It only orders: of a drop of thousands and a single sale, the
+receipt of the single sale goes first."""
+
 OF_TEST_MONEY = Pace(2 * MINUTE, burst=60)
 """Receipts for test money, which costs nothing: a payment beyond it has none."""
 
@@ -47,6 +51,7 @@ RECEIPTS = Queue(
     keep=True,
     pace=TO_ALL,
     lane_pace=lambda _mailbox: TO_PAYER,
+    account_pace=OF_SELLER,
     payloads=deliveries.RECEIPT_PAYLOADS,
 )
 """A lane a mailbox, named by its digest."""
@@ -77,7 +82,8 @@ def queue_receipt(
         test_money=test_money,
     )
     delivery_id = deliveries.insert(tx, receipt, outbox.new_id(at))
-    outbox.put(tx, RECEIPTS, mailboxes.digest(address), receipt, at, key=delivery_id)
+    lane, seller = mailboxes.digest(address), f"{request.app_id}/{request.owner}"
+    outbox.put(tx, RECEIPTS, lane, receipt, at, key=delivery_id, account=seller)
 
 
 def _has_room(tx: Transaction, now: int) -> bool:

@@ -14,7 +14,7 @@ from bot.service.rails.rail import DELAY
 from bot.service.store import deliveries, requests
 from bot.service.usecases import delivery_queues, payer_receipts
 from bot.service.usecases.letter_limits import UNSUBSCRIBED
-from bot.service.usecases.payer_receipts import DAY, OF_TEST_MONEY, TO_PAYER, TOO_LATE
+from bot.service.usecases.payer_receipts import DAY, OF_TEST_MONEY, TO_ALL, TO_PAYER, TOO_LATE
 from tests.support.checkout_steps import ONE, RESERVATION, hear
 from tests.support.consent_letters import link, plain
 from tests.support.payer_receipts import (
@@ -23,7 +23,7 @@ from tests.support.payer_receipts import (
     ReceiptHarness,
     open_receipt_harness,
 )
-from tests.support.service_harness import NOON, REQUESTS_PATH, URL, open_service, refusal_code
+from tests.support.service_harness import NEW, NOON, REQUESTS_PATH, URL, open_service, refusal_code
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -222,6 +222,34 @@ async def test_few_letters_go_to_one_mailbox(post: ReceiptHarness) -> None:
     assert await post.work() == 0
     assert (await post.states()).count(("ended", TOO_LATE)) == 10
     assert await post.work(TO_PAYER.interval / 1000) == 0
+
+
+async def test_a_sellers_drop_does_not_hold_up_the_receipts_of_others(post: ReceiptHarness) -> None:
+    """Once the receipts of all sellers have to wait, the sellers take turns."""
+    headers = [{"Owner-Ref": name} for name in ("drop", "single")]
+    drop, single = [
+        (await post.service.seller.post(REQUESTS_PATH, json=NEW, headers=one)).json()["id"]
+        for one in headers
+    ]
+
+    def queue(tx: Transaction, request_id: str, number: int, at: int = NOON) -> None:
+        request = requests.find(tx, request_id, NOON)
+        assert request
+        paid = Payment(
+            f"{number:024x}", request_id, 500, "USD", (), {"email": f"p{number}@mail.example"},
+            at, Quote(500, "USD", (500,)),
+        )  # fmt: skip
+        payer_receipts.queue_receipt(tx, request, paid, "en", test_money=False)
+
+    def sell_out(tx: Transaction) -> None:
+        for number in range(TO_ALL.burst + 50):
+            queue(tx, drop, number)
+
+    await post.service.db.transaction(sell_out)
+    assert await post.claim_all() == [drop] * TO_ALL.burst
+    await post.service.db.transaction(partial(queue, request_id=single, number=9999, at=NOON + 1))
+    post.service.clock.advance(TO_ALL.interval / 1000)
+    assert await post.claim_all() == [single]
 
 
 async def test_a_letter_that_the_server_delays_is_not_too_late(post: ReceiptHarness) -> None:
