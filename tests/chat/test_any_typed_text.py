@@ -258,9 +258,9 @@ def test_a_card_fits_below_its_picture_whatever_it_is_called(language: str, word
 @typed(25, language=SPOKEN)
 def test_what_is_done_with_a_request_says_its_name(language: str, words: str) -> None:
     card, seller = card_of(words), seller_of(words, language)
-    held(replace(menus.edit_menu(card, language), picture=LISTING), card.name)
+    held(menus.open_menu(card, "edit", language), card.name)
     held(menus.fixed_menu(card, language), card.name)
-    held(replace(menus.delete_question(card, language), picture=LISTING), card.name)
+    held(menus.open_menu(card, "delete", language), card.name)
     held(replace(menus.poster_menu(card, words, "x_bot", language), picture=LISTING), card.name)
     for field in ("name", "description", "redirect", "email", "postertext"):
         held(menus.saved_reply(card, Change(LISTING, field, words), seller, NOW), card.name)

@@ -1,10 +1,12 @@
 """The menus of a request: more, edit, delete and poster, and the replies to an edit.
 
-A menu replaces the card whose button was pressed, so the card stays one message.
+A menu replaces the card whose button was pressed, so the card stays one message, and is refreshed
+with it. The poster's menu is not: nothing in it changes by itself.
 """
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from bot.chat.cards.card_text import (
@@ -35,6 +37,15 @@ _CHANGES = {
     **dict.fromkeys(["stopped", "expired"], "resume"),
 }
 """The change of state that is possible, by status."""
+
+
+def open_menu(card: Card, menu: str, language: str) -> Reply:
+    """Show one of MENUS in the place of the card, below the card's picture if it has one."""
+    return replace(
+        MENUS[menu](card, language),
+        picture=seller_card(card, language).picture,
+        menu=menu,
+    )
 
 
 def more_menu(card: Card, language: str) -> Reply:
@@ -82,6 +93,15 @@ def delete_question(card: Card, language: str) -> Reply:
     yes = Button(label, action=("delete-yes", card.listing_id), style=DANGER)
     no = Button(t(language, "button-delete-no"), action=("refresh", card.listing_id))
     return Reply("\n".join(lines), ((yes,), (no,)))
+
+
+MENUS = {
+    "more": more_menu,
+    "edit": edit_menu,
+    "edit-not": fixed_menu,
+    "delete": delete_question,
+}
+"""The menus that are opened on a card, by the word of their button."""
 
 
 def poster_menu(card: Card, text: str | None, bot_name: str, language: str) -> Reply:

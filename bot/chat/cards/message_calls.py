@@ -237,7 +237,7 @@ def _text_key(call: Call) -> str:
 def _card(tx: Transaction, payload: CardMessage, lane: str, now: int) -> Built:
     listing = listings.get_listing(tx, payload.listing_id)
     own, language = (VISITED, payload.language) if payload.is_public else (OWN, None)
-    view = view_of(tx, listing, own, now, language)
+    view = view_of(tx, listing, own, now, language).with_menu(payload.menu)
     if payload.message_id is None:
         return _new_card(tx, view, lane)
     place = MessagePlace(lane, payload.message_id)
@@ -256,7 +256,8 @@ def _refresh(tx: Transaction, post_id: str, attempts: int, now: int) -> Built:
     post = posts.find_post(tx, post_id)
     if post is None or post.seen.words is None:
         return None
-    view = view_of(tx, listings.get_listing(tx, post.listing_id), post.own, now)
+    listing = listings.get_listing(tx, post.listing_id)
+    view = view_of(tx, listing, post.own, now).with_menu(post.seen.menu)
     waits = attempts <= PICTURE_ATTEMPTS and posts.has_live_card(tx, post.listing_id)
     built = _edited_card(tx, view, post.place, post, waits=waits)
     if not isinstance(built, Call):
@@ -301,7 +302,7 @@ def _edited_words(view: View, place: MessagePlace, seen: Shown | None) -> Call |
         return None
     is_text = seen is not None and seen.picture is None
     method, field = ("editMessageText", "text") if is_text else ("editMessageCaption", "caption")
-    shows = Shown(seen.picture if seen else None, view.seen.words)
+    shows = replace(view.seen, picture=seen.picture if seen else None)
     args = _card_args(view, field, place.lane, place.message_id)
     return Call(method, args, place=place, shows=_shown(view, shows))
 

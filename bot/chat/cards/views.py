@@ -8,10 +8,12 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from bot.chat.cards import card_text
+from bot.chat.cards.menus import open_menu
 from bot.chat.cards.request_card import card_of
 from bot.chat.messages.buttons import markup
 from bot.chat.model.profile import NO_PROFILE
 from bot.chat.store import received_payments, sellers
+from bot.chat.store.listings import DELETED
 from bot.chat.store.posts import OWN, SHARED, VISITED, Shown
 from bot.chat.store.received_payments import NO_TAKINGS
 from bot.core.accents import DEFAULT_ACCENT
@@ -44,14 +46,20 @@ class View:
     @property
     def seen(self) -> Shown:
         """Return the keys of text and picture; no picture where there is no link to draw."""
-        words = words_key(self.reply)
+        words, menu = words_key(self.reply), self.reply.menu
         if not self.reply.picture:
-            return Shown(None, words)
+            return Shown(None, words, menu)
         card, language = self.card, self.language
         shown = (card.name, card_text.price_text(card, language), card.url, card.image)
         stamp, seller = card_text.stamp_text(card, language), card.seller
         look = (seller.name, seller.accent, seller.image) if seller.name else ()
-        return Shown(content_key(DESIGN, language, *shown, stamp, *look), words)
+        return Shown(content_key(DESIGN, language, *shown, stamp, *look), words, menu)
+
+    def with_menu(self, menu: str | None) -> View:
+        """Return the view with a menu open; a deleted listing has none."""
+        if menu is None or self.listing.state == DELETED:
+            return self
+        return replace(self, reply=open_menu(self.card, menu, self.language))
 
     def draw_card(self, photo: bytes | None, portrait: bytes | None = None) -> bytes:
         """Draw the card's picture as a JPEG; takes some 20 ms of a thread.

@@ -124,13 +124,7 @@ def _manage_listing(
 
 def _show_menu(context: EventContext, listing: Listing, word: str) -> None:
     """Show a menu in place of the card."""
-    menu = {
-        "more": menus.more_menu,
-        "delete": menus.delete_question,
-        "edit": menus.edit_menu,
-        "edit-not": menus.fixed_menu,
-    }[word]
-    context.reply(menu(own_card(context, listing), context.seller.language))
+    context.reply(menus.open_menu(own_card(context, listing), word, context.seller.language))
 
 
 def _edit(context: EventContext, listing: Listing, field: str) -> str | None:

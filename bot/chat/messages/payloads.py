@@ -43,13 +43,14 @@ class CardMessage:
     """A request's card, as its seller sees it or `is_public`: as others do.
 
     It is a new message, or takes the place of the picture that `message_id` is. What it shows is
-    read when it is sent.
+    read when it is sent. `menu` is the menu that is open on the seller's card.
     """
 
     listing_id: str
     language: str
     message_id: int | None = None
     is_public: bool = False
+    menu: str | None = None
 
     @property
     def method(self) -> str:
@@ -172,7 +173,7 @@ PHOTOS = PayloadKinds(photo=PhotoDownload)
 
 def new_message(reply: Reply, language: str) -> TextMessage | CardMessage:
     """Return the payload that sends a reply."""
-    if reply.picture is not None:
+    if reply.picture is not None and reply.menu is None:
         return CardMessage(reply.picture, language)
     return TextMessage(reply.text, language, markup(reply.rows))
 
@@ -183,10 +184,10 @@ def replacement(
     """Return the payload that shows a reply in the place of an earlier message.
 
     It is a new message where that one is too old to edit (None), and for a card where that one
-    is no picture: Telegram makes no picture of a text.
+    is no picture: Telegram makes no picture of a text. A menu is then a text too.
     """
-    if message_id is None or (reply.picture is not None and not is_picture):
+    if message_id is not None and is_picture and reply.picture is not None:
+        return CardMessage(reply.picture, language, message_id, menu=reply.menu)
+    if message_id is None or (reply.picture is not None and reply.menu is None):
         return new_message(reply, language)
-    if reply.picture is not None:
-        return CardMessage(reply.picture, language, message_id)
     return TextMessage(reply.text, language, markup(reply.rows), message_id, is_caption=is_picture)

@@ -45,11 +45,15 @@ class Button:
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """A message in Telegram's HTML; `picture` is the id of the listing whose card it is."""
+    """A message in Telegram's HTML; `picture` is the id of the listing whose card it is.
+
+    `menu` is the menu that is open on the card (chat/cards/menus.py).
+    """
 
     text: str
     rows: Rows = ()
     picture: str | None = None
+    menu: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

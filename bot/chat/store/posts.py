@@ -51,7 +51,7 @@ STALE = (
     " WHERE listing_id = :listing AND own IN (:shared, :own)"
     " ORDER BY posts.created_at DESC, posts.id DESC"
 )
-POST = "SELECT id, listing_id, lane, message_id, own, picture, shown FROM posts"
+POST = "SELECT id, listing_id, lane, message_id, own, picture, shown, menu FROM posts"
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,11 +66,13 @@ class MessagePlace:
 class Shown:
     """What a post shows: the keys of its picture (None for a text) and of its `words`.
 
-    `words` is None while it shows something else, such as a menu in the card's place.
+    `menu` is the menu that is open on the card. `words` is None while the post shows something
+    else, such as the payments in the card's place.
     """
 
     picture: str | None
     words: str | None
+    menu: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,9 +142,8 @@ def post_at(tx: Transaction, place: MessagePlace) -> Post | None:
 
 def _read(row: Row) -> Post:
     place = MessagePlace(row["lane"], row["message_id"])
-    return Post(
-        row["id"], row["listing_id"], place, row["own"], Shown(row["picture"], row["shown"])
-    )
+    seen = Shown(row["picture"], row["shown"], row["menu"])
+    return Post(row["id"], row["listing_id"], place, row["own"], seen)
 
 
 def save_post(tx: Transaction, listing_id: str, place: MessagePlace, own: int, now: int) -> Post:
@@ -152,7 +153,7 @@ def save_post(tx: Transaction, listing_id: str, place: MessagePlace, own: int, n
         " VALUES (:id, :listing, :lane, :message_id, :own, :now) ON CONFLICT (lane, message_id)"
         " DO UPDATE SET listing_id = excluded.listing_id, own = excluded.own,"
         " created_at = excluded.created_at"
-        " RETURNING id, listing_id, lane, message_id, own, picture, shown"
+        " RETURNING id, listing_id, lane, message_id, own, picture, shown, menu"
     )
     row = tx.one(sql, id=short_id(16), listing=listing_id, **asdict(place), own=own, now=now)
     if own != SHARED:
@@ -177,8 +178,8 @@ def _drop_older(tx: Transaction, listing_id: str, lane: str, own: int) -> None:
 
 def record_shown(tx: Transaction, post_id: str, seen: Shown) -> None:
     """Store what a post shows now."""
-    sql = "UPDATE posts SET picture = :picture, shown = :words WHERE id = :id"
-    tx.execute(sql, id=post_id, picture=seen.picture, words=seen.words)
+    sql = "UPDATE posts SET picture = :picture, shown = :words, menu = :menu WHERE id = :id"
+    tx.execute(sql, id=post_id, **asdict(seen))
 
 
 def mark_replaced(tx: Transaction, place: MessagePlace) -> None:

@@ -142,7 +142,8 @@ CHAT = (
     """,
     # Messages that show a request. `own`: 1 in its seller's chat, 2 in the chat of somebody who
     # followed its link, 0 in an inline message, whose lane has its id and whose message_id is 0.
-    # `picture` and `shown` are what it shows, `waiting` the queued message that will change it.
+    # `picture`, `shown` and the open `menu` are what it shows, `waiting` the queued message that
+    # will change it.
     """
     CREATE TABLE posts (
         id TEXT PRIMARY KEY,
@@ -152,6 +153,7 @@ CHAT = (
         own INTEGER NOT NULL,
         picture TEXT,
         shown TEXT,
+        menu TEXT,
         waiting TEXT,
         created_at BIGINT NOT NULL,
         UNIQUE (lane, message_id)
