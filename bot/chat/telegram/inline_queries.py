@@ -21,7 +21,7 @@ from telegram import (
     LinkPreviewOptions,
 )
 from telegram.constants import ParseMode
-from telegram.error import TelegramError
+from telegram.error import BadRequest, TelegramError
 
 from bot.chat.cards.card_text import inline_article, public_card
 from bot.chat.cards.image_route import PATH as IMAGES
@@ -29,8 +29,8 @@ from bot.chat.cards.views import words_key
 from bot.chat.dialogue.commands import FROM_INLINE
 from bot.chat.dialogue.events import SearchEvent, read
 from bot.chat.dialogue.sharing import result_id
-from bot.chat.messages.buttons import linkable, markup
-from bot.chat.telegram.failures import describe_error
+from bot.chat.messages.buttons import linkable, markup, without_styles
+from bot.chat.telegram.failures import FailureKind, classify, describe_error
 from bot.chat.telegram.intake import account_of
 from bot.core.errors import StorageError, Unreadable
 from bot.core.text.translations import choose, t
@@ -91,18 +91,30 @@ class InlineResults:
         next_offset = str(start + PAGE) if len(cards) > PAGE else ""
         found_none = bool(event.text.strip()) and not cards and not start
         label = t(language, "inline-none" if found_none else "inline-new")
-        await self._bot.answer_inline_query(
+        send = partial(
+            self._bot.answer_inline_query,
             inline_query_id=event.query_id,
-            results=[self._article(card, language) for card in cards[:PAGE]],
             cache_time=0,
             is_personal=True,
             next_offset=next_offset,
             button=InlineQueryResultsButton(label, start_parameter=FROM_INLINE),
         )
+        article = partial(self._article, language=language)
+        try:
+            await send(results=[article(card) for card in cards[:PAGE]])
+        except BadRequest as error:
+            if classify(error, 1).kind is not FailureKind.REFUSED:
+                raise
+            await send(results=[article(card, plain=True) for card in cards[:PAGE]])
 
-    def _article(self, card: Card, language: str) -> InlineQueryResultArticle:
+    def _article(
+        self, card: Card, language: str, *, plain: bool = False
+    ) -> InlineQueryResultArticle:
+        """Return a request as a result; `plain` for a server that refuses styles of buttons."""
         article = inline_article(card, language)
         keyboard = markup(article.rows)
+        if plain:
+            keyboard = without_styles(keyboard) or keyboard
         return InlineQueryResultArticle(
             id=result_id(card.listing_id, words_key(public_card(card, language))),
             title=article.title,

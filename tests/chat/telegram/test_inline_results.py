@@ -212,6 +212,20 @@ async def test_a_query_answered_too_late_is_logged(
     ]
 
 
+async def test_a_server_that_refuses_styles_gets_the_results_without(
+    chat: ChatHarness, search: Searching, sam: Person
+) -> None:
+    """Otherwise nobody could share a link there."""
+    chat.add_listing(sam, COFFEE, service_answer())
+    (coloured,) = (await search.types(sam, "")).results
+    refusal = "Bad Request: unknown field style"
+    chat.world.faults.add(Fault("error", method="answerInlineQuery", code=400, description=refusal))
+    (plain,) = (await search.types(sam, "")).results
+    assert "style" in str(coloured)
+    assert "style" not in str(plain)
+    assert plain["reply_markup"]["inline_keyboard"][0][0]["url"] == URL
+
+
 def ruin(db: Database) -> None:
     """Overwrite the contents of the file."""
     db.checkpoint()
