@@ -106,8 +106,8 @@ class Sheet:
         left, top, right, bottom = box = self.box(box)
         picture = framed(photo, ((right - left) // grain, (bottom - top) // grain))
         if self.content.stamp:
-            shades = self.palette.ground, self.palette.muted
-            picture = ImageOps.colorize(picture.convert("L"), *shades)
+            dark, light = sorted((self.palette.ground, self.palette.muted))
+            picture = ImageOps.colorize(picture.convert("L"), dark, light)
         self.canvas.draw_image(picture, box)
 
     def draw_field(self, box: Box, words: Box, heading: Heading) -> None:

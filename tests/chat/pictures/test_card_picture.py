@@ -210,6 +210,16 @@ def test_a_stamp_takes_the_colours_of_the_photo() -> None:
     assert max(red, green, blue) - min(red, green, blue) < 40
 
 
+@pytest.mark.parametrize("dark", [False, True])
+def test_a_stamp_does_not_turn_a_photo_into_its_negative(*, dark: bool) -> None:
+    """What is bright in the photo stays brighter than what is not."""
+    photo = Image.new("RGB", (1280, 960), (40, 60, 20))
+    photo.paste((250, 240, 200), (0, 0, 640, 960))
+    content = replace(PLAIN, photo=saved(photo), dark=dark, stamp="SOLD OUT")
+    bright, shady = (sum(pixel(shown(content), (x, 100))) for x in (100, 1180))
+    assert bright > shady + 100
+
+
 def test_different_stamps_look_different() -> None:
     stamps = ["SOLD OUT", "EXPIRED", "PAID"]
     assert len({draw_card(replace(PLAIN, stamp=stamp)) for stamp in stamps}) == len(stamps)
