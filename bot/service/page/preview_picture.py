@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import io
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
@@ -39,7 +39,10 @@ FACE = 84  # the disc with the seller's initials
 GAP = 20
 SELLER_SIZES, SELLER_LINES = (36, 32, 28), 2
 INITIALS_SIZES = (36, 30, 24)
-NAME_SIZES, NAME_LINES = (64, 56, 48, 42), 3
+NAMES = ((64, 2), (56, 3), (48, 3), (42, 4))
+"""Font sizes of the name, each with the lines for which there is room."""
+
+ABOVE_PRICE = 12
 PRICE_SIZES = (96, 84, 72, 60, 48, 40, 32)
 HOST_SIZES = (28, 24, 20)
 SMOOTHNESS = 4
@@ -114,20 +117,29 @@ def _draw_at(picture: Image.Image, text: FittedText, at: tuple[int, int], fill: 
 
 def _draw_offer(picture: Image.Image, shown: Content, accent: Colour) -> None:
     """Draw name and price in the middle of the height, and the host at the bottom."""
-    name = text_fitting.fit_drawable(
-        shown.name, COLUMN, NAME_SIZES, max_lines=NAME_LINES, weight="semibold"
-    )
+    name = _fit_name(shown.name)
     price = text_fitting.fit(shown.price, COLUMN, PRICE_SIZES, weight="bold")
-    blocks = [name, price] if name else [price]
     host = text_fitting.fit(urlsplit(shown.url).netloc, COLUMN, HOST_SIZES)
     top, bottom = MARGIN, HEIGHT - MARGIN - host.height
     host.draw(picture, (MARGIN, bottom), _quiet(accent))
     if shown.seller:
         top += FACE
-    top += (bottom - top - sum(block.height for block in blocks)) // 2
-    for block in blocks:
-        block.draw(picture, (MARGIN, top), PAPER)
-        top += block.height
+    above = name.height + ABOVE_PRICE if name else 0
+    top += (bottom - top - above - price.height) // 2
+    if name:
+        name.draw(picture, (MARGIN, top), PAPER)
+    price.draw(picture, (MARGIN, top + above), PAPER)
+
+
+def _fit_name(name: str) -> FittedText | None:
+    """Fit the name into as many lines as each size has room for; in the last it is cut short."""
+    fit = partial(text_fitting.fit_drawable, name, COLUMN, weight="semibold")
+    *larger, (smallest, most) = NAMES
+    for size, lines in larger:
+        fitted = fit((size,), max_lines=lines + 1)
+        if not fitted or len(fitted.lines) <= lines:
+            return fitted
+    return fit((smallest,), max_lines=most)
 
 
 def _quiet(accent: Colour) -> Colour:

@@ -144,7 +144,14 @@ def test_a_long_name_keeps_off_the_seller_and_the_host() -> None:
     rows = np.array(column).reshape(PREVIEW_SIZE[1], -1, 3)
     is_bare = (rows == rows[0, 0]).all(axis=(1, 2))
     edges = np.flatnonzero(np.diff(is_bare.astype(int)))
-    assert len(edges) == 2 * (len(("seller", "price", "host")) + preview_picture.NAME_LINES)
+    assert len(edges) == 2 * (len(("seller", "price", "host")) + preview_picture.NAMES[-1][1])
+
+
+def test_a_name_of_100_characters_is_shown_to_its_end() -> None:
+    start = "Hand-cut weatherproof vinyl stickers for bicycles, laptops and guitars, a set of ten "
+    names = (start + "designs, signed", start + "designs, framed")
+    assert {len(name) for name in names} == {100}
+    assert len({drawn(name=name, seller="Anna").tobytes() for name in names}) == len(names)
 
 
 @pytest.mark.parametrize("name", ["קפה", "قهوة", "コーヒー", "☕🎉", "कॉफ़ी"])
