@@ -89,6 +89,7 @@ COMPOSED: dict[str, list[tuple[str, ...]]] = {
     "page-checkout-{}-{}": [(state, why) for state in AWAITED for why in ("why", "free")],
     "page-manner-{}": [(manner,) for manner in Manner],
     "page-{}-hint": [(field,) for field in PAYER],
+    "page-{}-empty": [(field,) for field in PAYER],
     "page-{}-wrong": [(field,) for field in PAYER],
     "page-{}-why": [(state,) for state in (*PAGE_STATES, RESERVED)],
     "payer-{}": [(field,) for field in PAYER],

@@ -80,7 +80,9 @@ async def test_axe_finds_nothing_in_a_form_that_was_refused(
             await expect(summary).to_be_focused()
             await expect(page).to_have_title("Please check: Coffee")
             assert await accessibility_problems(page) == []
-            await summary.get_by_role("link", name="Enter an email address").click()
+            await summary.get_by_role(
+                "link", name="That doesn't look like an email address"
+            ).click()
             await expect(page.get_by_label("Email address")).to_be_focused()
             await expect(page.get_by_label("Email address")).to_have_value("me")
             await expect(page.get_by_label("Paymail")).to_have_value("me@a.example")

@@ -75,9 +75,8 @@ def pay_page(reader: Reader, request: PaymentRequest, now: int, form: PayerForm)
         "scripted": True,
         "uncharged": False,
         "code": f"/qr/{request.id}.svg",
-        "fields": [_field(name, form) for name in terms.requested_user_data],
+        "fields": [_field(reader, name, form) for name in terms.requested_user_data],
         "problem": _problem(reader, form),
-        "wrong": form.wrong,
         "manner": form.typed.get("manner"),
     }
 
@@ -198,7 +197,7 @@ def _time(reader: Reader, request: PaymentRequest, state: str | None) -> dict[st
     return {"label": label, "at": at, "moment": page_times.moment(reader, at)}
 
 
-def _field(name: PayerField, form: PayerForm) -> dict[str, Any]:
+def _field(reader: Reader, name: PayerField, form: PayerForm) -> dict[str, Any]:
     kind, autocomplete = INPUTS[name]
     return {
         "name": name,
@@ -206,8 +205,15 @@ def _field(name: PayerField, form: PayerForm) -> dict[str, Any]:
         "inputmode": kind,
         "autocomplete": autocomplete,
         "value": form.typed.get(name, ""),
-        "wrong": name in form.wrong,
+        "problem": _field_problem(reader, name, form),
     }
+
+
+def _field_problem(reader: Reader, name: PayerField, form: PayerForm) -> str | None:
+    if name not in form.wrong:
+        return None
+    typed = form.typed.get(name, "").strip()
+    return reader.t(f"page-{name}-wrong" if typed else f"page-{name}-empty")
 
 
 def _problem(reader: Reader, form: PayerForm) -> str | None:

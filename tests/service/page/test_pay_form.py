@@ -68,6 +68,23 @@ async def test_malformed_payer_data_is_reported_at_its_field(
     assert await service.rows("payments") == []
 
 
+@pytest.mark.parametrize(
+    ("email", "problem"),
+    [
+        ("", "Enter your email address."),
+        ("  ", "Enter your email address."),
+        ("me", "That doesn&#39;t look like an email address. For example: name@example.org."),
+    ],
+)
+async def test_an_empty_field_has_another_problem_than_a_malformed_one(
+    service: ServiceHarness, email: str, problem: str
+) -> None:
+    made = await service.create(**ASKED)
+    answer = await service.pay(made["id"], **(GIVEN | {"email": email}))
+    assert f'<a href="#email">{problem}</a>' in answer.text
+    assert f'id="email-hint">{problem}</span>' in answer.text
+
+
 async def test_fields_that_were_not_requested_are_not_stored(service: ServiceHarness) -> None:
     made = await service.create(requestedUserData=["email"])
     await service.pay(made["id"], **GIVEN, shoeSize="44")

@@ -35,13 +35,16 @@ page-privacy = Datenschutz
 page-ask = Angaben für den Verkäufer
 page-paymail = Paymail
 page-paymail-hint = Zum Beispiel name@handcash.io
-page-paymail-wrong = Bitte eine Paymail eingeben, zum Beispiel name@handcash.io.
+page-paymail-empty = Bitte geben Sie Ihre Paymail ein.
+page-paymail-wrong = Das sieht nicht nach einer Paymail aus. Richtig wäre zum Beispiel name@handcash.io.
 page-email = E-Mail-Adresse
 page-email-hint = Zum Beispiel name@example.org
-page-email-wrong = Bitte eine E-Mail-Adresse eingeben, zum Beispiel name@example.org.
+page-email-empty = Bitte geben Sie Ihre E-Mail-Adresse ein.
+page-email-wrong = Das sieht nicht nach einer E-Mail-Adresse aus. Richtig wäre zum Beispiel name@example.org.
 page-phoneNumber = Telefonnummer
 page-phoneNumber-hint = Mit Landesvorwahl, zum Beispiel +49 30 23125 123
-page-phoneNumber-wrong = Bitte eine Telefonnummer mit 7 bis 15 Ziffern eingeben, zum Beispiel +49 30 23125 123.
+page-phoneNumber-empty = Bitte geben Sie Ihre Telefonnummer ein.
+page-phoneNumber-wrong = Das sieht nicht nach einer Telefonnummer aus. Sie sollte 7 bis 15 Ziffern haben, wie +49 30 23125 123.
 page-wrong =
     { $count ->
         [one] Bitte 1 Angabe korrigieren.

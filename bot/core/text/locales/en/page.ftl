@@ -34,13 +34,16 @@ page-privacy = Privacy
 page-ask = Your details for the seller
 page-paymail = Paymail
 page-paymail-hint = For example, name@handcash.io
-page-paymail-wrong = Enter a paymail, like name@handcash.io.
+page-paymail-empty = Enter your paymail.
+page-paymail-wrong = That doesn't look like a paymail. For example: name@handcash.io.
 page-email = Email address
 page-email-hint = For example, name@example.org
-page-email-wrong = Enter an email address, like name@example.org.
+page-email-empty = Enter your email address.
+page-email-wrong = That doesn't look like an email address. For example: name@example.org.
 page-phoneNumber = Phone number
 page-phoneNumber-hint = With the country code, like +44 20 7946 0958
-page-phoneNumber-wrong = Enter a phone number with 7 to 15 digits, like +44 20 7946 0958.
+page-phoneNumber-empty = Enter your phone number.
+page-phoneNumber-wrong = That doesn't look like a phone number. It needs 7 to 15 digits, like +44 20 7946 0958.
 page-wrong =
     { $count ->
         [one] Please fix 1 field.
