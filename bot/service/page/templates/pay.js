@@ -10,6 +10,7 @@
   const SECOND = 1000;
   const MINUTE = 60 * SECOND;
   const HOUR = 60 * MINUTE;
+  const TALL = 1.1; // height of a picture, in widths, from which on it is shown whole
   const DAYS_FROM = 48 * HOUR; // nearer times are counted in hours, as the chat does
 
   const live = document.getElementById("live");
@@ -166,7 +167,10 @@
   // ---- begin
 
   for (const picture of document.querySelectorAll(".picture, .face img")) {
-    picture.decode().catch(() => picture.remove());
+    picture.decode().then(
+      () => picture.classList.toggle("tall", picture.naturalHeight > TALL * picture.naturalWidth),
+      () => picture.remove(),
+    );
   }
 
   const print = document.querySelector("[data-print]");
