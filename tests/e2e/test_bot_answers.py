@@ -77,7 +77,7 @@ async def test_each_command_answers_and_an_unknown_one_lists_them(
         ("/donation 5 USD <b>" + "&" * 100, "103 characters"),
         ("/oneoff 5 USD", '/oneoff 120 EUR Painting "Dawn"'),
         ("/drop 5 USD Tea", "/drop 100 2.50 USD Sticker pack"),
-        ("/drop 0 5 USD Tea", "as a whole number"),
+        ("/drop 0 5 USD Tea", "a whole number of items"),
         ("/drop 1000001 5 USD Tea", "The limit is 1,000,000 items"),
         ("/drop 10", "The amount is missing."),
         ("/donation " + "9" * 4000, "I couldn't find an amount"),
@@ -118,7 +118,7 @@ async def test_each_question_explains_a_wrong_answer(world: World, run: Process)
     await sam.say("cheap", "I couldn't find an amount")
     await sam.say("1,00,0 USD", "I couldn't find an amount")
     await sam.say("2,50 €", "How many items")
-    await sam.say("1.5", "as a whole number")
+    await sam.say("1.5", "a whole number of items")
     review = await sam.say("1 000", "Does everything look right")
     options = await sam.press(review, "More options", "Anything else?")
     await sam.press(options, "Description", "Describe it")

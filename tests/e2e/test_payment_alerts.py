@@ -112,7 +112,7 @@ async def test_alerts_during_a_block_are_listed_and_sent_later(tmp_path: Path) -
         await until(paused)
         assert sam.alerts == []
         listed = await sam.say("/alerts", "Alerts that didn't reach you")
-        assert "you blocked me before; it's on its way now" in listed.text
+        assert "you'd blocked me; it's on its way now" in listed.text
         await stage.world.wait_for(lambda: endings(sam), SECONDS)
         assert endings(sam)[0].text == "🏁 Mug\nSold out: all 2 sold."
         await sam.say("/alerts", "All your alerts were delivered")

@@ -225,7 +225,7 @@ async def test_alerts_of_a_blocked_chat_are_listed_and_delivered_later(
     await chat.says(sam, "/alerts")
     first, second = last(chat).splitlines()[1:3]
     assert first.endswith(": it's on its way")
-    assert second.endswith(": you blocked me before; it's on its way now")
+    assert second.endswith(": you'd blocked me; it's on its way now")
     assert "undelivered:again" not in str(chat.said)
     await sending.work_later()
     assert sum("received for" in m.text for m in sam.chat.from_bot()) == 2

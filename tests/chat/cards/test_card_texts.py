@@ -73,7 +73,7 @@ STATES = [
         replace(DONATION, email="a@b.example", email_state="unconfirmed"),
         (
             "🟢 Active\n2 payments\n✉ a@b.example isn't confirmed yet. Open the link in the"
-            " email sent there. Payments made before then will arrive in one summary."
+            " email sent to that address. Payments made before then will arrive in one summary."
         ),
     ),
     (
@@ -152,7 +152,7 @@ def test_oversold_money_is_not_earned_and_is_shown_apart_on_the_card() -> None:
     assert "\n1 payment · €120.00\n⚠️ To refund: €120.00 (1 payment)\n" in text
     nothing = replace(DONATION, takings=Takings((), 0, ((500, "USD"), (200, "EUR")), 2))
     lines = check(seller_card(nothing, "de")).splitlines()
-    assert lines[-2] == "⚠️ Zurückzuzahlen: 5,00 $ + 2,00 € (2 Zahlungen)"
+    assert lines[-2] == "⚠️ Zu erstatten: 5,00 $ + 2,00 € (2 Zahlungen)"
     assert not [line for line in lines if "Zahlungen ·" in line]
 
 

@@ -51,7 +51,7 @@ TYPOS = [
     ("amount", "2.55555 USD", "USD has at most 2 decimals."),
     ("amount", "5 <b>", "I don't recognise “5 <b>”."),
     ("units", "", "I need a number of items, like 100."),
-    ("units", "many", "Please type the number of items as a whole number"),
+    ("units", "many", "Please type a whole number of items, 1 or more"),
     ("units", "0", "Please type the number of items"),
     ("units", "-3", "Please type the number of items"),
     ("units", "2.5", "Please type the number of items"),

@@ -77,7 +77,7 @@ BAD_LINES = [
     ("donation", "5 Coffee", "The currency is missing."),
     ("donation", "5 Cup of tea", "The currency is missing."),
     ("donation", "5 coffee", "I don't recognise “coffee”."),
-    ("donation", "1 000 USD Coffee", "The amount has to be one word, like 1000 USD."),
+    ("donation", "1 000 USD Coffee", "Type the amount without spaces, like 1000 USD."),
     ("donation", "$5 EUR Coffee", "Is it USD or EUR?"),
     ("donation", "5.001 USD Tea", "Did you mean $5,001.00? Then type 5001 USD."),
     ("donation", "€1.234 Tea", "Did you mean €1,234.00? Then type 1234 EUR."),

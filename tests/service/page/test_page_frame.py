@@ -93,7 +93,7 @@ async def test_a_page_on_which_nothing_can_be_paid_leads_to_the_seller(
     [
         (None, None),
         ("https://op.example/report", "https://op.example/report"),
-        ("op@op.example", "mailto:op@op.example?subject=Report%20of%20{url}"),
+        ("op@op.example", "mailto:op@op.example?subject=Reported%20link%3A%20{url}"),
     ],
 )
 async def test_reports_go_to_the_operator(

@@ -62,7 +62,7 @@ paysupport =
 privacy =
     <b>Was ich speichere und wozu</b>
     • Deine Telegram-ID und deine Sprache, um dich zu erkennen und in deiner Sprache zu antworten.
-    • Deine Empfangsadresse, um dein Geld dorthin zu schicken. Deine Zeitzone, Zeiten und letzten Preise, damit ich nicht noch einmal fragen muss.
+    • Deine Empfangsadresse, um dein Geld dorthin zu schicken. Deine Zeitzone, Ruhezeit, Uhrzeit der Tagesübersicht und letzten Preise, damit ich nicht noch einmal fragen muss.
     • Dein Profil (Name, Bild, Kontakt und mehr), um Zahlenden zu zeigen, wem sie etwas zahlen.
     • Deine Zahlungslinks mit ihren Fotos und angefangene Eingaben, um sie dir zu zeigen und für dich zu verwalten.
     • Welche Nachrichten einen Zahlungslink zeigen, auch in anderen Chats, um sie aktuell zu halten.
@@ -191,7 +191,7 @@ problem-amount-decimals =
        *[other] ⚠ { $currency } hat höchstens { $decimals } Nachkommastellen. Schreib den Betrag mit weniger, zum Beispiel <code>{ $example }</code>.
     }
 problem-currency = ⚠ „{ $typed }“ kenne ich nicht. Schreib ein Währungskürzel, zum Beispiel EUR.
-problem-units = ⚠ Bitte schreib die Stückzahl als ganze Zahl, zum Beispiel <code>100</code>.
+problem-units = ⚠ Bitte schreib die Stückzahl als ganze Zahl ab 1, zum Beispiel <code>100</code>.
 problem-units-many = ⚠ Möglich sind höchstens { $most } Stück. Schreib eine kleinere Zahl, zum Beispiel <code>100</code>.
 problem-press = Bitte tippe unten auf einen der Knöpfe.
 

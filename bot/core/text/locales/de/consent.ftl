@@ -25,5 +25,5 @@ consent-receipts-why = Wenn jemand bei { $host } bezahlt und Ihre Adresse eingib
 consent-receipts-stopped = Keine Belege mehr
 consent-receipts-stopped-why = Wir schicken keine Belege mehr von { $host } an Ihre Adresse. Nach dem Bezahlen sehen Sie Ihren Beleg weiterhin auf der Seite.
 consent-receipts-all = Keine E-Mails mehr
-consent-receipts-all-why = Wir schicken keine E-Mails mehr von { $host } an Ihre Adresse, egal, wer dort verkauft.
+consent-receipts-all-why = Wir schicken keine E-Mails mehr von { $host } an Ihre Adresse, ganz gleich, wer dort verkauft.
 consent-button-receipts = Belege abbestellen

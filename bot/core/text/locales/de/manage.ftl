@@ -16,9 +16,9 @@ button-edit-not = Preis, Empfänger, Art …
 button-duplicate = 📑 Duplizieren
 edit-not =
     <b>Was du an „{ $name }“ nicht ändern kannst</b>
-    Art, Preis, Währungen, Empfänger, Beginn und was die Zahlenden gefragt werden. Dein Link ist schon in der Welt, und wer ihn öffnet, soll finden, was versprochen wurde. Deshalb lässt der Zahlungsdienst das niemanden ändern.
+    Art, Preis, Währungen, Empfänger, Beginn und was die Zahlenden gefragt werden. Dein Link ist schon im Umlauf, und wer ihn öffnet, soll finden, was versprochen wurde. Deshalb lässt der Zahlungsdienst das niemanden ändern.
 
-    Mach stattdessen einen neuen Zahlungslink daraus. Alles ist ausgefüllt, du änderst, was du möchtest, und er bekommt eine eigene Adresse. Pausiere oder lösche diesen hier, wenn ihn niemand mehr braucht.
+    Dupliziere ihn stattdessen: Alles ist ausgefüllt, du änderst, was du möchtest, und die Kopie bekommt einen eigenen Link. Pausiere oder lösche diesen hier, wenn ihn niemand mehr braucht.
 
 ## What was changed
 

@@ -5,7 +5,7 @@ button-more = ⋯ Mehr
 ## Geld, das kam, als nichts mehr übrig war
 
 to-refund =
-    ⚠️ Zurückzuzahlen: <b>{ $amount }</b> ({ $count ->
+    ⚠️ Zu erstatten: <b>{ $amount }</b> ({ $count ->
         [one] { $count } Zahlung
        *[other] { $count } Zahlungen
     })

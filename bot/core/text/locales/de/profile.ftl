@@ -10,7 +10,7 @@ button-profile-later = Jetzt nicht
 profile-used =
     ✅ Fertig. Auf deinen Links steht jetzt <b>{ $name }</b>.
     Bild, Kontakt und mehr kannst du jederzeit ergänzen.
-profile-declined = Kein Problem. Dein Profil findest du jederzeit in den /settings.
+profile-declined = Kein Problem. Dein Profil findest du jederzeit unter /settings.
 
 ## Das Profil selbst
 
@@ -67,18 +67,18 @@ ask-selleraccent =
     <b>Such dir eine Farbe aus.</b>
     Sie prägt deine Zahlungsseiten und Bilder.
 problem-sellername-empty = ⚠ Das könnte niemand lesen. Schreib einen Namen, zum Beispiel <i>Annas Backstube</i>.
-problem-sellername-long = ⚠ Das sind { $length } Zeichen; höchstens { $most } passen.
+problem-sellername-long = ⚠ Das sind { $length } Zeichen, möglich sind { $most }. Bitte kürze den Namen.
 problem-sellerabout-empty = ⚠ Darin finde ich keine Wörter. Schreib eine kurze Zeile über dich.
-problem-sellerabout-long = ⚠ Das sind { $length } Zeichen; höchstens { $most } passen.
+problem-sellerabout-long = ⚠ Das sind { $length } Zeichen, möglich sind { $most }. Bitte kürze den Text.
 problem-sellercontact = ⚠ Das sieht nicht nach einem Kontakt aus. Schreib etwa <code>@anna_bakes</code>, <code>anna@example.org</code> oder <code>example.org/anna</code>.
-problem-sellerimage = ⚠ Das ist kein Bild. Schick mir ein Foto oder tipp unten auf einen Knopf.
+problem-sellerimage = ⚠ Das ist kein Bild. Schick mir ein Foto oder tippe unten auf einen Knopf.
 photo-noProfile = ⚠ Ich sehe dein Telegram-Foto nicht: Du hast keines, oder deine Privatsphäre-Einstellungen verbergen es vor Bots. Schick mir stattdessen ein Bild.
 
 ## Wo Zahlende es lesen
 
 review-seller =
     { $kind ->
-        [donation] Im Namen von: <b>{ $value }</b>
+        [donation] Von: <b>{ $value }</b>
        *[other] Verkauft von: <b>{ $value }</b>
     }
 card-seller =

@@ -17,7 +17,7 @@ alerts-menu =
 
     • <b>On</b>: a message with sound for each payment.
     • <b>Silent</b>: the same message, without sound.
-    • <b>Off</b>: no messages, only the card is kept up to date. You'll still hear about oversold payments, because you need to refund them.
+    • <b>Off</b>: no alerts. The card stays up to date, and I'll let you know when a limited drop sells out. You'll still hear about oversold payments, because you need to refund them.
 alerts-menu-quiet =
     During your quiet hours everything arrives silently, whatever you choose here.
 button-alerts-on = On
@@ -26,7 +26,7 @@ button-alerts-off = Off
 button-chosen = ✅ { $label }
 toast-alerts-on = Alerts are on. You'll get a message with sound for each payment.
 toast-alerts-silent = Alerts are silent. You'll get a message without sound for each payment.
-toast-alerts-off = Alerts are off, but the card is kept up to date. You'll still hear about payments you need to refund.
+toast-alerts-off = Alerts are off, but the card stays up to date. You'll still hear about payments you need to refund.
 
 ## The end of a drop
 
@@ -84,7 +84,7 @@ undelivered-more =
     }
 undelivered-refused = Telegram rejected the message
 undelivered-unclear = Telegram never confirmed that it arrived
-undelivered-blocked = you blocked me before; it's on its way now
+undelivered-blocked = you'd blocked me; it's on its way now
 undelivered-waiting = it's on its way
 undelivered-hint = No payment is lost: they all count. Tap <b>Send again</b> and I'll try once more.
 button-send-again = 🔁 Send again

@@ -11,7 +11,7 @@ card-taken =
     }
 card-starts = Opens { $moment }
 card-ends = Ends { $moment }
-card-email-unconfirmed = ✉ { $email } isn't confirmed yet. Open the link in the email sent there. Payments made before then will arrive in one summary.
+card-email-unconfirmed = ✉ { $email } isn't confirmed yet. Open the link in the email sent to that address. Payments made before then will arrive in one summary.
 card-email-confirmed = ✉ Payments are also emailed to { $email } (confirmed { $moment })
 card-email-ended = ✉ { $email } has unsubscribed from payment emails.
 

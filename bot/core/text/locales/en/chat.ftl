@@ -47,10 +47,10 @@ help =
 
     <b>After that</b>
     /list shows your payment links. Each one has a card with buttons to share it, print a poster, see its payments, edit it, set its alerts, pause it or delete it.
-    <b>Share</b> posts a card in any chat and keeps it up to date there. You can also type my name after an @ in any chat to find your payment links.
+    <b>Share</b> posts a card in any chat and keeps it up to date there. You can also type @ and my name in any chat to find your payment links.
     /alerts lists payments I couldn't notify you about.
     /find finds a payment by its transaction number, or a payment link by its name.
-    /settings: your profile, payout address, time zone, quiet hours and daily summary.
+    /settings has your profile, payout address, time zone, quiet hours and daily summary.
     /privacy explains what I store, /paysupport helps with a payment.
 not-understood = I'm not sure what to do with that. Tap <b>New payment link</b> to make one, or see /help.
 paysupport =
@@ -61,11 +61,11 @@ paysupport =
 privacy =
     <b>What I store and why</b>
     • Your Telegram ID and language, to recognise you and reply in your language.
-    • Your payout address, to send your money there. Your time zone, hours and last prices, so I don't have to ask again.
+    • Your payout address, to send your money there. Your time zone, quiet hours, summary time and last prices, so I don't have to ask again.
     • Your profile (name, picture, contact and more), to show payers who they're paying.
     • Your payment links with their photos, and the form you're filling in, to show and run them.
     • Which messages show a payment link, including in other chats, to keep them up to date.
-    • Your messages and button taps until they've been handled, so that none get lost.
+    • Your messages and button taps until they've been handled, so none get lost.
     • Payments through your links, with the details you ask payers for (such as an email address), to let you know about them.
 
     <b>Who can see it</b>
@@ -190,7 +190,7 @@ problem-amount-decimals =
        *[other] ⚠ { $currency } has at most { $decimals } decimals. Type an amount with fewer, like <code>{ $example }</code>.
     }
 problem-currency = ⚠ I don't recognise “{ $typed }”. Use a currency code, like USD.
-problem-units = ⚠ Please type the number of items as a whole number, like <code>100</code>.
+problem-units = ⚠ Please type a whole number of items, 1 or more, like <code>100</code>.
 problem-units-many = ⚠ The limit is { $most } items. Type a smaller number, like <code>100</code>.
 problem-press = Please tap one of the buttons below.
 

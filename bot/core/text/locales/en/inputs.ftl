@@ -15,5 +15,5 @@ problem-units-empty = ⚠ I need a number of items, like <code>100</code>.
 problem-redirect-empty = ⚠ I need a web address, like <code>https://example.org/thanks</code>.
 problem-email-empty = ⚠ I need an email address, like <code>anna@example.org</code>.
 problem-destination-handcash = ⚠ That isn't a HandCash handle. Handles look like <code>$anna</code>: letters, digits, dots, hyphens and underscores. A paymail like <code>anna@handcash.io</code> works too.
-line-amount-spaced = ⚠ The amount has to be one word, like <code>{ $example }</code>.
+line-amount-spaced = ⚠ Type the amount without spaces, like <code>{ $example }</code>.
 line-amount-grouped = ⚠ Did you mean { $meant }? Then type <code>{ $example }</code>.

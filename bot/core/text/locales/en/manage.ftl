@@ -18,7 +18,7 @@ edit-not =
     <b>What you can't change in “{ $name }”</b>
     Its type, price, currencies, receivers, start date and what payers are asked for. Your link is already out there, and anyone who opens it should find what they were promised. That's why the payment service doesn't let anyone change these.
 
-    Instead, make a new payment link from this one. Everything is filled in, you change what you like, and it gets its own link. Pause or delete this one when nobody needs it any more.
+    Instead, duplicate it: everything is filled in, you change what you like, and the copy gets its own link. Pause or delete this one when nobody needs it any more.
 
 ## What was changed
 

@@ -65,11 +65,11 @@ ask-sellercontact =
     Type a username like <code>@anna_bakes</code>, an email address or a link. Anyone who opens your links will see it.
 ask-selleraccent =
     <b>Pick a colour.</b>
-    Your pay pages and pictures will use it.
-problem-sellername-empty = ⚠ Payers couldn't read that. Type a name, for example <i>Anna's Bakery</i>.
-problem-sellername-long = ⚠ That's { $length } characters; the limit is { $most }.
+    Your payment pages and pictures will use it.
+problem-sellername-empty = ⚠ Payers couldn't read that. Type a name, like <i>Anna's Bakery</i>.
+problem-sellername-long = ⚠ That's { $length } characters; the limit is { $most }. Please shorten it.
 problem-sellerabout-empty = ⚠ I couldn't find any words in that. Type a short line about you.
-problem-sellerabout-long = ⚠ That's { $length } characters; the limit is { $most }.
+problem-sellerabout-long = ⚠ That's { $length } characters; the limit is { $most }. Please shorten it.
 problem-sellercontact = ⚠ That doesn't look like a contact. Type something like <code>@anna_bakes</code>, <code>anna@example.org</code> or <code>example.org/anna</code>.
 problem-sellerimage = ⚠ That isn't a picture. Send me a photo, or tap a button below.
 photo-noProfile = ⚠ I can't see your Telegram photo. Either you don't have one, or your privacy settings hide it from bots. Send me a picture instead.
@@ -78,7 +78,7 @@ photo-noProfile = ⚠ I can't see your Telegram photo. Either you don't have one
 
 review-seller =
     { $kind ->
-        [donation] In the name of: <b>{ $value }</b>
+        [donation] From: <b>{ $value }</b>
        *[other] Sold by: <b>{ $value }</b>
     }
 card-seller =
