@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from bot.chat.cards.card_text import list_page
@@ -53,7 +54,7 @@ def _take_message(context: EventContext, event: MessageEvent) -> Outcome:
     if context.draft is None and context.may_create:
         offer = offer_line(event.text, listings.short_id(6), context.seller)
         if offer is not None:
-            return offer
+            return replace(offer, photo=event.photo)
     given = (event.text, event.photo)
     return take_message(context.draft, *given, context.seller, context.now)
 

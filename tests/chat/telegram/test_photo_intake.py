@@ -100,6 +100,15 @@ async def test_a_photo_becomes_the_picture_of_the_form_and_is_served(studio: Stu
     assert "immutable" in headers["cache-control"]
 
 
+async def test_a_photo_under_a_plain_line_becomes_the_picture_of_its_form(studio: Studio) -> None:
+    """A seller who sends both at once loses neither."""
+    studio.sam.send_photo(photo(), "5 USD Coffee")
+    await studio.chat.take()
+    await studio.fetch()
+    assert studio.draft["name"] == "Coffee"
+    assert studio.kept == [studio.draft["image"]]
+
+
 async def test_an_unknown_picture_is_not_found(db: Database) -> None:
     assert (await served(db, "0" * 24))[0] == 404
 
