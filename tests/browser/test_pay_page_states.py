@@ -206,3 +206,19 @@ async def test_a_picture_that_does_not_load_leaves_no_hole(
         page = await who.look(f"/pay/{made['id']}")
         await expect(page.get_by_role("heading", name="Tea")).to_be_visible()
         await expect(page.locator(".picture")).to_have_count(0)
+
+
+@pytest.mark.parametrize(("size", "is_tall"), [((60, 100), True), ((100, 100), False)])
+async def test_a_tall_picture_is_shown_whole(
+    browser: Browser, service: ServiceHarness, size: tuple[int, int], *, is_tall: bool
+) -> None:
+    """Cut to the frame of others, little more than a third of it would be left."""
+    url, drawn = str(service.anyone.base_url.join("/tall.png")), io.BytesIO()
+    Image.new("RGB", size).save(drawn, "PNG")
+    made = await service.create(product={"name": "Tea", "imageUrl": url})
+    async with payer(browser, service) as who:
+        answer = {"body": drawn.getvalue(), "content_type": "image/png"}
+        await who.context.route(url, lambda route: route.fulfill(**answer))
+        page = await who.look(f"/pay/{made['id']}")
+        fit = "contain" if is_tall else "cover"
+        await expect(page.locator(".picture")).to_have_css("object-fit", fit)
