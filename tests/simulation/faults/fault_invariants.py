@@ -79,7 +79,7 @@ def _chat(product: SimulatedProduct, seller: Seller) -> Iterator[str]:
     told = alert_reading.tellings(chat)
     sql = (
         "SELECT body FROM received_payments JOIN listings ON listings.id = listing_id"
-        " WHERE seller_id = :id ORDER BY received_payments.rowid"
+        " WHERE listings.seller_id = :id ORDER BY received_payments.rowid"
     )
     owed = [json.loads(r["body"])["email"] for r in product.rows("bot", sql, id=seller.person.id)]
     seen: list[str] = []
