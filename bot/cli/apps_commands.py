@@ -28,8 +28,10 @@ LONGEST_OVERLAP = 30 * 24
 
 
 PROFILE = (
-    click.option("--image-url", metavar="URL", help="Their picture, an http or https address."),
-    click.option("--contact", help="An @username, an email address or a link."),
+    click.option("--image-url", metavar="URL",
+                 help="The seller's picture: an http or https address."),
+    click.option("--contact",
+                 help="How payers reach them: an @username, an email address or a link."),
     click.option("--accent-color", type=click.Choice([*ACCENTS, ""]), metavar="COLOR",
                  help=f"One of {', '.join(ACCENTS)}."),
     click.option("--description", metavar="TEXT", help="A line about them, up to 160 characters."),
@@ -50,13 +52,13 @@ def apps() -> None:
 
 @apps.command("create")
 @click.argument("name")
-@click.option("--seller-name", metavar="TEXT", help="Who sells; NAME by default.")
+@click.option("--seller-name", metavar="TEXT", help="The seller's name; NAME by default.")
 @_profile_options
 def apps_create(name: str, seller_name: str | None, **profile: str | None) -> None:
     """Create the application NAME and print its credentials, once.
 
-    The options describe the seller that its payment requests show which name none of their own;
-    without any of them there is none.
+    The options describe the seller that payers see, unless a payment request names its own.
+    Without any of them, no seller is shown.
     """
     given = _given(name=seller_name, **profile)
     change = body_parsing.read_seller({"name": name} | given) if given else None
@@ -68,14 +70,14 @@ def apps_create(name: str, seller_name: str | None, **profile: str | None) -> No
 
 @apps.command("seller")
 @click.argument("app_id", metavar="ID")
-@click.option("--name", metavar="TEXT", help="Who sells, up to 100 characters.")
+@click.option("--name", metavar="TEXT", help="The seller's name, up to 100 characters.")
 @_profile_options
 @click.option("--clear", is_flag=True, help="Remove the seller.")
 def apps_seller(app_id: str, clear: bool, **profile: str | None) -> None:  # noqa: FBT001 - click passes options by name
-    """Show or change who sells by the application ID.
+    """Show or change the seller of the application ID.
 
-    Pay pages, receipts and emails show it for payment requests that name no seller of their own.
-    An option left out stays as it is, an empty one is removed.
+    Payment pages, receipts and emails show the seller, unless a payment request names its own.
+    What you leave out stays as it is; an empty value removes it.
     """
     given = _given(**profile)
     if clear and given:
@@ -123,13 +125,13 @@ def apps_list(as_json: bool) -> None:  # noqa: FBT001 - click passes options by 
     type=click.IntRange(0, LONGEST_OVERLAP),
     default=usecases.OVERLAP // HOUR,
     show_default=True,
-    help="Sign webhooks with the former secret too for this long; 0 ends it at once.",
+    help="Also sign webhooks with the old secret for this long; 0 stops it at once.",
 )
 def apps_rotate(app_id: str, overlap: int) -> None:
     """Replace the secrets of the application ID and print the new ones, once.
 
-    The old APP_SECRET stops working at once. Webhooks are signed with the old WEBHOOK_SECRET too
-    for some hours, so that receivers have time to change it. If you rotate again before that, the
+    The old APP_SECRET stops working at once. Webhooks are also signed with the old WEBHOOK_SECRET
+    for some hours, so that receivers have time to switch. If you rotate again before that, the
     oldest of the three stops at once.
     """
     moment, lasting = now(), overlap * HOUR
@@ -140,7 +142,8 @@ def apps_rotate(app_id: str, overlap: int) -> None:
     if lasting:
         until = console.time_text(moment + lasting)
         console.print_message(
-            f"Until {until}, or the next rotation, the former WEBHOOK_SECRET signs too."
+            f"Until {until}, or the next rotation, webhooks are also signed with the old"
+            " WEBHOOK_SECRET."
         )
 
 

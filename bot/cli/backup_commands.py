@@ -24,15 +24,15 @@ MEGABYTE = 1_000_000
 def backup(to: Path, as_json: bool) -> None:  # noqa: FBT001 - click passes options by name
     """Copy the database to TO; the bot can keep running.
 
-    TO is a new file, or a folder, where the time names the file. The copy is of one moment and
-    holds every payment acknowledged before. It is checked, readable by its owner alone, and never
-    replaces a file.
+    TO is a new file, or a folder, in which the file is named after the time. The copy is a snapshot
+    that holds every payment acknowledged before. It is checked, readable by its owner alone, and
+    never replaces a file.
 
     Where SECRET_KEY is not set, the key to the secrets in the database is copied to the same name
     with the ending .key: keep both files, and keep them private. Where it is set, store SECRET_KEY
     elsewhere: without it you can't restore the backup.
 
-    For a backup each night, run this from cron or a timer. Old backups are yours to delete.
+    For a backup each night, run this from cron or a timer. Delete old backups yourself.
     """
     from bot.wiring.maintenance import backups  # noqa: PLC0415 - other commands start without it
 

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from bot.wiring.maintenance.payer_erasure import Erased, Found
 
 ELSEWHERE = (
-    "Backups made before now still hold it; they are yours to delete. Alerts, webhooks and emails"
-    " that were sent can't be called back."
+    "Existing backups still contain it: delete them yourself. Alerts, webhooks and emails that were"
+    " sent can't be called back."
 )
 
 
@@ -35,22 +35,23 @@ def erase(
     yes: bool,  # noqa: FBT001 - click passes options by name
     as_json: bool,  # noqa: FBT001 - as above
 ) -> None:
-    """Erase the personal data of payers, or who a seller is, for good; payments and sums stay.
+    """Erase the personal data of payers or the profile of a seller for good; payments are kept.
 
     WHO is an email address, a paymail or a phone number, in any spelling, or the id of a payment,
-    which stands for everything that its payer gave with it. --before takes a date or an age such as
-    90d. Together they narrow each other; without WHO they mean every payer.
+    which means everything that its payer entered. --before takes a date, or an age such as 90d.
+    With both, only data that matches both is erased; without WHO, the data of every payer.
 
-    An address that gets emails about payments gets no more of them. If it has unsubscribed, that
-    is remembered. Receipts lose their addresses, and those that are queued are not sent.
+    An address that gets emails about payments won't get any more. If it has unsubscribed, that is
+    remembered. Receipts lose their addresses, and queued receipts are not sent.
 
-    The contact of a seller, or the reference that an application gave with the requests (such as
-    seller-4711), removes the seller's name, picture, contact and line from all payment requests of
-    that seller, and the profile that they set up in the chat, where seller-4711 is the seller with
-    the Telegram ID 4711. Other texts and addresses of sellers are not touched.
+    To erase a seller's profile, give their contact, or the reference that an application gave with
+    the requests (such as seller-4711). Name, picture, contact and description are removed from all
+    payment requests of that seller, and so is the profile that they set up in the chat, where
+    seller-4711 is the seller with the Telegram ID 4711. Other texts and addresses of sellers are
+    not touched.
 
-    Queued messages are sent without the data. The bot can keep running. At the end the database
-    file is rewritten, so that no erased byte is left in it. Exits with 1 if data may be left, and
+    Queued messages are sent without the data. The bot can keep running. At the end, the database
+    file is rewritten so that no erased byte is left in it. Exits with 1 if data may be left, and
     says what to do.
     """
     from bot.core.database.snapshot import compact  # noqa: PLC0415 - other commands start without it

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 @click.argument("what", type=click.Choice(["payments", "requests", "sellers"]), default="payments")
 @click.option(
     "--format", "form", type=click.Choice(["csv", "json"]), default="csv", show_default=True,
-    help="CSV for spreadsheets, or one JSON object a line.",
+    help="CSV for spreadsheets, or one JSON object per line.",
 )  # fmt: skip
 @click.option(
     "--since", type=console.Moment(), default=0, metavar="DATE", help="Only from DATE on."
@@ -51,10 +51,10 @@ def export(what: str, form: str, output: Path | None, **options: Any) -> None:
 
     Amounts are exact, with the decimals of their currency; times are ISO 8601 in UTC. DATE is a
     date, a time or an age such as 30d. Payments are sorted by request, then by time; oversold ones
-    are included. Where PAYMENTS_URL names another server, they are those that the chat recorded.
+    are included. If PAYMENTS_URL names another server, you get the payments that the chat recorded.
 
-    In CSV, an apostrophe precedes a text that a spreadsheet would take for a formula. A file begins
-    with the byte order mark by which Excel recognizes UTF-8; standard output does not.
+    In CSV, text that a spreadsheet would take for a formula gets an apostrophe in front. A file
+    starts with a byte order mark, by which Excel recognizes UTF-8; standard output does not.
     """
     settings = config.load()
     existing_file(settings.database_url)  # an export must not create a database

@@ -65,7 +65,7 @@ class TelegramBots:
         try:
             await self.messages.initialize()
         except InvalidToken:
-            raise ConfigError(["BOT_TOKEN: Telegram does not know it: copy it again"]) from None
+            raise ConfigError(["BOT_TOKEN: Telegram rejects it: copy it again"]) from None
         except (TypeError, ValueError, AttributeError):
             raise TelegramError("getMe's answer can't be read") from None
 

@@ -53,7 +53,7 @@ class TelegramSide:
     def __init__(self, foundation: Foundation, client: Client, proof: Proof, receiver: str) -> None:
         settings, db, now = foundation.settings, foundation.db, foundation.now
         if settings.bot_token is None:
-            raise ConfigError(["BOT_TOKEN: is needed; BotFather gives it to you on Telegram"])
+            raise ConfigError(["BOT_TOKEN: is needed to run: get one from BotFather on Telegram"])
         token, root = settings.bot_token.get_secret_value(), settings.telegram_api_url
         self._settings = settings
         self._db = db

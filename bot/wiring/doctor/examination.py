@@ -83,7 +83,7 @@ def _check_file_limit() -> list[Finding]:
     _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
     if most == resource.RLIM_INFINITY or most >= LEAST_FILES:
         return []
-    text = f"a process may open only {most}: raise the limit (ulimit -Hn, LimitNOFILE=) to 65536"
+    text = f"a process may open only {most} files: raise it (ulimit -Hn, LimitNOFILE=) to 65536"
     return [fix("files", text)]
 
 
@@ -93,5 +93,7 @@ def _check_contact(settings: Settings) -> list[Finding]:
         return [ok("OPERATOR_CONTACT", settings.operator_contact)]
     if settings.bot_token is None or settings.telegram_api_url != TELEGRAM:
         return []
-    text = "not set, so nobody knows whom to ask for help or where to report a link: name a contact"
+    text = (
+        "not set, so people can't ask for help or report a link: set an address, link or @username"
+    )
     return [fix("OPERATOR_CONTACT", text)]

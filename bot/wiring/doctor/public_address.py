@@ -30,7 +30,7 @@ LEAST_DAYS = 10
 DAY = 24 * 3600
 
 UNSAFE = (
-    "{} is not https, so others on the network can read what payers type: put a proxy with a"
+    "{} isn't https, so others on the network can read what payers type: put a proxy with a"
     " certificate in front of the bot and use https://"
 )
 
@@ -83,7 +83,7 @@ async def _check_name(settings: Settings) -> Finding | None:
         async with asyncio.timeout(RESOLVE_SECONDS):
             await asyncio.get_running_loop().getaddrinfo(host, None, type=socket.SOCK_STREAM)
     except (OSError, TimeoutError):
-        text = f"{host} is not in the DNS: add a record that points to this machine"
+        text = f"{host} isn't in the DNS: add a record that points to this machine"
         return fix("PUBLIC_URL", text)
     return None
 
@@ -96,7 +96,7 @@ async def _check_server(settings: Settings, deployment: str | None) -> list[Find
     ) as http:
         near, far = await asyncio.gather(_ask(http, inside), _ask(http, settings.url))
         if near.status is None:
-            return [ok("server", "not running, so its address was not checked")]
+            return [ok("server", "not running, so its address wasn't checked")]
         if deployment is not None and near.deployment != deployment:
             text = f"another program answers at port {settings.port}: stop it or choose another"
             return [fix("server", f"{text} PORT; after an update, restart the bot")]
@@ -110,10 +110,10 @@ def _find_problem(settings: Settings, far: Answer, deployment: str | None) -> st
     """Return why people don't reach this bot at PUBLIC_URL; None if they do."""
     url = settings.url
     if far.problem:
-        return f"runs, but {url} does not lead to it: {far.problem}"
+        return f"running, but {url} doesn't lead to it: {far.problem}"
     if far.deployment != deployment:
         reason = f"something else answers there ({far.status})"
-        return f"runs, but {url} does not lead to it: {reason}; check the proxy or the tunnel"
+        return f"running, but {url} doesn't lead to it: {reason}; check the proxy or the tunnel"
     if far.days is not None and far.days < LEAST_DAYS:
         return f"the certificate of {url} expires in {far.days:.0f} days: check its renewal"
     return None
@@ -150,7 +150,7 @@ def _describe(error: BaseException) -> str:
     cause: BaseException | None = error
     while cause is not None:
         if isinstance(cause, ssl.SSLCertVerificationError):
-            return f"its certificate is not trusted ({cause.verify_message}): renew or replace it"
+            return f"its certificate isn't trusted ({cause.verify_message}): renew or replace it"
         cause = cause.__cause__ or cause.__context__
     kind = type(error).__name__
     if isinstance(error, httpx.TimeoutException):

@@ -43,7 +43,7 @@ LONGEST_QUOTE = 200
 """Characters quoted from Telegram."""
 
 FEEDBACK_UNKNOWN = (
-    "Telegram does not say whether it is on; if shared cards should show new sales, send"
+    "Telegram doesn't say whether it's on; if shared cards should show new sales, send"
     " /setinlinefeedback to BotFather and choose 100%"
 )
 
@@ -99,7 +99,7 @@ async def _ask(http: httpx.AsyncClient, root: str, method: str) -> Answer:
         reason = f"Telegram at {root} can't be reached ({type(error).__name__})"
         raise NoAnswer(f"{reason}: check the network") from None
     if response.status_code in UNKNOWN_TOKEN:
-        raise NoAnswer("Telegram does not know this token: copy it again")
+        raise NoAnswer("Telegram rejects this token: copy it again")
     try:
         data = exact_json.loads(response.content)
         result = data["result"]

@@ -30,6 +30,15 @@ FOREIGN = {
     r"\b[Ii]dentifiers?\b": "“address”, “number”",
     r"\b[Rr]equests?\b": "“payment link”",
     r"\be-mail|\bE-mail": "“email”",
+    r"\b[Pp]ay pages?\b": "“payment page”",
+    r"\beverything was sold\b|\bhad sold out\b": "“after this sold out”",
+    r"\b([Aa]lerts|[Cc]ard|[Cc]ode|[Rr]eport) of\b": "“… for”",
+    r"\bin the name of\b": "“from”",
+    r"\bone\b[^.]*\bone another\b|\beach another\b": "“each other”",
+    r"\b[Ww]ish(es)?\b": "“want”, “would like”",
+    r"\bby itself\b|\bgoes on\b": "“automatically”",
+    r"\bthat which\b|\bwhat is (due|left)\b": "name the thing",
+    r"\.\.\.": "“…”",
 }
 """Patterns that a text may not contain, with what is written instead."""
 

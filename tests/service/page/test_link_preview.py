@@ -60,7 +60,7 @@ async def test_the_preview_names_product_and_price(service: ServiceHarness) -> N
         "og:image:type": "image/png",
         "og:image:width": "1200",
         "og:image:height": "630",
-        "og:image:alt": 'Price and QR code of Tea & "cake"',
+        "og:image:alt": 'Price and QR code for Tea & "cake"',
         "twitter:card": "summary_large_image",
     }
 

@@ -59,7 +59,7 @@ async def test_another_site_at_the_address_is_recognized(service: Process, tmp_p
     everything = [http_response(200, {"status": "ok"})] * 2
     async with open_scripted_server(*everything) as other:
         found = await examined(service, other.url)
-    text = f"runs, but {other.url} does not lead to it: something else answers there (200)"
+    text = f"running, but {other.url} doesn't lead to it: something else answers there (200)"
     assert (found["server"].ok, found["server"].text.startswith(text)) == (False, True)
     async with start_bot(tmp_path, "service") as bot:
         await bot.ready()
@@ -114,19 +114,19 @@ async def test_a_certificate_must_be_trusted_and_valid_for_some_days(
             _, out, _ = await run_command(tmp_path, "doctor", **settings, **trusted)
             lines += [line for line in out if " server: " in line]
     untrusted, expiring = lines
-    assert untrusted.startswith("FIX  server: runs, but https://127.0.0.1")
-    assert "its certificate is not trusted (self-signed certificate): renew" in untrusted
+    assert untrusted.startswith("FIX  server: running, but https://127.0.0.1")
+    assert "its certificate isn't trusted (self-signed certificate): renew" in untrusted
     assert expiring.endswith("expires in 0 days: check its renewal")
 
 
 @pytest.mark.parametrize(
     ("url", "problem"),
     [
-        ("http://pay.example.org", "is not https"),
-        ("http://8.8.8.8", "is not https"),
+        ("http://pay.example.org", "isn't https"),
+        ("http://8.8.8.8", "isn't https"),
         ("http://10.1.2.3:8080", None),
         ("http://shop", "has no dot"),
-        ("https://pay.example.invalid", "pay.example.invalid is not in the DNS"),
+        ("https://pay.example.invalid", "pay.example.invalid isn't in the DNS"),
     ],
 )
 async def test_the_form_of_the_public_address_is_checked(

@@ -84,8 +84,8 @@ async def test_a_token_of_the_wrong_length_is_reported_without_a_call(tmp_path: 
 @pytest.mark.parametrize(
     ("answer", "text"),
     [
-        (http_response(401, {"ok": False}), "Telegram does not know this token: copy it again"),
-        (http_response(404, b"<html>"), "Telegram does not know this token: copy it again"),
+        (http_response(401, {"ok": False}), "Telegram rejects this token: copy it again"),
+        (http_response(404, b"<html>"), "Telegram rejects this token: copy it again"),
         (http_response(502, b"<html>"), "answered 502 without a result: check TELEGRAM_API_URL"),
         (http_response(200, []), "answered 200 without a result: check TELEGRAM_API_URL"),
         (CUT, "can't be reached (RemoteProtocolError): check the network"),
@@ -104,7 +104,7 @@ async def test_a_failed_call_is_reported_without_the_token(
 @pytest.mark.parametrize(
     ("given", "findings"),
     [
-        ({}, [(False, "not set, so nobody knows whom to ask for help")]),
+        ({}, [(False, "not set, so people can't ask for help")]),
         ({"operator_contact": "@ops_team"}, [(True, "@ops_team")]),
         ({"telegram_api_url": "http://127.0.0.1:1"}, []),
         ({"bot_token": None}, []),

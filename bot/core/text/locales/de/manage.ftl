@@ -52,7 +52,7 @@ units-too-many =
         [one] ⚠ Von <b>{ $name }</b> ist nur noch { $left } Stück übrig, so viele lassen sich nicht herausnehmen. Tippe auf „Bearbeiten“, um weniger herauszunehmen.
        *[other] ⚠ Von <b>{ $name }</b> sind nur noch { $left } Stück übrig, so viele lassen sich nicht herausnehmen. Tippe auf „Bearbeiten“, um weniger herauszunehmen.
     }
-units-all = ⚠ Das wären alle Stücke von <b>{ $name }</b>. Pausiere oder lösche den Zahlungslink stattdessen.
+units-all = ⚠ Du kannst nicht alle Stücke von <b>{ $name }</b> herausnehmen. Pausiere oder lösche den Zahlungslink stattdessen.
 units-doubted = Der Zahlungsdienst hat nicht geantwortet, deshalb weiß ich noch nicht, ob die Stücke von <b>{ $name }</b> herausgenommen wurden. Ich finde es heraus und sage dir Bescheid; bitte nimm sie bis dahin nicht noch einmal heraus.
 units-unknown = ⚠ Ob die Stücke von <b>{ $name }</b> herausgenommen wurden, konnte ich nicht herausfinden. Die Karte zeigt, wie viele übrig sind. Sind es zu viele, nimm sie noch einmal heraus.
 

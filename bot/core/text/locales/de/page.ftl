@@ -23,7 +23,7 @@ page-clock = { DATETIME($at, timeStyle: "short") } UTC
 page-in-minutes = in { $minutes } Min. { $seconds } Sek.
 page-in-seconds = in { $seconds } Sek.
 page-phone = Scannen und mit dem Handy bezahlen
-page-phone-code = QR-Code dieser Seite
+page-phone-code = QR-Code für diese Seite
 
 page-sold-by = Verkauft von { $seller }
 page-contact = Kontakt

@@ -15,7 +15,7 @@ service-locked = Der Zahlungsdienst lässt diesen Bot nicht herein, und nur der 
 service-closed = Der Zahlungsdienst lässt diesen Bot nicht herein, und nur der Betreiber dieses Bots kann das beheben. Geändert wurde nichts.
 service-not-done = Der Zahlungsdienst ist gerade nicht erreichbar oder ausgelastet, deshalb ist nichts passiert. Bitte versuch es in einer Minute noch einmal.
 service-unchanged = Der Zahlungsdienst hat nicht rechtzeitig geantwortet. Ich habe nachgesehen: Die Karte zeigt, wie es um <b>{ $name }</b> jetzt steht. Wenn du etwas anderes wolltest, warte eine Minute, tippe auf „Mehr“ und „Aktualisieren“ und versuch es noch einmal.
-service-no-news = Der Zahlungsdienst antwortet nicht, deshalb ist die Karte von <b>{ $name }</b> vielleicht nicht aktuell. Bitte warte eine Minute und tippe dann noch einmal auf „Aktualisieren“.
+service-no-news = Der Zahlungsdienst antwortet nicht, deshalb ist die Karte für <b>{ $name }</b> vielleicht nicht aktuell. Bitte warte eine Minute und tippe dann noch einmal auf „Aktualisieren“.
 service-silent = Der Zahlungsdienst antwortet nicht, deshalb weiß ich nicht, ob das geklappt hat. Warte eine Minute und tippe dann auf „Mehr“ und „Aktualisieren“. Versuch es noch einmal, falls nötig.
 service-other-price =
     <b>{ $name }</b> wurde nicht erstellt: Der Zahlungsdienst würde { $charged } statt { $price } verlangen. { $left ->

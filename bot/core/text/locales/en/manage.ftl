@@ -49,12 +49,12 @@ toast-no-units = Only a limited drop has a quantity.
 toast-none-left = There's nothing left to remove.
 units-too-many =
     { $left ->
-        [one] ⚠ Only { $left } item of <b>{ $name }</b> is left, so I couldn't remove that many. Tap Edit to remove fewer.
-       *[other] ⚠ Only { $left } items of <b>{ $name }</b> are left, so I couldn't remove that many. Tap Edit to remove fewer.
+        [one] ⚠ <b>{ $name }</b> has only { $left } item left, so I couldn't remove that many. Tap Edit to remove fewer.
+       *[other] ⚠ <b>{ $name }</b> has only { $left } items left, so I couldn't remove that many. Tap Edit to remove fewer.
     }
-units-all = ⚠ That's all the items of <b>{ $name }</b>. Pause or delete it instead.
-units-doubted = The payment service didn't respond, so I don't know yet whether the items of <b>{ $name }</b> were removed. I'm checking and I'll let you know. Please don't remove them again in the meantime.
-units-unknown = ⚠ I couldn't find out whether the items of <b>{ $name }</b> were removed. Its card shows how many are left. If that's too many, remove them again.
+units-all = ⚠ You can't remove every item from <b>{ $name }</b>. Pause or delete it instead.
+units-doubted = The payment service didn't respond, so I don't know yet whether the items were removed from <b>{ $name }</b>. I'm checking and I'll let you know. Please don't remove them again in the meantime.
+units-unknown = ⚠ I couldn't find out whether the items were removed from <b>{ $name }</b>. Its card shows how many are left. If that's too many, remove them again.
 
 ## Deleting
 

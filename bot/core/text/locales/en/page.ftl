@@ -5,7 +5,7 @@ page-title-state = { $title }: { $name }
 page-title-wrong = Please check: { $name }
 page-site = Payment link
 page-locale = en_US
-page-card = Price and QR code of { $name }
+page-card = Price and QR code for { $name }
 page-test = Test mode: no real money is charged.
 page-former = Original price:
 page-more = More details
@@ -22,7 +22,7 @@ page-clock = { DATETIME($at, timeStyle: "short") } UTC
 page-in-minutes = in { $minutes } min { $seconds } s
 page-in-seconds = in { $seconds } s
 page-phone = Scan to pay on your phone
-page-phone-code = QR code of this page
+page-phone-code = QR code for this page
 
 page-sold-by = Sold by { $seller }
 page-contact = Contact

@@ -15,7 +15,7 @@ service-locked = The payment service isn't letting this bot in, and only this bo
 service-closed = The payment service isn't letting this bot in, and only this bot's operator can fix that. Nothing was changed.
 service-not-done = The payment service is unavailable or too busy right now, so nothing was done. Please try again in a minute.
 service-unchanged = The payment service didn't respond in time. I checked again, and the card shows how <b>{ $name }</b> stands now. If that's not what you wanted, wait a minute, tap More and Refresh, and try again.
-service-no-news = The payment service isn't responding, so the card of <b>{ $name }</b> may be out of date. Please wait a minute, then tap Refresh again.
+service-no-news = The payment service isn't responding, so the card for <b>{ $name }</b> may be out of date. Please wait a minute, then tap Refresh again.
 service-silent = The payment service isn't responding, so I can't tell whether that worked. Wait a minute, then tap More and Refresh. Try again if you need to.
 service-other-price =
     <b>{ $name }</b> wasn't created: the payment service would charge { $charged } instead of { $price }. { $left ->
