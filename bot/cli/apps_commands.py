@@ -47,7 +47,7 @@ def _profile_options(command: Callable[..., None]) -> Callable[..., None]:
 
 @click.group()
 def apps() -> None:
-    """Create, list, describe, rotate and revoke applications of the payment request service."""
+    """Manage the applications that may call the payment service."""
 
 
 @apps.command("create")

@@ -33,9 +33,10 @@ COLUMNS = ("time", "who", "what", "subject", "details")
 )
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object per line.")
 def audit(subject: str | None, limit: int, as_json: bool) -> None:  # noqa: FBT001 - click passes options by name
-    """List changes, newest first: time, person or application, action, subject.
+    """List changes, newest first.
 
-    The log holds no data of payers and no secrets. Changes are kept for 400 days.
+    A line has the time, the person or application, the action and the subject. The log holds no
+    data of payers and no secrets. Changes are kept for 400 days.
     """
     lines, names = console.read_only(
         lambda tx: (

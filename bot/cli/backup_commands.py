@@ -58,10 +58,11 @@ def backup(to: Path, as_json: bool) -> None:  # noqa: FBT001 - click passes opti
 @click.argument("source", metavar="FROM", type=console.FilePath())
 @click.option("--replace", is_flag=True, help="Move a database with data aside first.")
 def restore(source: Path, replace: bool) -> None:  # noqa: FBT001 - click passes options by name
-    """Restore the backup FROM as the database of DATABASE_URL; stop the bot first.
+    """Restore the backup FROM; stop the bot first.
 
-    It works on this machine and on a new one. FROM is checked first and stays where it is; the
-    restored copy gets the schema of this version. A key beside FROM, with the ending .key, is used.
+    The copy becomes the database of DATABASE_URL, on this machine or a new one, and gets the schema
+    of this version. FROM is checked first and stays where it is. A key beside FROM, with the ending
+    .key, is used.
 
     Messages queued at the time of the backup may have been sent since: sellers get them marked as
     possibly repeated, and webhooks are sent again with the same id. Anything that happened after

@@ -67,7 +67,7 @@ def run() -> None:
 @main.command()
 @click.option("--no-browser", is_flag=True, help="Don't open the chat page.")
 def demo(no_browser: bool) -> None:  # noqa: FBT001 - click passes options by name
-    """Run everything on a built-in Telegram, with a chat page in the browser."""
+    """Run everything on a built-in Telegram, in your browser."""
     uvloop.run(_demo(console.settings(), browser=not no_browser))
 
 

@@ -23,7 +23,7 @@ ANSWER_LINES = 3
 
 @click.group()
 def deliveries() -> None:
-    """List, show and retry webhooks, emails about payments, and payers' receipts."""
+    """List, show and retry webhooks, payment emails and receipts."""
 
 
 @deliveries.command("list")

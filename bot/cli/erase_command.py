@@ -35,11 +35,12 @@ def erase(
     yes: bool,  # noqa: FBT001 - click passes options by name
     as_json: bool,  # noqa: FBT001 - as above
 ) -> None:
-    """Erase the personal data of payers or the profile of a seller for good; payments are kept.
+    """Erase payers' data or a seller's profile; payments are kept.
 
     WHO is an email address, a paymail or a phone number, in any spelling, or the id of a payment,
     which means everything that its payer entered. --before takes a date, or an age such as 90d.
-    With both, only data that matches both is erased; without WHO, the data of every payer.
+    With both, only data that matches both is erased; without WHO, the data of every payer. What is
+    erased can't be restored.
 
     An address that gets emails about payments won't get any more. If it has unsubscribed, that is
     remembered. Receipts lose their addresses, and queued receipts are not sent.

@@ -43,7 +43,8 @@ def test_a_rotation_prints_until_when_the_former_secret_signs_too() -> None:
     names = [line.partition("=")[0] for line in answer.stdout.splitlines()]
     assert names == ["APP_ID", "APP_SECRET", "WEBHOOK_SECRET"]
     told = re.fullmatch(
-        r"Until (\S+), or the next rotation, the former WEBHOOK_SECRET signs too.\n",
+        r"Until (\S+), or the next rotation, webhooks are also signed with the old"
+        r" WEBHOOK_SECRET.\n",
         answer.stderr,
     )
     assert told
