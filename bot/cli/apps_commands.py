@@ -47,7 +47,7 @@ def _profile_options(command: Callable[..., None]) -> Callable[..., None]:
 
 @click.group()
 def apps() -> None:
-    """Manage the applications that may call the payment service."""
+    """Create, list, rotate and revoke applications."""
 
 
 @apps.command("create")

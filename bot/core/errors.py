@@ -178,7 +178,7 @@ class NoSuchAddress(NotFound):
 
 class MethodNotAllowed(Refused):
     code = "methodNotAllowed"
-    default = "This address does not know this method."
+    default = "This address does not support this method."
 
 
 class NotLimited(Refused):
@@ -188,7 +188,7 @@ class NotLimited(Refused):
 
 class NotEnoughUnits(Refused):
     code = "notEnoughUnits"
-    default = "Fewer units remain than were to be taken out."
+    default = "Fewer units remain than you asked to take out."
 
 
 class IdempotencyMismatch(Refused):

@@ -88,7 +88,7 @@ async def test_a_page_that_leads_to_another_site_ends_with_a_note(
         sheet = page.locator("#in-app")
         await expect(sheet.get_by_role("heading", name="Tea")).to_be_visible()
         await sheet.frame_locator("iframe").get_by_role("link", name="On").click()
-        await expect(sheet).to_contain_text("leads on to another site")
+        await expect(sheet).to_contain_text("leads to another site")
         await expect(sheet.locator("iframe")).to_have_count(0)
 
 

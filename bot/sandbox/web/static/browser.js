@@ -2,7 +2,7 @@
 
 import { byId, dress, element } from "./dom.js";
 
-const AWAY = "This page leads on to another site. The sandbox opens none; a phone would.";
+const AWAY = "This page leads to another site. The sandbox doesn’t open other sites; a phone would.";
 
 export class InAppBrowser {
   constructor() {

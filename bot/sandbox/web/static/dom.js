@@ -68,7 +68,7 @@ export async function copy(text) {
     await navigator.clipboard.writeText(text);
     toast("Copied to clipboard");
   } catch {
-    toast("The browser did not let this be copied");
+    toast("Your browser doesn’t allow copying here");
   }
 }
 

@@ -31,7 +31,7 @@ export class Inline {
     const box = this.composer.box;
     const nodes = answer.results.map((result) => this.result(answer, result));
     if (answer.button && !offset) nodes.unshift(this.start(answer.button));
-    if (!nodes.length && !offset) nodes.push(element("p", { className: "nothing", role: "option", "aria-selected": "false" }, answer.answered ? "No results" : "The bot did not answer"));
+    if (!nodes.length && !offset) nodes.push(element("p", { className: "nothing", role: "option", "aria-selected": "false" }, answer.answered ? "No results" : "The bot didn’t answer"));
     if (answer.next_offset) nodes.push(this.more(query, answer.next_offset));
     const before = offset ? [...box.querySelectorAll("[data-kept]")] : [];
     const scrolled = box.scrollTop;

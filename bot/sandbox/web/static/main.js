@@ -303,7 +303,7 @@ class App {
       this.composer.fill(`@${this.bot.username} ${button.switch_inline_query_current_chat}`);
       return;
     }
-    if (!button.callback_data) { toast("This kind of button is not part of the sandbox"); return; }
+    if (!button.callback_data) { toast("The sandbox doesn’t have this kind of button"); return; }
     node.setAttribute("aria-busy", "true");
     const { user } = this;
     const result = await this.act("press", { ...this.place(), message_id: message.message_id, row, column });
