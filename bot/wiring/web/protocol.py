@@ -36,7 +36,7 @@ TOO_LARGE = (
     "headTooLarge",
     "The request line and headers have more than {size} KiB or {fields} fields.",
 )
-MALFORMED = ("invalidRequest", "This is no HTTP request.")
+MALFORMED = ("invalidRequest", "This is not an HTTP request.")
 
 PIECE = 4 * 1024
 """Bytes that the parser gets at a time, which is the precision of counting what it buffers."""
