@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import sys
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
 
 import click
 import uvloop
@@ -112,7 +113,9 @@ async def _demo(settings: Settings, *, browser: bool) -> None:
     from bot.wiring.app.demo import prepare  # noqa: PLC0415 - the sandbox is for the demo alone
 
     stage = prepare(settings)
-    application = Application(stage.settings, routes=stage.routes, close=stage.close)
+    application = Application(
+        stage.settings, routes=stage.routes, close=stage.close, chat_page=urlsplit(stage.page).path
+    )
     application.wrap(stage.middleware)
     click.echo(f"\n  Chat with the bot: {stage.page}\n")
     if browser:

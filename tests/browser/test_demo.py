@@ -182,6 +182,15 @@ async def test_a_reloaded_page_shows_the_earlier_messages(
         await expect(from_bot(page, "Paused")).to_be_visible()
 
 
+async def test_the_front_page_leads_to_the_chat_page(
+    browser: Browser, demo: Process, tmp_path: Path
+) -> None:
+    async with open_demo(browser, demo, tmp_path, viewport=PHONE) as page:
+        await page.goto("/")
+        await page.get_by_role("link", name="Chat with @").click()
+        await expect(page.get_by_role("button", name="START")).to_be_visible()
+
+
 async def test_a_payment_told_by_e_mail_is_read_in_the_page(
     browser: Browser, demo: Process, tmp_path: Path
 ) -> None:

@@ -24,7 +24,8 @@ class Service:
 
     `public_url` has no slash at its end, and `operator_contact` is of `check_contact`.
     A rate of None is no limit. `payer_key` signs the cookies of payers; replicas share it.
-    `bot_name` returns the username of the bot that sellers chat with, None while it is unknown.
+    `bot_name` returns the username of the bot that sellers chat with, None while it is unknown;
+    `chat_page` is where they do if that isn't Telegram.
     """
 
     db: Database
@@ -37,6 +38,7 @@ class Service:
     payer_key: bytes = field(default_factory=lambda: secrets.token_bytes(32))
     operator_contact: str | None = None
     bot_name: Callable[[], str | None] = lambda: None
+    chat_page: str | None = None
 
 
 class ServiceState:

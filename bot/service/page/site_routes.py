@@ -40,14 +40,17 @@ router = APIRouter(include_in_schema=False, route_class=PlainRoute)
 async def home(request: Request) -> TextResponse:
     """Show what this server is, and lead sellers to the bot."""
     service, reader = callers.state(request).service, forms.reader(request)
-    written = _home(reader.language, service.bot_name(), service.operator_contact)
+    bot = service.bot_name()
+    chat = service.chat_page or f"https://t.me/{bot}"
+    written = _home(reader.language, bot, chat, service.operator_contact)
     return render.alone(reader, written)
 
 
 @lru_cache(maxsize=64)
-def _home(language: str, bot: str | None, contact: str | None) -> Text:
+def _home(language: str, bot: str | None, chat: str, contact: str | None) -> Text:
     values = {
         "bot": bot,
+        "chat": chat,
         "contact": contact and {"link": contact_link(contact), "text": contact_text(contact)},
     }
     return Text.of(render.text("home.html", Reader(language, language), values))

@@ -59,7 +59,8 @@ class Application:
     """The product at work; without `chat`, the payment service alone.
 
     `routes` are served beside our own, `close` is awaited when the stop begins, and `now` returns
-    UTC epoch ms. Raises ConfigError and ConfigProblem for settings that don't work.
+    UTC epoch ms. `chat_page` is where people chat with the bot if that isn't Telegram. Raises
+    ConfigError and ConfigProblem for settings that don't work.
     """
 
     def __init__(
@@ -70,8 +71,10 @@ class Application:
         routes: Sequence[BaseRoute] = (),
         close: Callable[[], Awaitable[None]] | None = None,
         now: Callable[[], int] = clock.now,
+        chat_page: str | None = None,
     ) -> None:
         self._settings = settings
+        self._chat_page = chat_page
         self._now = now
         self._stopping = asyncio.Event()
         self._failed = False
@@ -200,7 +203,7 @@ class Application:
         if self._settings.payments_url:
             return None
         receiver = self._own_address if has_receiver else None
-        side = ServiceSide(foundation, receiver, self._bot_name)
+        side = ServiceSide(foundation, receiver, self._bot_name, self._chat_page)
         self._closers.extend(side.closers)
         for name, check in side.checks.items():
             self._ops.readiness.watch(name, check)

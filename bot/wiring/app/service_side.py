@@ -46,8 +46,8 @@ class ServiceSide:
     """The service; `own` are the credentials with which the bot calls it.
 
     `receiver` returns the host and port of the bot's own receiver of webhooks in this process, or
-    is None where it has none; `bot_name` is that of the service. `checks` ask the servers that the
-    service depends on.
+    is None where it has none; `bot_name` and `chat_page` are those of the service. `checks` ask the
+    servers that the service depends on.
     """
 
     def __init__(
@@ -55,6 +55,7 @@ class ServiceSide:
         foundation: Foundation,
         receiver: Callable[[], tuple[str, int]] | None,
         bot_name: Callable[[], str | None] = lambda: None,
+        chat_page: str | None = None,
     ) -> None:
         settings, db, now = foundation.settings, foundation.db, foundation.now
         keys = foundation.vault
@@ -80,7 +81,7 @@ class ServiceSide:
         service = Service(
             db, now, settings.url, policy, context,
             settings.api_rate, settings.payer_rate, payer_key.encode(),
-            settings.operator_contact, bot_name,
+            settings.operator_contact, bot_name, chat_page,
         )  # fmt: skip
         internal = {INTERNAL_HOST: receiver} if receiver else None
         webhooks = WebhookDelivery(db, keys, now, allow, internal, embedded_app_id=self.own.app_id)

@@ -40,6 +40,13 @@ async def test_the_front_page_leads_to_bot_and_operator(tmp_path: Path, language
     assert '<a href="mailto:help@example.org" rel="noreferrer">help@example.org</a>' in page
 
 
+async def test_the_front_page_of_the_demo_leads_to_its_chat_page(tmp_path: Path) -> None:
+    """Whoever has the name of the demo's bot at Telegram is a stranger."""
+    async with open_service(tmp_path, bot_name=lambda: "DemoBot", chat_page="/chat") as service:
+        page = (await service.anyone.get("/")).text
+    assert ('<a class="button" href="/chat">' in page, "t.me" in page) == (True, False)
+
+
 async def test_the_front_page_stands_without_bot_and_operator(service: ServiceHarness) -> None:
     answer = await service.anyone.get("/")
     assert answer.status_code == 200
