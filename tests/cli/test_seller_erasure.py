@@ -58,6 +58,16 @@ async def fill() -> None:
         )
 
 
+async def pay_as(address: str) -> str:
+    """Pay with this address; return the payment's id."""
+    async with shop() as opened:
+        made = await opened.create(requestedUserData=["email"])
+        form = {"token": "t" * 32, "email": address}
+        await opened.anyone.post(f"/pay/{made['id']}", data=form)
+        (row,) = await opened.rows("payments")
+        return str(row["id"])
+
+
 def erase(*command: str) -> Any:
     done = run_bot("erase", *command, "--yes", "--json")
     assert done.exit_code == 0, done.stderr
@@ -85,6 +95,15 @@ def test_a_contact_or_a_reference_removes_a_sellers_profile_everywhere(
     asyncio.run(fill())
     assert erase(who)["sellers"] == number
     assert asyncio.run(names()) == left
+
+
+def test_what_a_payer_typed_names_no_seller() -> None:
+    """Else whoever types a shop's public contact could have its name erased."""
+    asyncio.run(fill())
+    payment = asyncio.run(pay_as("ben@example.org"))
+    found = erase(payment)
+    assert (found["payments"], "sellers" in found) == (1, False)
+    assert asyncio.run(names())[2] == "Ben"
 
 
 def test_no_erased_byte_is_left_and_the_counts_are_recorded() -> None:

@@ -117,7 +117,7 @@ def sellers_with_profile(tx: Transaction, scope: Scope) -> list[int]:
     People are sellers by their contact or by their reference, such as `seller-4711`. Returns none
     if the scope is limited to payments.
     """
-    people = scope.people
+    people = scope.sellers
     if scope.before is not None or scope.request_id is not None or not people:
         return []
     return [

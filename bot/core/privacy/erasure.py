@@ -46,12 +46,15 @@ HIDDEN = "…"
 class Scope:
     """Whose data to erase: of these people (by `match_key`), paid before a time, to one request.
 
-    None does not narrow it; an empty set of people is nobody. `before` in epoch ms.
+    None does not narrow it; an empty set of people is nobody. `before` in epoch ms. `sellers` are
+    those of the people who may be sellers: not what was typed at a payment, for anybody can type
+    a seller's contact there.
     """
 
     people: frozenset[str] | None = None
     before: int | None = None
     request_id: str | None = None
+    sellers: frozenset[str] = frozenset()
 
     def covers(self, request_id: str | None, at: int, data: object) -> bool:
         """Return whether to erase `data`, given at `at` (epoch ms); False where it is empty."""

@@ -37,18 +37,19 @@ def profiles(tx: Transaction, scope: Scope) -> list[tuple[str, str]]:
     People are sellers by their contact or by their reference (`Owner-Ref`). Returns none if the
     scope is limited to payments.
     """
-    if scope.before is not None or scope.request_id is not None or not scope.people:
+    people = scope.sellers
+    if scope.before is not None or scope.request_id is not None or not people:
         return []
-    named, given = mentions_any("seller", scope.people)
+    named, given = mentions_any("seller", people)
     rows = [
         row
         for row in tx.query(NAMED.format(named=named), **given)
-        if row["owner"].casefold() in scope.people or _is_contact(row, scope.people)
+        if row["owner"].casefold() in people or _is_contact(row, people)
     ]
     ids = {row["id"] for row in rows}
     for app_id, owner in {(row["app_id"], row["owner"]) for row in rows if row["owner"]}:
         ids.update(row["id"] for row in tx.query(OF_OWNER, app_id=app_id, owner=owner))
-    apps = (row["id"] for row in tx.query(OF_APPS) if _is_contact(row, scope.people))
+    apps = (row["id"] for row in tx.query(OF_APPS) if _is_contact(row, people))
     return [*(("payment_requests", one) for one in sorted(ids)), *(("apps", one) for one in apps)]
 
 

@@ -22,7 +22,7 @@ from bot.service.store import personal_data as service
 from bot.service.store import seller_erasure
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Sequence
 
     from bot.core.database.database import Database, Row, Transaction
     from bot.core.privacy.erasure import PersonalTable
@@ -75,8 +75,10 @@ def parse_scope(
         raise BotError("say whose data to erase: WHO, --before or --request; see erase --help")
     if request_id is not None and not _is_known(tx, request_id):
         raise BotError("--request: there is no payment request with this id")
-    people = frozenset(name for word in who for name in _people(tx, word)) if who else None
-    return Scope(people, before, request_id)
+    given = {word: _given_with(tx, word) for word in who}
+    sellers = frozenset(_person(tx, word) for word, data in given.items() if data is None)
+    people = sellers.union(*(data for data in given.values() if data is not None))
+    return Scope(people if who else None, before, request_id, sellers)
 
 
 async def survey(db: Database, scope: Scope) -> Found:
@@ -147,20 +149,23 @@ def _is_known(tx: Transaction, request_id: str) -> bool:
     return service.is_request(tx, request_id) or chat.listing_id_of(tx, request_id) is not None
 
 
-def _people(tx: Transaction, word: str) -> Iterable[str]:
+def _given_with(tx: Transaction, word: str) -> frozenset[str] | None:
+    """Return what the payer of the payment of this id gave; None where there is none."""
     data = service.data_of(tx, word)
     if data is None:
         data = chat.payer_data(tx, word)
-    if data is not None:
-        return map(erasure.match_key, erasure.find_texts(data))
+    return None if data is None else frozenset(map(erasure.match_key, erasure.find_texts(data)))
+
+
+def _person(tx: Transaction, word: str) -> str:
     name = erasure.match_key(word)
     known = phones.digits(word.strip()) is not None or ADDRESS.fullmatch(name)
-    if not known and not _profiles(tx, Scope(frozenset({name}))):
+    if not known and not _profiles(tx, Scope(sellers=frozenset({name}))):
         raise BotError(
             f"{word}: is not an email address, paymail or phone number, and no payment has this id"
             "; no seller has this contact either"
         )
-    return [name]
+    return name
 
 
 async def _living(db: Database, keys: set[str]) -> set[str]:

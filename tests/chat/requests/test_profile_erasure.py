@@ -69,9 +69,9 @@ async def test_a_payers_erasure_leaves_other_sellers_alone(chat: ChatHarness) ->
     anna = save(chat, "Anna")
     await erase(chat, "payer@example.org")
     assert profile(chat, anna).name == "Anna"
-    assert chat.db.run(lambda tx: payer_erasure.parse_scope(tx, ["seller-1001"], None, None)) == (
-        Scope(frozenset(["seller-1001"]))
-    )
+    named = frozenset(["seller-1001"])
+    scope = chat.db.run(lambda tx: payer_erasure.parse_scope(tx, [*named], None, None))
+    assert scope == Scope(named, sellers=named)
 
 
 async def test_an_export_has_all_that_sellers_told(chat: ChatHarness) -> None:
