@@ -6,7 +6,7 @@ Lengths are measured from the upper edge of capitals to the baseline, as the eye
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import TYPE_CHECKING
 
 from bot.chat.pictures.line_breaks import break_evenly
@@ -128,7 +128,8 @@ def set_heading(
 ) -> Block | None:
     """Fit a text into lines of about equal length, as large as the room allows.
 
-    Words are only split, and the end cut off, where the last of `sizes` is too large.
+    Words are only split, and the end cut off, where the last of `sizes` is too large. A text with
+    a split word is as large as its lines allow, so that no lone letter is left for the last one.
     """
     shown = text_fitting.drawable_text(text)
     if not shown:
@@ -143,8 +144,10 @@ def set_heading(
         if lines:
             return Block(FittedText(lines, font), HEADING)
     most = min(max_lines, max(1, _capacity(room[1], sizes[-1], HEADING)))
-    fitted = text_fitting.fit(shown, room[0], sizes[-1:], max_lines=most, weight="semibold")
-    return Block(fitted, HEADING)
+    fit = partial(text_fitting.fit, shown, room[0], weight="semibold")
+    count = len(fit(sizes[-1:], max_lines=most).lines)
+    larger = [size for size in sizes[:-1] if _capacity(room[1], size, HEADING) >= count]
+    return Block(fit([*larger, sizes[-1]], max_lines=count), HEADING)
 
 
 def set_words(text: str, room: tuple[int, int], sizes: Sequence[int]) -> Block | None:

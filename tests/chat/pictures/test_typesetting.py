@@ -51,6 +51,17 @@ def test_a_word_that_no_size_fits_is_split_and_the_end_cut_off() -> None:
     assert block.text.lines[-1].endswith("…")
 
 
+def test_a_split_word_is_as_large_as_its_lines_allow() -> None:
+    """Small, it would leave a lone letter for the last line."""
+    smallest = set_line(COMPOUND, 10_000, SIZES[-1:], "semibold")
+    assert smallest is not None
+    block = set_heading(COMPOUND, (smallest.text.width - 1, 400), SIZES, 3)
+    assert block is not None
+    assert "".join(block.text.lines) == COMPOUND
+    assert block.text.font.size > SIZES[-1]
+    assert len(block.text.lines[-1]) > len(COMPOUND) / 4
+
+
 @settings(max_examples=40)
 @given(text=st.text("abcdefgh IJKW\n", max_size=320), width=st.integers(200, 900))
 def test_words_stay_in_their_room(text: str, width: int) -> None:
