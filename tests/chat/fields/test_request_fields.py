@@ -210,8 +210,9 @@ SPELLED = {
     "requests/request_bodies.py": {"description"},
     "forms/form.py": {"receivers"},
     "model/answers.py": {"receivers"},
-    # Whether a message has a picture; an error of Telegram's.
+    # Whether a message has a picture; the column of a profile's; an error of Telegram's.
     "store/posts.py": {"picture"},
+    "store/export.py": {"image"},
     "telegram/intake.py": {"description"},
 }
 """Where the name of a field may be spelled out beside the registry, and why."""
