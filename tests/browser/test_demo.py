@@ -199,6 +199,7 @@ async def test_a_payment_told_by_e_mail_is_read_in_the_page(
         await page.goto("/chat")
         await page.get_by_role("button", name="Back to chats").click()
         await page.get_by_role("button", name="Emails None sent yet").click()
+        await expect(page.get_by_text("payers get a receipt")).to_be_visible()
         paid = await paid_by_form(demo, await told_by_email(demo, tmp_path))
         emails = page.get_by_role("list", name="Emails sent")
         await emails.get_by_role("button", name="$5.00 for Tea & <b>cake</b>").click()
