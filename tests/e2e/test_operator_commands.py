@@ -349,7 +349,7 @@ async def test_doctor_distinguishes_a_refused_token_from_a_lost_network(tmp_path
     _, lost, _ = await run_command(
         tmp_path, "doctor", BOT_TOKEN=TOKEN, TELEGRAM_API_URL="http://127.0.0.1:1"
     )
-    assert refused[1] == "FIX  BOT_TOKEN: Telegram does not know this token: copy it again"
+    assert refused[1] == "FIX  BOT_TOKEN: Telegram rejects this token: copy it again"
     assert lost[1].startswith("FIX  BOT_TOKEN: Telegram at http://127.0.0.1:1 can't be reached")
 
 

@@ -232,7 +232,7 @@ async def test_a_token_that_telegram_refuses_ends_with_2(tmp_path: Path) -> None
             tmp_path, "run", **{**stage.settings, "BOT_TOKEN": "43:not-the-one-of-the-sandbox"}
         )
     assert code == 2
-    assert err[-1] == "BOT_TOKEN: Telegram does not know it: copy it again"
+    assert err[-1] == "BOT_TOKEN: Telegram rejects it: copy it again"
 
 
 async def test_a_key_that_does_not_fit_the_database_ends_with_2(tmp_path: Path) -> None:
