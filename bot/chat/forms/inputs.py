@@ -109,7 +109,8 @@ def take_price(draft: Draft, price: Price | AmbiguousAmount | Problem, seller: S
         instrument = None if draft.instrument == price.currency else draft.instrument
         priced = replace(draft, amount=price.amount, currency=price.currency, instrument=instrument)
         return flow.accept(priced, AMOUNT, seller)
-    draft = replace(draft, step="amount")
+    if draft.kind is not None:  # otherwise it is asked for first
+        draft = replace(draft, step="amount")
     if isinstance(price, Problem):
         return flow.ask_again(draft, price, seller)
     return Outcome(draft, (ask_which_amount(draft, seller, price),))

@@ -103,6 +103,16 @@ async def test_a_plain_line_offers_a_link(chat: ChatHarness, sam: Person) -> Non
     assert "Tea" not in "".join(chat.texts), "a form under way takes the text as its answer"
 
 
+async def test_an_impossible_amount_on_a_button_asks_for_the_kind_again(
+    chat: ChatHarness, sam: Person
+) -> None:
+    """No button of ours has one, but clients can send any."""
+    await chat.says(sam, "5 USD Coffee")
+    form = exact_json.loads(chat.rows("drafts")[0]["body"])["id"]
+    await chat.presses(sam, f"draft:{form}:amount:0")
+    assert exact_json.loads(chat.rows("drafts")[0]["body"])["step"] == "kind"
+
+
 async def test_a_repeated_update_is_handled_once(chat: ChatHarness, sam: Person) -> None:
     await with_destination(chat, sam)
     sam.send("/donation 5 USD Coffee")
