@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 
 _QUOTED = 32  # UTF-16 units of an amount in an example
+NAME_TOO_LONG = "problem-name-long"
 _GROUP = re.compile(r"[0-9]{3}")
 
 
@@ -65,6 +66,8 @@ def offer_line(text: str, draft_id: str, seller: Seller) -> Outcome | None:
     """
     words = text.split()
     units, line = None, _read_line(words)
+    if isinstance(line, Problem) and line.key == NAME_TOO_LONG:
+        return Outcome(None, (Reply(line.text(seller.language)),))
     if isinstance(line, Problem) and words and not _GROUP.fullmatch("".join(words[1:2])):
         units, line = typed_text.read_units(words[0]), _read_line(words[1:])
     if isinstance(line, Problem) or isinstance(units, Problem):

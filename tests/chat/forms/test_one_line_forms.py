@@ -156,6 +156,12 @@ def test_a_plain_line_with_two_readings_and_no_kind_asks_for_the_amount_later() 
     assert talk.press("kind", "donation").step == "amount"
 
 
+def test_a_plain_line_with_a_name_that_is_too_long_says_so() -> None:
+    talk = plain("5 USD " + "x" * 101)
+    assert talk.draft is None
+    assert "That's 101 characters; the limit is 100." in talk.last
+
+
 @pytest.mark.parametrize(
     "text",
     ["", "hello", "5", "5 USD", "5 kids are here", "Coffee 5 USD", "2 500 USD Chair", "0 5 USD x"],
