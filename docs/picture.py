@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).parents[1]
 PICTURE = ROOT / "docs" / "picture.png"
-WIDTH, HEIGHT, PAY_HEIGHT = 440, 1000, 360
+WIDTH, HEIGHT, PAY_HEIGHT = 440, 1160, 420
 GAP = 12
 BETWEEN = "#b8c4d2"
 COLOURS = 256
@@ -54,13 +54,17 @@ async def draw() -> None:
 
 
 async def sell(chat: Page, address: str) -> str:
-    """Make a drop as a seller does; give its pay link."""
+    """Make a drop as a seller does, in the name that Telegram has; return its link."""
     await chat.goto(address)
     await chat.get_by_role("button", name="START").click()
     for text in ("/drop 100 2.50 USD Sticker pack", "$sam"):
         await chat.get_by_label("Message", exact=True).fill(text)
         await chat.get_by_role("button", name="Send", exact=True).click()
         await chat.wait_for_timeout(500)
+    await chat.get_by_role("button", name="Use “Sam Seller”").click()
+    log = chat.get_by_role("log")
+    await log.get_by_text("Your links now say").wait_for()
+    await log.get_by_text("edited").nth(1).wait_for()  # the card, with the seller
     return await chat.get_by_role("link", name="Open").get_attribute("href") or ""
 
 
