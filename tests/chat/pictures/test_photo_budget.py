@@ -49,6 +49,7 @@ async def test_photos_beyond_the_budget_are_refused_by_their_header(name: str) -
     assert caught.value.reason == REFUSED[name]
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("name", sorted(CRAFTED.keys() - set(TAKEN) - REFUSED.keys()))
 async def test_any_other_photo_is_accepted_or_refused_with_a_reason(name: str) -> None:
     with suppress(PictureError, OverBudget):

@@ -149,6 +149,7 @@ async def test_the_name_on_the_button_reaches_the_link_at_once(
         assert await shown(jobs, chat) == [{"name": "Anna"}]
 
 
+@pytest.mark.simulation
 async def test_a_change_reaches_250_links_one_at_a_time_at_a_pace(
     chat: ChatHarness, anna: Person
 ) -> None:

@@ -54,6 +54,7 @@ def count(letter: EmailMessage) -> int:
     return int(word) if word.isdigit() else 1
 
 
+@pytest.mark.simulation
 async def test_a_day_of_payments_stays_within_the_limit(post: LetterHarness) -> None:
     made = await post.sell(VICTIM)
     for _ in range(24 * 6):
@@ -71,6 +72,7 @@ async def test_the_limit_of_a_mailbox_is_shared_by_all_sellers_and_spellings(
     assert await post.work() == TO_MAILBOX.burst
 
 
+@pytest.mark.simulation
 async def test_a_seller_is_limited_over_all_mailboxes(post: LetterHarness) -> None:
     for number in range(FROM_SELLER.burst + 10):
         await post.pay(await post.sell(f"v{number}@mail.example", "busy"))

@@ -274,6 +274,7 @@ async def test_test_money_brings_few_letters_in_all(post: ReceiptHarness) -> Non
     assert [row["address"] for row in await post.rows()][-1] == "later@mail.example"
 
 
+@pytest.mark.simulation
 async def test_other_money_is_not_bound_by_the_limit_of_test_money(post: ReceiptHarness) -> None:
     request_id = await post.ask()
 
