@@ -8,12 +8,10 @@ from typing import TYPE_CHECKING
 from bot.chat.fields.typed_text import MAX_NAME, read_line
 from bot.chat.messages.reply import Problem
 from bot.chat.model.profile import MAX_ABOUT
-from bot.core.text import contacts
+from bot.core.text import contacts, links
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-
-SECURE = "https://"
 
 
 def read_name(text: str) -> str | Problem:
@@ -28,11 +26,8 @@ def read_about(text: str) -> str | Problem:
 
 def read_contact(text: str) -> str | Problem:
     """Parse a contact as the service checks it; a link without a scheme gets `https`."""
-    contact = text.strip().removeprefix("mailto:")
-    is_bare = "@" not in contact and "://" not in contact and "." in contact.partition("/")[0]
-    contact = SECURE + contact if is_bare else contact
     try:
-        return contacts.check_contact(contact)
+        return contacts.check_contact(links.with_scheme(text.strip().removeprefix("mailto:")))
     except ValueError:
         return Problem("problem-sellercontact")
 

@@ -38,9 +38,6 @@ MAX_POSTER_TEXT = 300
 USUAL = "USD"
 """The currency of examples where none is known."""
 
-_BARE_HOST = re.compile(
-    r"[^:/?#@]+\.[^:/?#@.]*[^\W\d_][^:/?#@]*(?::\d{1,5})?(?:[/?#].*)?", re.DOTALL
-)
 _LOCAL = re.compile(r"[^:/?#.]*:\d{1,5}(?:[/?#].*)?", re.DOTALL)
 _HANDCASH = re.compile(
     r"\$?[a-z0-9][a-z0-9._-]*|[a-z0-9._+-]+@(?:[a-z0-9-]+\.)+[a-z]{2,}", re.IGNORECASE
@@ -106,11 +103,9 @@ def read_redirect(text: str) -> str | Problem:
     A host without a scheme gets `https://`; a name and a port alone, which has the form of a
     scheme, is refused.
     """
-    url = text.strip()
+    url = links.with_scheme(text.strip())
     if not any(map(_is_visible, url)):
         return Problem("problem-redirect-empty")
-    if _BARE_HOST.fullmatch(url):
-        url = f"https://{url}"
     if len(url) > links.LONGEST_URL:
         return Problem("problem-redirect-long", {"length": len(url), "most": links.LONGEST_URL})
     has_invisible = any(unicodedata.category(char) in ("Cf", "Cs") for char in url)

@@ -21,6 +21,14 @@ NEVER = frozenset(
 _SCHEME = re.compile(r"[a-z][a-z0-9+.-]*", re.IGNORECASE)
 _NOT_IN_URL = re.compile(r"[\x00-\x20\x7f-\x9f\\\s<>\"`{}|^]")
 _HOST = re.compile(r"(?=.{1,253}\Z)[a-z0-9_-]{1,63}(?:\.[a-z0-9_-]{1,63})*\.?", re.IGNORECASE)
+_BARE_HOST = re.compile(
+    r"[^:/?#@]+\.[^:/?#@.]*[^\W\d_][^:/?#@]*(?::\d{1,5})?(?:[/?#].*)?", re.DOTALL
+)
+
+
+def with_scheme(text: str) -> str:
+    """Return an address as a whole: `example.org/thanks`, as people write it, gets `https://`."""
+    return f"https://{text}" if _BARE_HOST.fullmatch(text) else text
 
 
 def check_picture(url: str) -> str:

@@ -223,6 +223,11 @@ def test_names_and_contacts_of_other_kinds_are_problems() -> None:
     assert isinstance(read_contact("a" * 3000 + ".org"), Problem)
 
 
+@pytest.mark.parametrize("typed", ["example.org/anna", "social.example/@anna", "anna.example:8443"])
+def test_a_link_without_a_scheme_is_a_contact(typed: str) -> None:
+    assert read_contact(f" {typed} ") == f"https://{typed}"
+
+
 def test_a_late_text_is_no_name() -> None:
     talk = asked("sellername")
     talk.now = NOW + 25 * 3600 * 1000
