@@ -67,7 +67,7 @@ class Font:
             face, place = load_face(self.size, self.weight), _PILLOW_ANCHORS[anchor]
             ImageDraw.Draw(image).text(at, line, fill=fill, font=face, anchor=place)
             return
-        from bot.core.images.shaping import raster  # noqa: PLC0415
+        from bot.core.images.shaping import raster  # noqa: PLC0415 - costs memory
 
         shaped = self._shape(line)
         left = at[0] - _SHARES[anchor] * shaped.width * self.size
@@ -76,18 +76,18 @@ class Font:
 
     def outlines(self, line: str) -> Iterator[Layer]:
         """Yield the outlines of a line, colour by colour."""
-        from bot.core.images.shaping import outlines  # noqa: PLC0415
+        from bot.core.images.shaping import outlines  # noqa: PLC0415 - costs memory
 
         yield from outlines.layers(self._shape(line))
 
     def trace(self, layer: Layer, at: tuple[float, float], path: Path) -> None:
         """Add outlines of a line to a path; `at` is the middle of the height of its left end."""
-        from bot.core.images.shaping import outlines  # noqa: PLC0415
+        from bot.core.images.shaping import outlines  # noqa: PLC0415 - costs memory
 
         outlines.trace(layer, self.size, self.weight, (at[0], at[1] + self._rise()), path)
 
     def _shape(self, line: str) -> ShapedLine:
-        from bot.core.images.shaping import shaper  # noqa: PLC0415
+        from bot.core.images.shaping import shaper  # noqa: PLC0415 - costs memory
 
         return shaper.shape(line, self.weight, self.language)
 
