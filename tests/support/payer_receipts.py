@@ -29,6 +29,26 @@ PAYER = "pat.lee@payer.example"
 KEY = b"k" * 32
 ASKED: dict[str, Any] = {"requestedUserData": ["email"]}
 
+WORDS: dict[str, Any] = {
+    "product": {
+        "name": "Zanzibar-Name",
+        "description": "Zanzibar-Description",
+        "longDescription": "Zanzibar-Long",
+        "imageUrl": "https://zanzibar.example/product.png",
+    },
+    "seller": {
+        "name": "Zanzibar-Seller",
+        "imageUrl": "https://zanzibar.example/seller.png",
+        "contact": "zanzibar@zanzibar.example",
+        "description": "Zanzibar-Line",
+        "accentColor": "orange",
+    },
+    "receivers": [{"sendAmount": 5, "destination": "zanzibar-wallet", "tags": ["zanzibar-tag"]}],
+    "redirectUrl": "https://zanzibar.example/thanks",
+    "notifications": {"webhook": {"webhookUrl": "https://zanzibar.example/hook"}},
+}
+"""Everything that a seller can write, in a word that stands nowhere else."""
+
 
 class ReceiptHarness:
     """The service, the mail server, and the receipts between them."""

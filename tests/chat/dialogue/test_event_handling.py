@@ -9,12 +9,11 @@ import pytest
 from structlog.testing import capture_logs
 
 from bot.chat.dialogue.button_presses import JOBS
-from bot.chat.dialogue.commands import PAGE
 from bot.chat.forms.bot_texts import about_service
 from bot.chat.messages.jobs import CreateRequest, ReplyTo
 from bot.chat.messages.payloads import CallbackAnswer
 from bot.chat.store import sellers
-from bot.chat.store.listings import CREATING, DELETED, FAILED, LIVE, STOPPED
+from bot.chat.store.listings import DELETED, LIVE
 from bot.core import exact_json
 from bot.core.outbox.worker import Job, Worker
 from bot.core.text.translations import t
@@ -22,7 +21,6 @@ from tests.support.chat_harness import COFFEE, ChatHarness, service_answer
 from tests.support.outbox_queue import handle_all
 
 if TYPE_CHECKING:
-    from bot.chat.messages.payloads import TextMessage
     from bot.core.database.database import Database
     from bot.core.outbox.outbox import Message
     from bot.sandbox.world.people import Person
@@ -383,51 +381,3 @@ async def test_a_person_no_longer_allowed_cannot_finish_a_form(
     await shop.says(pat, "$pat")
     assert shop.texts == [t("en", "not-allowed")]
     assert (shop.rows("listings"), shop.jobs) == ([], [])
-
-
-async def paused(chat: ChatHarness) -> dict[str, str | None]:
-    return {row["lane"]: row["paused"] for row in chat.rows("lanes") if row["queue"] == "messages"}
-
-
-async def test_a_chat_is_paused_while_the_bot_is_blocked(chat: ChatHarness, sam: Person) -> None:
-    sam.block()
-    await chat.take()
-    assert await paused(chat) == {str(sam.id): "the bot was blocked"}
-    sam.unblock()
-    await chat.take()
-    assert await paused(chat) == {str(sam.id): None}
-
-
-async def test_a_paused_chat_is_resumed_when_the_person_writes(
-    chat: ChatHarness, sam: Person
-) -> None:
-    sam.block()
-    sam.chat.bot_status = "member"
-    await chat.says(sam, "/help")
-    assert await paused(chat) == {str(sam.id): None}
-
-
-async def test_the_list_is_newest_first_and_in_pages(chat: ChatHarness, sam: Person) -> None:
-    made = []
-    for number in range(PAGE + 1):
-        chat.clock.advance(1)
-        made.append(chat.add_listing(sam, COFFEE, service_answer(id=f"{number}")).id)
-    await chat.says(sam, "/list")
-    await chat.presses(sam, "list:1")
-    await chat.presses(sam, "list:999999")
-    pages = [cards_of(body) for body in chat.said]
-    assert pages == [made[:0:-1], made[:1], made[:1]]
-
-
-def cards_of(body: TextMessage) -> list[str]:
-    rows = body.keyboard["inline_keyboard"] if body.keyboard else []
-    data = [button.get("callback_data", "") for row in rows for button in row]
-    return [one.removeprefix("card:") for one in data if one.startswith("card:")]
-
-
-async def test_requests_that_are_not_live_are_not_listed(chat: ChatHarness, sam: Person) -> None:
-    for state in (CREATING, FAILED, DELETED):
-        chat.add_listing(sam, COFFEE, service_answer(id=state), state=state)
-    stopped = chat.add_listing(sam, COFFEE, service_answer(), state=STOPPED)
-    await chat.says(sam, "/list")
-    assert cards_of(chat.said[0]) == [stopped.id]

@@ -103,6 +103,13 @@ async def order(chat: ChatHarness, person: Person, name: str = "Tea") -> None:
     await chat.says(person, f"/donation 5 USD {name}")
 
 
+async def order_three(chat: ChatHarness, person: Person, jobs: RequestJobs) -> None:
+    for name in ("Tea", "Cake", "Bread"):
+        await order(chat, person, name)
+        await jobs.due()
+        chat.clock.advance(1)
+
+
 async def shown(jobs: RequestJobs, chat: ChatHarness) -> list[Any]:
     """Return the seller of each request at the service, the oldest request first."""
     ids = [row["request_id"] for row in chat.rows("listings")]
@@ -200,10 +207,7 @@ async def test_what_the_profile_lost_is_cleared_at_the_service(
 
 async def test_a_crash_half_way_loses_no_link(chat: ChatHarness, anna: Person) -> None:
     async with slices(chat) as jobs:
-        for name in ("Tea", "Cake", "Bread"):
-            await order(chat, anna, name)
-            await jobs.due()
-            chat.clock.advance(1)
+        await order_three(chat, anna, jobs)
         await chat.presses(anna, f"profile:use:{offer_key('Anna')}")
         (message,) = jobs.claim()
         await jobs.handler.perform(message)
@@ -215,10 +219,7 @@ async def test_a_crash_half_way_loses_no_link(chat: ChatHarness, anna: Person) -
 async def test_the_latest_of_two_changes_wins(chat: ChatHarness, anna: Person) -> None:
     """The jobs of the first change end without effect, wherever they are."""
     async with slices(chat) as jobs:
-        for name in ("Tea", "Cake", "Bread"):
-            await order(chat, anna, name)
-            await jobs.due()
-            chat.clock.advance(1)
+        await order_three(chat, anna, jobs)
         await chat.presses(anna, f"profile:use:{offer_key('Anna')}")
         (message,) = jobs.claim()
         await jobs.handler.perform(message)

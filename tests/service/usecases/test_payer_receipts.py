@@ -20,6 +20,7 @@ from tests.support.consent_letters import link, plain
 from tests.support.payer_receipts import (
     KEY,
     PAYER,
+    WORDS,
     ReceiptHarness,
     open_receipt_harness,
 )
@@ -30,26 +31,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from bot.core.database.database import Transaction
-
-WORDS = {
-    "product": {
-        "name": "Zanzibar-Name",
-        "description": "Zanzibar-Description",
-        "longDescription": "Zanzibar-Long",
-        "imageUrl": "https://zanzibar.example/product.png",
-    },
-    "seller": {
-        "name": "Zanzibar-Seller",
-        "imageUrl": "https://zanzibar.example/seller.png",
-        "contact": "zanzibar@zanzibar.example",
-        "description": "Zanzibar-Line",
-        "accentColor": "orange",
-    },
-    "receivers": [{"sendAmount": 5, "destination": "zanzibar-wallet", "tags": ["zanzibar-tag"]}],
-    "redirectUrl": "https://zanzibar.example/thanks",
-    "notifications": {"webhook": {"webhookUrl": "https://zanzibar.example/hook"}},
-}
-"""Everything that a seller can write, in a word that stands nowhere else."""
 
 
 @pytest.fixture
