@@ -115,7 +115,12 @@ async def open_list(page: Page, size: Any) -> None:
 async def test_a_poster_is_no_pay_page(
     browser: Browser, bot: Bot, sam: people.Person, pat: people.Person
 ) -> None:
-    """The bot's sentence about a page neither lists nor renames it; a person's does."""
+    """The bot's sentence about a page neither lists nor renames it; a person's does.
+
+    Of two pages of one second, the later is listed first.
+    """
+    second = bot.world.now()
+    bot.world.now = lambda: second
     sent = await send_card(bot, sam, "/pay/0123")
     async with open_chat_page(browser, bot, viewport=DESK) as page:
         await open_list(page, DESK)

@@ -38,7 +38,7 @@ export function isOwnPayPage(address) {
   return isPayPage(address) && ownAddress(address) !== "";
 }
 
-// The pay pages that the messages name, the newest first: {url, title, date}.
+// The pay pages that the messages name, in the order in which they were found: {url, title, date}.
 export function payPages(chats) {
   const found = new Map();
   for (const chat of chats) {
@@ -50,7 +50,7 @@ export function payPages(chats) {
       }
     }
   }
-  return [...found.values()].sort((one, other) => other.date - one.date);
+  return [...found.values()];
 }
 
 // A button's address, or one that somebody sent; of the bot's own words a line of its own. Within a

@@ -86,12 +86,13 @@ export class Side {
     return true;
   }
 
-  // A page once listed stays, though its message may turn into a menu.
+  // The newest first; of one second, the one found last. A page once listed stays, though its message
+  // may turn into a menu.
   showLinks() {
     if (this.reader !== this.app.user) this.pages = new Map();
     this.reader = this.app.user;
     for (const page of payPages(this.app.chats.values())) this.pages.set(page.url, page);
-    const pages = [...this.pages.values()].sort((one, other) => other.date - one.date);
+    const pages = [...this.pages.values()].reverse().sort((one, other) => other.date - one.date);
     byId("links-none").hidden = pages.length > 0;
     byId("links-entry").hidden = !pages.length;
     byId("links-entry").replaceChildren(sideEntry({
