@@ -10,7 +10,7 @@ import pytest
 from playwright.async_api import expect
 
 from bot.sandbox.world import people
-from tests.support.chat_page import KEYBOARD, open_chat_page, picture
+from tests.support.chat_page import KEYBOARD, open_chat_page, picture, stop_clock
 from tests.support.chromium import DESK, SMALL, accessibility_problems, fits
 from tests.support.product_process import PATIENCE
 
@@ -174,10 +174,11 @@ async def test_silent_and_edited_messages_are_marked(
 async def test_the_page_shows_that_the_bot_is_typing(
     browser: Browser, bot: Bot, sam: people.Person
 ) -> None:
-    """When it says so, and while a message to it has no answer."""
+    """When it says so, and while a message to it has no answer: its message ends it."""
     async with open_chat_page(browser, bot) as page:
         typing = page.locator("#subtitle")
         await expect(typing).to_have_text("bot")
+        await stop_clock(page)
         for begin in ("action", "message"):
             if begin == "action":
                 await bot.done("sendChatAction", chat_id=sam.id, action="upload_photo")

@@ -11,7 +11,7 @@ import pytest_asyncio
 from playwright.async_api import expect
 
 from bot.sandbox.web.views import SHOWN_MESSAGES
-from tests.support.chat_page import HOSTILE_MAIL, KEYBOARD, offer, open_chat_page
+from tests.support.chat_page import HOSTILE_MAIL, KEYBOARD, offer, open_chat_page, stop_clock
 from tests.support.chromium import DESK
 from tests.support.product_process import PATIENCE
 from tests.support.sandbox_server import Bot, demo_cast, png_header
@@ -24,6 +24,9 @@ if TYPE_CHECKING:
     from bot.sandbox.world import people
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")  # one browser serves all
+
+FADE = 1_200
+"""Milliseconds for which the day of the messages stays after they have moved."""
 
 
 @pytest_asyncio.fixture(loop_scope="session")
@@ -263,15 +266,20 @@ async def test_the_day_fades_when_the_messages_stand(
 ) -> None:
     """At its own place it stays: only over other messages it would be in the way."""
     sam.start()
+    sent = bot.world.now()
+    bot.world.now = lambda: sent  # all on one day
     for number in range(30):
         await bot.done("sendMessage", chat_id=sam.id, text=f"message {number}")
     async with open_chat_page(browser, bot) as page:
         day, scroller = page.locator(".day"), page.locator("#scroller")
+        messages = page.locator("#messages")
         await expect(page.get_by_role("article").last).to_be_in_viewport()
         await expect(day).to_have_css("opacity", "0")
-        await scroller.evaluate("box => { box.scrollTop -= 200; }")
-        await expect(day).to_have_css("opacity", "1")
-        await expect(day).to_have_css("opacity", "0")
-        await scroller.evaluate("box => { box.scrollTop = 0; }")
-        await expect(page.locator("#messages")).not_to_have_class("moving")
-        await expect(day).to_have_css("opacity", "1")
+        await stop_clock(page)
+        for move, end in (("box.scrollTop -= 200", "0"), ("box.scrollTop = 0", "1")):
+            await scroller.evaluate(f"box => {{ {move}; }}")
+            await expect(messages).to_have_class("moving")
+            await expect(day).to_have_css("opacity", "1")
+            await page.clock.run_for(FADE)
+            await expect(messages).not_to_have_class("moving")
+            await expect(day).to_have_css("opacity", end)

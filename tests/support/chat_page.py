@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 from contextlib import asynccontextmanager
+from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 from PIL import Image
@@ -80,6 +81,12 @@ async def open_chat_page(
     finally:
         await context.close()
     assert [one for one in problems if not any(word in one for word in foreseen)] == []
+
+
+async def stop_clock(page: Page) -> None:
+    """Let the page's time stand still until the test moves it: what ends by time stays."""
+    await page.clock.install()
+    await page.clock.pause_at(datetime.now(UTC) + timedelta(hours=1))
 
 
 async def offer(bot: Bot, update: dict[str, Any], title: str, text: str) -> dict[str, Any]:
