@@ -46,7 +46,7 @@ async def small_targets(page: Page) -> list[str]:
 async def test_axe_finds_nothing_in_any_state(browser: Browser, tmp_path: Path, state: str) -> None:
     """On a small phone and a desk, light and dark; one heading, a title, nothing sticks out."""
     market, titles = FlakyExchange(), set()
-    rate = Rate(3, 60) if state == "rate_limited" else None
+    rate = Rate(3, 3600) if state == "rate_limited" else None  # reopens after all looks
     settings = {"exchange": market, "reservation": RESERVATION * 1000, "payer_rate": rate}
     async with open_service_on_port(tmp_path, **settings) as service:
         path = await STATES[state](Scene(service, market))
