@@ -195,7 +195,7 @@ async def test_after_a_kill_between_message_and_card_there_is_one_request(
         await quiet(run)
         assert run.rows("SELECT COUNT(*) FROM payment_requests") == [(1,)]
         assert run.rows("SELECT COUNT(*) FROM listings") == [(1,)]
-        async with httpx.AsyncClient(trust_env=False) as http:
+        async with httpx.AsyncClient(trust_env=False, timeout=PATIENCE) as http:
             assert (await http.get(link_of(card))).status_code == 200
     assert len([one for one in sam.cards if not one.text.startswith(MARK)]) <= 1
     assert [lines_of(one)[-4:][0] for one in sam.cards] == ["Painting"] * len(sam.cards)

@@ -43,7 +43,7 @@ async def test_an_address_named_in_the_chat_gets_letters_once_its_holder_confirm
         smtp = f"smtp://127.0.0.1:{post.port}"
         async with (
             running_product(tmp_path, SMTP_URL=smtp, SMTP_FROM=SENDER) as (stage, run),
-            httpx.AsyncClient(trust_env=False) as reader,
+            httpx.AsyncClient(trust_env=False, timeout=PATIENCE) as reader,
         ):
             sam = await seller_with_destination(stage.world)
             await sam.say("/donation 5 USD Coffee", "Donation · $5.00")
@@ -78,7 +78,7 @@ async def test_the_demos_mailbox_shows_the_confirmation_and_later_letters(tmp_pa
     async with start_bot(tmp_path, "demo", "--no-browser", PORT=free_port()) as run:
         await run.ready()
         api = f"{run.url}/chat/api/"
-        async with httpx.AsyncClient(base_url=api, trust_env=False) as http:
+        async with httpx.AsyncClient(base_url=api, trust_env=False, timeout=PATIENCE) as http:
             link = await offer_vase(http)
             await press(http, "Edit")
             await press(http, "Payment emails")

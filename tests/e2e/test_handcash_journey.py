@@ -133,7 +133,7 @@ async def test_a_webhook_has_one_alert_and_a_forged_one_none(tmp_path: Path) -> 
         del forged["appSecret"]
         assert await server.send(drop.id, forged) == 401
         address = drop.body["notifications"]["webhook"]["webhookUrl"]
-        async with httpx.AsyncClient(trust_env=False) as http:
+        async with httpx.AsyncClient(trust_env=False, timeout=PATIENCE) as http:
             wrong = f"{address.rpartition('/')[0]}/{NEVER}"
             assert (await http.post(wrong, json=paid)).status_code == 404
         other = paid | {"transactionId": "t2", "paymentRequestId": "0" * 24}

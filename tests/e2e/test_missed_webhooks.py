@@ -52,7 +52,7 @@ async def webhook(run: Process, secret: str, transaction: str) -> int:
     }  # fmt: skip
     body = json.dumps(event).encode()
     signed = signing.sign([secret], f"msg_{transaction}", datetime.now(UTC), body)
-    async with httpx.AsyncClient(trust_env=False) as http:
+    async with httpx.AsyncClient(trust_env=False, timeout=PATIENCE) as http:
         address = f"{run.url}/webhooks/payments/{token}"
         return (await http.post(address, content=body, headers=signed)).status_code
 

@@ -18,6 +18,7 @@ from bot.cli.commands import main
 from bot.sandbox.world.world import TOKEN
 from bot.wiring.doctor.telegram_checks import FEEDBACK_UNKNOWN
 from tests.support.product_process import (
+    PATIENCE,
     Process,
     free_port,
     run_command,
@@ -100,7 +101,7 @@ async def listed(service: Process, *command: str) -> list[dict[str, Any]]:
 
 async def call(service: Process, keys: dict[str, str], **fields: Any) -> httpx.Response:
     headers = {"App-Id": keys["APP_ID"], "App-Secret": keys["APP_SECRET"]}
-    async with httpx.AsyncClient(trust_env=False, headers=headers) as http:
+    async with httpx.AsyncClient(trust_env=False, headers=headers, timeout=PATIENCE) as http:
         address = f"{service.url}/v3/paymentRequests"
         return await http.post(address, json=NEW | fields) if fields else await http.get(address)
 

@@ -37,7 +37,7 @@ async def test_a_thousand_payers_of_a_drop_of_a_hundred(tmp_path: Path) -> None:
     async with open_receiver() as receiver, start_bot(tmp_path, "service", **env) as run:
         await run.ready()
         headers = {"App-Id": keys["APP_ID"], "App-Secret": keys["APP_SECRET"]}
-        async with httpx.AsyncClient(base_url=run.url, headers=headers) as seller:
+        async with httpx.AsyncClient(base_url=run.url, headers=headers, timeout=PATIENCE) as seller:
             made = await request_of(seller, receiver.url, UNITS)
             answers = await asyncio.gather(
                 *(posted(run.url, made["id"], f"payer-{number:026d}") for number in range(PAYERS))

@@ -79,7 +79,9 @@ async def test_twenty_kills_under_load_lose_nothing(tmp_path: Path) -> None:
     async with open_receiver() as receiver:
         async with start_bot(tmp_path, "service", **env | {"LOG_LEVEL": "info"}) as run:
             await run.ready()
-            async with httpx.AsyncClient(base_url=run.url, headers=headers) as seller:
+            async with httpx.AsyncClient(
+                base_url=run.url, headers=headers, timeout=PATIENCE
+            ) as seller:
                 made = await request_of(seller, receiver.url, UNITS)
             await run.stop()
         payers = [
@@ -93,7 +95,9 @@ async def test_twenty_kills_under_load_lose_nothing(tmp_path: Path) -> None:
             ended.set()
             await asyncio.gather(*payers)
             await settled(run)
-            async with httpx.AsyncClient(base_url=run.url, headers=headers) as seller:
+            async with httpx.AsyncClient(
+                base_url=run.url, headers=headers, timeout=PATIENCE
+            ) as seller:
                 kept = await paid(seller, made["id"])
             (units,) = run.rows(ROW)
         check(receiver, kept, receipts, units)

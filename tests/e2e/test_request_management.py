@@ -115,7 +115,7 @@ async def test_a_picture_is_sent_as_a_photo_and_shown_on_the_page(
     page = (await open_pay_page(link_of(card))).text
     found = re.search(r"/images/[0-9a-f]{24}", page)
     assert found
-    async with httpx.AsyncClient(trust_env=False) as http:
+    async with httpx.AsyncClient(trust_env=False, timeout=PATIENCE) as http:
         picture = await http.get(f"{run.url}{found[0]}")
     assert (picture.status_code, picture.headers["content-type"]) == (200, "image/jpeg")
 

@@ -114,7 +114,7 @@ async def credentials(folder: Path) -> dict[str, str]:
 async def made_by_api(run: Process, keys: dict[str, str], receiver: Receiver) -> str:
     """Make a request of another application whose webhooks go to its own endpoint."""
     headers = {"App-Id": keys["APP_ID"], "App-Secret": keys["APP_SECRET"]}
-    async with httpx.AsyncClient(base_url=run.url, headers=headers) as seller:
+    async with httpx.AsyncClient(base_url=run.url, headers=headers, timeout=PATIENCE) as seller:
         return str((await request_of(seller, receiver.url, UNITS))["id"])
 
 

@@ -66,7 +66,7 @@ async def test_it_is_ready_once_its_profile_is_set_and_stops_with_0(
 ) -> None:
     async with running_product(tmp_path) as (stage, run):
         assert await status(f"{run.url}/livez") == 200
-        async with httpx.AsyncClient(trust_env=False) as http:
+        async with httpx.AsyncClient(trust_env=False, timeout=PATIENCE) as http:
             ready = await http.get(f"{run.url}/readyz")
         checks = {"database": "ok", "telegram": "ok", "workers": "ok"}
         assert (ready.status_code, ready.json()) == (200, {"status": "ok", "checks": checks})
@@ -136,7 +136,7 @@ async def _create(url: str, keys: dict[str, str], webhook: str) -> str:
         "notifications": {"webhook": {"webhookUrl": webhook, "customParameters": {}}},
     }
     headers = {"App-Id": keys["APP_ID"], "App-Secret": keys["APP_SECRET"]}
-    async with httpx.AsyncClient(trust_env=False) as http:
+    async with httpx.AsyncClient(trust_env=False, timeout=PATIENCE) as http:
         answer = await http.post(f"{url}/v3/paymentRequests", json=body, headers=headers)
     assert answer.status_code == 200, answer.text
     return str(answer.json()["paymentRequestUrl"])
@@ -170,7 +170,7 @@ async def test_it_waits_for_a_telegram_that_is_unreachable_at_the_start(tmp_path
         tmp_path, "run", BOT_TOKEN=TOKEN, TELEGRAM_API_URL=f"http://127.0.0.1:{port}"
     ) as run:
         await run.line("telegram not reached")
-        async with httpx.AsyncClient(trust_env=False) as http:
+        async with httpx.AsyncClient(trust_env=False, timeout=PATIENCE) as http:
             ready = await http.get(f"{run.url}/readyz")
             page = await http.get(f"{run.url}/pay/{'0' * 24}")
         assert ready.status_code == 503

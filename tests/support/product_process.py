@@ -319,7 +319,7 @@ async def until(look: Callable[[], Awaitable[bool]], seconds: float = PATIENCE) 
 
 async def status(url: str) -> int:
     """Return the status of an address, 0 if nobody answers."""
-    async with httpx.AsyncClient(trust_env=False) as http:
+    async with httpx.AsyncClient(trust_env=False, timeout=PATIENCE) as http:
         try:
             return (await http.get(url)).status_code
         except httpx.TransportError:
