@@ -67,9 +67,6 @@ _DAMAGE = (
 _PLUGINS = (WebPImagePlugin,)
 """The plugins that Pillow does not load by itself, unless it loads all forty."""
 
-# `_check_header` refuses too many pixels, so Pillow need not warn of them.
-warnings.filterwarnings("ignore", category=Image.DecompressionBombWarning)
-
 
 def prepare(data: bytes) -> bytes:
     """Return a photo as a JPEG in sRGB of at most 1280 pixels a side.
@@ -93,19 +90,21 @@ def prepare_portrait(data: bytes) -> bytes:
 def _prepared(data: bytes) -> Image.Image:
     if len(data) > MAX_BYTES:
         raise PictureError("tooLarge", "Send a photo of at most 10 MB.")
-    try:
-        with _open(data) as image:
-            _check_header(image, data)
-            turn = _rotation(image)
-            return _rotate(_to_srgb(_reduce(image)), turn)
-    except _DAMAGE as error:
-        raise PictureError("damaged", "The photo is damaged: send another one.") from error
+    # Pillow warns of many pixels, which `_check_header` refuses, and of metadata that it skips.
+    with warnings.catch_warnings(action="ignore"):
+        try:
+            with _open(data) as image:
+                _check_header(image, data)
+                turn = _rotation(image)
+                return _rotate(_to_srgb(_reduce(image)), turn)
+        except _DAMAGE as error:
+            raise PictureError("damaged", "The photo is damaged: send another one.") from error
 
 
 def _open(data: bytes) -> Image.Image:
     try:
         return Image.open(io.BytesIO(data), formats=_FORMATS)
-    except (Image.DecompressionBombError, Image.DecompressionBombWarning) as error:
+    except Image.DecompressionBombError as error:
         raise _too_many_pixels(MAX_PIXELS) from error
     except UnidentifiedImageError as error:
         raise PictureError("unknownFormat", "Send a JPEG, PNG, WebP or GIF.") from error
