@@ -6,10 +6,10 @@ import re
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any
 
-from bot.core.outbox import outbox
 from bot.service.notify.letter_delivery import LetterDelivery
 from bot.service.notify.smtp_sender import Mailer
 from tests.support.letters import SENDER
+from tests.support.mail_round import MailRound
 from tests.support.mail_servers import mail_server
 from tests.support.service_harness import NEW, REQUESTS_PATH, URL, open_service
 
@@ -26,21 +26,13 @@ if TYPE_CHECKING:
 VICTIM = "victim@mail.example"
 
 
-class LetterHarness:
+class LetterHarness(MailRound):
     """A shop whose sellers are strangers, its mail server, and the worker between them."""
 
     def __init__(self, service: ServiceHarness, office: MailServerStub) -> None:
-        self.service = service
-        self.office = office
         mailer = Mailer(office.server(), timeout=5)
-        self.mails = LetterDelivery(
-            service.db, mailer, service.clock, sender=SENDER, public_url=URL
-        )
-        self._payments = 0
-
-    @property
-    def letters(self) -> list[EmailMessage]:
-        return self.office.letters
+        mails = LetterDelivery(service.db, mailer, service.clock, sender=SENDER, public_url=URL)
+        super().__init__(service, office, mails)
 
     def distrust(self) -> None:
         """Require that the holders of addresses confirm them."""
@@ -64,17 +56,6 @@ class LetterHarness:
             self._payments += 1
             paid = await self.service.pay(request_id, f"{self._payments:032d}")
             assert paid.status_code == 303
-
-    async def work(self, seconds: float = 0) -> int:
-        """Pass time and send all letters that are due; return how many were sent."""
-        self.service.clock.advance(seconds)
-        before = len(self.letters)
-        while claimed := self.service.db.run(
-            lambda tx: outbox.claim(tx, self.mails.job.queue, self.service.clock(), 4)
-        ):
-            for message in claimed:
-                await self.mails.handle(message)
-        return len(self.letters) - before
 
     async def states(self) -> list[tuple[str, str | None]]:
         """Return state and note of each delivery in order."""

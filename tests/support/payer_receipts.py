@@ -11,12 +11,12 @@ from bot.service.notify.letter_texts import LetterOrigin
 from bot.service.notify.receipt_delivery import ReceiptDelivery
 from bot.service.notify.smtp_sender import Mailer
 from tests.support.letters import SENDER
+from tests.support.mail_round import MailRound
 from tests.support.mail_servers import mail_server
 from tests.support.service_harness import URL, open_service
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
-    from email.message import EmailMessage
     from pathlib import Path
 
     import httpx
@@ -50,24 +50,13 @@ WORDS: dict[str, Any] = {
 """Everything that a seller can write, in a word that stands nowhere else."""
 
 
-class ReceiptHarness:
+class ReceiptHarness(MailRound):
     """The service, the mail server, and the receipts between them."""
 
     def __init__(self, service: ServiceHarness, office: MailServerStub) -> None:
-        self.service = service
-        self.office = office
-        self.mails = ReceiptDelivery(
-            service.db,
-            Mailer(office.server(), timeout=5),
-            service.clock,
-            origin=LetterOrigin(SENDER, URL),
-            key=KEY,
-        )
-        self._payments = 0
-
-    @property
-    def letters(self) -> list[EmailMessage]:
-        return self.office.letters
+        mailer, origin = Mailer(office.server(), timeout=5), LetterOrigin(SENDER, URL)
+        mails = ReceiptDelivery(service.db, mailer, service.clock, origin=origin, key=KEY)
+        super().__init__(service, office, mails)
 
     async def ask(self, **fields: Any) -> str:
         """Make a request that asks for an email address; return its id."""
@@ -81,17 +70,6 @@ class ReceiptHarness:
         return await self.service.anyone.post(
             f"/pay/{request_id}", data=form, headers={"Accept-Language": language}
         )
-
-    async def work(self, seconds: float = 0) -> int:
-        """Pass time and send all receipts that are due; return how many were sent."""
-        self.service.clock.advance(seconds)
-        before = len(self.letters)
-        while claimed := self.service.db.run(
-            lambda tx: outbox.claim(tx, self.mails.job.queue, self.service.clock(), 4)
-        ):
-            for message in claimed:
-                await self.mails.handle(message)
-        return len(self.letters) - before
 
     async def claim_all(self) -> list[str]:
         """Settle all receipts that may go now, unsent; return their requests in this order."""

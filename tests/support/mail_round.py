@@ -1,0 +1,45 @@
+"""Letters on their way: the service that queues them, a worker, the mail server that gets them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from bot.core.outbox import outbox
+
+if TYPE_CHECKING:
+    from email.message import EmailMessage
+
+    from bot.service.notify.letter_delivery import LetterDelivery
+    from bot.service.notify.receipt_delivery import ReceiptDelivery
+    from tests.support.mail_servers import MailServerStub
+    from tests.support.service_harness import ServiceHarness
+
+
+class MailRound:
+    """The service, the mail server, and the letters of one delivery between them."""
+
+    def __init__(
+        self,
+        service: ServiceHarness,
+        office: MailServerStub,
+        mails: LetterDelivery | ReceiptDelivery,
+    ) -> None:
+        self.service = service
+        self.office = office
+        self.mails = mails
+        self._payments = 0
+
+    @property
+    def letters(self) -> list[EmailMessage]:
+        return self.office.letters
+
+    async def work(self, seconds: float = 0) -> int:
+        """Pass time and send all letters that are due; return how many were sent."""
+        self.service.clock.advance(seconds)
+        before = len(self.letters)
+        while claimed := self.service.db.run(
+            lambda tx: outbox.claim(tx, self.mails.job.queue, self.service.clock(), 4)
+        ):
+            for message in claimed:
+                await self.mails.handle(message)
+        return len(self.letters) - before
