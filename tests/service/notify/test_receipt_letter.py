@@ -10,7 +10,6 @@ import pytest
 
 from bot.core.errors import MailRefused
 from bot.core.text.translations import languages
-from bot.service.model.payment_reports import ReceiptReport
 from bot.service.notify.letter_texts import LetterOrigin, LetterTarget
 from bot.service.notify.receipt_letter import receipt_letter
 from bot.service.notify.smtp_sender import Mailer
@@ -18,21 +17,12 @@ from tests.service.notify.test_letter_text import HEADERS, Page, html, text
 from tests.support.certificates import make_tls
 from tests.support.letters import PAY, SENDER, parse_letter
 from tests.support.mail_servers import mail_server
+from tests.support.payment_reports import RECEIPT_REPORT
 
 if TYPE_CHECKING:
     from email.message import EmailMessage
     from pathlib import Path
 
-REPORT = ReceiptReport(
-    app_id="app",
-    request_id="0123456789abcdef01234567",
-    transaction_id="a1b2c3",
-    address="pat@payer.example",
-    language="en",
-    amount=500,
-    currency="USD",
-    completed_at=1_790_000_000_123,
-)
 RECEIPT = f"{PAY}/pay/0123456789abcdef01234567/receipt/a1b2c3"
 WHY = (
     "You're getting this email because your address was entered for a receipt at pay.example.org."
@@ -42,7 +32,7 @@ STOP = f"{PAY}/email/stop/receipts/token-7"
 
 
 def composed(**changes: Any) -> EmailMessage:
-    report = replace(REPORT, **changes)
+    report = replace(RECEIPT_REPORT, **changes)
     target = LetterTarget("receipt-7", report.address, "receipts/token-7")
     return receipt_letter(report, target, LetterOrigin(SENDER, PAY))
 

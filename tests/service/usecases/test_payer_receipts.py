@@ -31,12 +31,27 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from bot.core.database.database import Transaction
+    from bot.service.model.request import PayerField
 
 
 @pytest.fixture
 async def post(tmp_path: Path) -> AsyncIterator[ReceiptHarness]:
     async with open_receipt_harness(tmp_path, reservation=RESERVATION * 1000) as it:
         yield it
+
+
+IN_DOLLARS = Quote(500, "USD", (500,))
+
+
+def queue_real(
+    tx: Transaction, request_id: str, number: int, at: int = NOON, paid: Quote = IN_DOLLARS
+) -> None:
+    """Queue the receipt of a payment in real money, by the payer of this number."""
+    request = requests.find(tx, request_id, NOON)
+    assert request
+    data: dict[PayerField, str] = {"email": f"p{number}@mail.example"}
+    payment = Payment(f"{number:024x}", request_id, 500, "USD", (), data, at, paid)
+    payer_receipts.queue_receipt(tx, request, payment, "en", test_money=False)
 
 
 async def test_a_payer_who_left_an_address_gets_one_letter(post: ReceiptHarness) -> None:
@@ -213,22 +228,15 @@ async def test_a_sellers_drop_does_not_hold_up_the_receipts_of_others(post: Rece
         for one in headers
     ]
 
-    def queue(tx: Transaction, request_id: str, number: int, at: int = NOON) -> None:
-        request = requests.find(tx, request_id, NOON)
-        assert request
-        paid = Payment(
-            f"{number:024x}", request_id, 500, "USD", (), {"email": f"p{number}@mail.example"},
-            at, Quote(500, "USD", (500,)),
-        )  # fmt: skip
-        payer_receipts.queue_receipt(tx, request, paid, "en", test_money=False)
-
     def sell_out(tx: Transaction) -> None:
         for number in range(TO_ALL.burst + 50):
-            queue(tx, drop, number)
+            queue_real(tx, drop, number)
 
     await post.service.db.transaction(sell_out)
     assert await post.claim_all() == [drop] * TO_ALL.burst
-    await post.service.db.transaction(partial(queue, request_id=single, number=9999, at=NOON + 1))
+    await post.service.db.transaction(
+        partial(queue_real, request_id=single, number=9999, at=NOON + 1)
+    )
     post.service.clock.advance(TO_ALL.interval / 1000)
     assert await post.claim_all() == [single]
 
@@ -258,18 +266,11 @@ async def test_test_money_brings_few_letters_in_all(post: ReceiptHarness) -> Non
 @pytest.mark.simulation
 async def test_other_money_is_not_bound_by_the_limit_of_test_money(post: ReceiptHarness) -> None:
     request_id = await post.ask()
-
-    def settle(tx: Transaction, number: int) -> None:
-        request = requests.find(tx, request_id, NOON)
-        assert request
-        paid = Payment(
-            f"{number:024x}", request_id, 500, "USD", (), {"email": f"p{number}@mail.example"},
-            NOON, Quote(5_000_000, "BSV", (5_000_000,)),
-        )  # fmt: skip
-        payer_receipts.queue_receipt(tx, request, paid, "en", test_money=False)
-
+    in_coins = partial(
+        queue_real, request_id=request_id, paid=Quote(5_000_000, "BSV", (5_000_000,))
+    )
     for number in range(OF_TEST_MONEY.burst + 5):
-        await post.service.db.transaction(partial(settle, number=number))
+        await post.service.db.transaction(partial(in_coins, number=number))
     assert await post.work() == OF_TEST_MONEY.burst + 5
     assert post.letters[0]["subject"] == "Receipt for your payment of $5.00"
     assert "Paid as: 0.05\u00a0BSV" in plain(post.letters[0]).splitlines()
