@@ -9,7 +9,6 @@ from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-import httpx
 import pytest
 import pytest_asyncio
 import zxingcpp
@@ -17,7 +16,7 @@ from PIL import Image
 from playwright.async_api import Page, expect
 
 from tests.support.chromium import DESK, PHONE, fits, watch
-from tests.support.product_process import PATIENCE, QUICK, Process, run_command, start_bot
+from tests.support.product_process import QUICK, Process, patient_client, run_command, start_bot
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -33,7 +32,7 @@ async def demo(tmp_path: Path) -> AsyncIterator[Process]:
     """Run the demo without Telegram's rates, for which a script would only wait."""
     async with start_bot(tmp_path, "demo", "--no-browser", **QUICK) as run:
         await run.ready()
-        async with httpx.AsyncClient(base_url=run.url, trust_env=False, timeout=PATIENCE) as http:
+        async with patient_client(run.url) as http:
             await http.post("/chat/api/limits", json={"on": False})
         yield run
 
@@ -228,9 +227,7 @@ async def told_by_email(demo: Process, folder: Path) -> str:
         "expirationType": "onPaymentCompleted",
     }
     headers = {"App-Id": given["APP_ID"], "App-Secret": given["APP_SECRET"]}
-    async with httpx.AsyncClient(
-        base_url=demo.url, headers=headers, trust_env=False, timeout=PATIENCE
-    ) as http:
+    async with patient_client(demo.url, headers) as http:
         made = await http.post("/v3/paymentRequests", json=body)
     assert made.status_code == 200, made.text
     return urlsplit(str(made.json()["paymentRequestUrl"])).path
@@ -238,7 +235,7 @@ async def told_by_email(demo: Process, folder: Path) -> str:
 
 async def paid_by_form(demo: Process, path: str) -> str:
     """Pay as a browser without scripts would; the path of the receipt."""
-    async with httpx.AsyncClient(base_url=demo.url, trust_env=False, timeout=PATIENCE) as http:
+    async with patient_client(demo.url) as http:
         form = (await http.get(path)).text
         (token,) = re.findall(r'name="token" value="([^"]+)"', form)
         answer = await http.post(path, data={"token": token})
@@ -247,7 +244,7 @@ async def paid_by_form(demo: Process, path: str) -> str:
 
 
 async def test_the_demo_stops_in_time_with_a_connected_mail_client(demo: Process) -> None:
-    async with httpx.AsyncClient(base_url=demo.url, trust_env=False, timeout=PATIENCE) as http:
+    async with patient_client(demo.url) as http:
         address = (await http.get("/chat/api/mails")).json()["address"]
     server = urlsplit(address)
     reader, writer = await asyncio.open_connection(server.hostname, server.port)

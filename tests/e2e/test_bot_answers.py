@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import httpx
 import pytest
 
 from bot.sandbox.world import people
-from tests.support.product_process import PATIENCE
+from tests.support.product_process import patient_client
 from tests.support.sellers_and_payers import (
     labels,
     lines_of,
@@ -231,7 +230,7 @@ async def test_every_callback_is_answered_with_any_data(world: World) -> None:
 
 
 async def test_the_front_page_leads_to_the_bot_that_telegram_named(run: Process) -> None:
-    async with httpx.AsyncClient(base_url=run.url, trust_env=False, timeout=PATIENCE) as browser:
+    async with patient_client(run.url) as browser:
         page = await browser.get("/")
     assert page.status_code == 200
     assert 'href="https://t.me/PaymentRequestBot"' in page.text

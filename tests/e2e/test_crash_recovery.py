@@ -6,7 +6,6 @@ import asyncio
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
 
-import httpx
 import pytest
 
 from bot.sandbox.world.faults import Fault
@@ -16,6 +15,7 @@ from tests.support.product_process import (
     ProductSetup,
     foreign_service,
     free_port,
+    patient_client,
     sandbox_telegram,
     until,
 )
@@ -195,7 +195,7 @@ async def test_after_a_kill_between_message_and_card_there_is_one_request(
         await quiet(run)
         assert run.rows("SELECT COUNT(*) FROM payment_requests") == [(1,)]
         assert run.rows("SELECT COUNT(*) FROM listings") == [(1,)]
-        async with httpx.AsyncClient(trust_env=False, timeout=PATIENCE) as http:
+        async with patient_client() as http:
             assert (await http.get(link_of(card))).status_code == 200
     assert len([one for one in sam.cards if not one.text.startswith(MARK)]) <= 1
     assert [lines_of(one)[-4:][0] for one in sam.cards] == ["Painting"] * len(sam.cards)

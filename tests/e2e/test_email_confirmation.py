@@ -7,18 +7,25 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import httpx
-
 from tests.support.consent_letters import link, plain
 from tests.support.demo_client import SELLER, buttons, offer_vase, say, shown
 from tests.support.letters import SENDER
 from tests.support.mail_servers import mail_server
-from tests.support.product_process import PATIENCE, free_port, running_product, start_bot, until
+from tests.support.product_process import (
+    PATIENCE,
+    free_port,
+    patient_client,
+    running_product,
+    start_bot,
+    until,
+)
 from tests.support.sellers_and_payers import link_of, pay, seller_with_destination
 
 if TYPE_CHECKING:
     from email.message import EmailMessage
     from pathlib import Path
+
+    import httpx
 
     from tests.support.mail_servers import MailServerStub
 
@@ -43,7 +50,7 @@ async def test_an_address_named_in_the_chat_gets_letters_once_its_holder_confirm
         smtp = f"smtp://127.0.0.1:{post.port}"
         async with (
             running_product(tmp_path, SMTP_URL=smtp, SMTP_FROM=SENDER) as (stage, run),
-            httpx.AsyncClient(trust_env=False, timeout=PATIENCE) as reader,
+            patient_client() as reader,
         ):
             sam = await seller_with_destination(stage.world)
             await sam.say("/donation 5 USD Coffee", "Donation · $5.00")
@@ -78,7 +85,7 @@ async def test_the_demos_mailbox_shows_the_confirmation_and_later_letters(tmp_pa
     async with start_bot(tmp_path, "demo", "--no-browser", PORT=free_port()) as run:
         await run.ready()
         api = f"{run.url}/chat/api/"
-        async with httpx.AsyncClient(base_url=api, trust_env=False, timeout=PATIENCE) as http:
+        async with patient_client(api) as http:
             link = await offer_vase(http)
             await press(http, "Edit")
             await press(http, "Payment emails")

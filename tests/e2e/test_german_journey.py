@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import httpx
 import pytest
 
-from tests.support.product_process import PATIENCE
+from tests.support.product_process import patient_client
 from tests.support.sellers_and_payers import (
     SECONDS,
     Seller,
@@ -96,7 +95,7 @@ async def test_a_german_payer_sees_a_german_page_of_an_english_seller(
     await sam.say("/oneoff 1234.5 EUR Painting", "Where should the money go")
     card = await sam.say("$anna", "Painting")
     german = {"Accept-Language": "de-CH,de;q=0.9,en;q=0.8"}
-    async with httpx.AsyncClient(trust_env=False, headers=german, timeout=PATIENCE) as payer:
+    async with patient_client(headers=german) as payer:
         page = await payer.get(link_of(card))
         assert page.headers["content-language"] == "de"
         assert '<html lang="de"' in page.text

@@ -5,11 +5,10 @@ from __future__ import annotations
 import io
 from typing import TYPE_CHECKING
 
-import httpx
 import pytest
 from PIL import Image
 
-from tests.support.product_process import PATIENCE
+from tests.support.product_process import patient_client
 from tests.support.sellers_and_payers import (
     labels,
     lines_of,
@@ -71,7 +70,7 @@ async def test_every_option_is_asked_shown_and_sent(world: World, run: Process) 
     rows = run.rows("SELECT COUNT(*) FROM images WHERE kept = 1")
     assert rows == [(1,)]
     image = run.rows("SELECT id FROM images")[0][0]
-    async with httpx.AsyncClient(trust_env=False, timeout=PATIENCE) as anybody:
+    async with patient_client() as anybody:
         shown = await anybody.get(f"{run.url}/images/{image}")
     assert shown.headers["content-type"] == "image/jpeg"
 

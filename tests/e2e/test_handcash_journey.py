@@ -5,11 +5,15 @@ from __future__ import annotations
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any
 
-import httpx
-
 from tests.support.handcash_server import HandCash, handcash
 from tests.support.handcash_settings import SECRET, keys
-from tests.support.product_process import PATIENCE, Process, free_port, sandbox_telegram
+from tests.support.product_process import (
+    PATIENCE,
+    Process,
+    free_port,
+    patient_client,
+    sandbox_telegram,
+)
 from tests.support.sellers_and_payers import (
     Seller,
     decoded,
@@ -133,7 +137,7 @@ async def test_a_webhook_has_one_alert_and_a_forged_one_none(tmp_path: Path) -> 
         del forged["appSecret"]
         assert await server.send(drop.id, forged) == 401
         address = drop.body["notifications"]["webhook"]["webhookUrl"]
-        async with httpx.AsyncClient(trust_env=False, timeout=PATIENCE) as http:
+        async with patient_client() as http:
             wrong = f"{address.rpartition('/')[0]}/{NEVER}"
             assert (await http.post(wrong, json=paid)).status_code == 404
         other = paid | {"transactionId": "t2", "paymentRequestId": "0" * 24}

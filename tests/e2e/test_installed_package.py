@@ -13,12 +13,11 @@ import venv
 import zipfile
 from typing import TYPE_CHECKING
 
-import httpx
 import pytest
 
 from tests.support.demo_client import offer_vase, sell_vase
 from tests.support.paths import ROOT
-from tests.support.product_process import PATIENCE, start_bot
+from tests.support.product_process import patient_client, start_bot
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -85,9 +84,7 @@ async def test_the_installed_demo_plays_a_payment_in_an_empty_folder(
     ) as run:
         run.database = tmp_path / "data" / "demo.db"
         await run.ready()
-        async with httpx.AsyncClient(
-            base_url=f"{run.url}/chat/api/", trust_env=False, timeout=PATIENCE
-        ) as http:
+        async with patient_client(f"{run.url}/chat/api/") as http:
             await sell_vase(http, await offer_vase(http))
         assert await run.stop() == 0
     assert files_in(tmp_path) == {"data", "data/demo.db", "data/demo.key"}

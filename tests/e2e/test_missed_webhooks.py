@@ -9,8 +9,6 @@ from contextlib import closing
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
-import httpx
-
 from bot.chat.payments.missing_payments import GRACE
 from bot.chat.payments.reconciler import FIRST_WAIT
 from bot.core import signing
@@ -18,6 +16,7 @@ from tests.support.product_process import (
     Process,
     foreign_service,
     free_port,
+    patient_client,
     running_product,
     sandbox_telegram,
 )
@@ -52,7 +51,7 @@ async def webhook(run: Process, secret: str, transaction: str) -> int:
     }  # fmt: skip
     body = json.dumps(event).encode()
     signed = signing.sign([secret], f"msg_{transaction}", datetime.now(UTC), body)
-    async with httpx.AsyncClient(trust_env=False, timeout=PATIENCE) as http:
+    async with patient_client() as http:
         address = f"{run.url}/webhooks/payments/{token}"
         return (await http.post(address, content=body, headers=signed)).status_code
 

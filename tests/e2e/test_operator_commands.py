@@ -9,7 +9,6 @@ import time
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
-import httpx
 import pytest
 import pytest_asyncio
 from click.testing import CliRunner
@@ -18,9 +17,9 @@ from bot.cli.commands import main
 from bot.sandbox.world.world import TOKEN
 from bot.wiring.doctor.telegram_checks import FEEDBACK_UNKNOWN
 from tests.support.product_process import (
-    PATIENCE,
     Process,
     free_port,
+    patient_client,
     run_command,
     running_product,
     sandbox_telegram,
@@ -34,6 +33,8 @@ from tests.support.webhook_receiver import empty_answer, open_receiver
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
     from pathlib import Path
+
+    import httpx
 
 COMMANDS = [
     (),
@@ -101,7 +102,7 @@ async def listed(service: Process, *command: str) -> list[dict[str, Any]]:
 
 async def call(service: Process, keys: dict[str, str], **fields: Any) -> httpx.Response:
     headers = {"App-Id": keys["APP_ID"], "App-Secret": keys["APP_SECRET"]}
-    async with httpx.AsyncClient(trust_env=False, headers=headers, timeout=PATIENCE) as http:
+    async with patient_client(headers=headers) as http:
         address = f"{service.url}/v3/paymentRequests"
         return await http.post(address, json=NEW | fields) if fields else await http.get(address)
 

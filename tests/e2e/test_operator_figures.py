@@ -6,7 +6,6 @@ import asyncio
 import json
 from typing import TYPE_CHECKING, Any
 
-import httpx
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
@@ -14,8 +13,8 @@ from bot import config
 from bot.sandbox.world.faults import Fault
 from bot.wiring.app.application import Application
 from tests.support.product_process import (
-    PATIENCE,
     free_port,
+    patient_client,
     run_command,
     running_product,
     status,
@@ -34,7 +33,7 @@ BESIDE = pytest.mark.asyncio(loop_scope="module")
 
 async def metrics(run: Process) -> dict[str, float]:
     """Return the samples above zero, by name and sorted labels."""
-    async with httpx.AsyncClient(trust_env=False, timeout=PATIENCE) as http:
+    async with patient_client() as http:
         answer = await http.get(f"{run.url}/metrics")
     assert answer.status_code == 200
     return {
@@ -48,7 +47,7 @@ async def metrics(run: Process) -> dict[str, float]:
 
 
 async def ready(run: Process) -> tuple[int, dict[str, Any]]:
-    async with httpx.AsyncClient(trust_env=False, timeout=PATIENCE) as http:
+    async with patient_client() as http:
         answer = await http.get(f"{run.url}/readyz")
     return answer.status_code, answer.json()
 
@@ -157,7 +156,7 @@ async def test_calls_that_telegram_refuses_are_counted_by_outcome(
 @BESIDE
 async def test_every_queue_is_in_the_metrics_even_while_empty(run: Process) -> None:
     """Or an alarm for one that grows would have nothing to begin with."""
-    async with httpx.AsyncClient(trust_env=False, timeout=PATIENCE) as http:
+    async with patient_client() as http:
         text = (await http.get(f"{run.url}/metrics")).text
     queues = (
         *("answers", "jobs", "messages", "photos", "settlements", "updates"),
@@ -191,7 +190,7 @@ async def test_a_queue_without_a_worker_makes_it_not_ready(tmp_path: Path) -> No
     await until(answers)
     application._working["webhooks"].cancel()
     await asyncio.gather(application._working["webhooks"], return_exceptions=True)
-    async with httpx.AsyncClient(trust_env=False, timeout=PATIENCE) as http:
+    async with patient_client() as http:
         answer = await http.get(f"{url}/readyz")
     assert (answer.status_code, answer.json()["checks"]["workers"]) == (503, "ended: webhooks")
     application.stop()

@@ -7,9 +7,7 @@ import json
 import resource
 from typing import TYPE_CHECKING
 
-import httpx
-
-from tests.support.product_process import PATIENCE, run_command, start_bot
+from tests.support.product_process import PATIENCE, patient_client, run_command, start_bot
 from tests.support.raw_payers import paid, posted, request_of
 from tests.support.webhook_receiver import open_receiver
 
@@ -37,7 +35,7 @@ async def test_a_thousand_payers_of_a_drop_of_a_hundred(tmp_path: Path) -> None:
     async with open_receiver() as receiver, start_bot(tmp_path, "service", **env) as run:
         await run.ready()
         headers = {"App-Id": keys["APP_ID"], "App-Secret": keys["APP_SECRET"]}
-        async with httpx.AsyncClient(base_url=run.url, headers=headers, timeout=PATIENCE) as seller:
+        async with patient_client(run.url, headers) as seller:
             made = await request_of(seller, receiver.url, UNITS)
             answers = await asyncio.gather(
                 *(posted(run.url, made["id"], f"payer-{number:026d}") for number in range(PAYERS))

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import httpx
-
-from tests.support.product_process import PATIENCE, foreign_service, run_command, start_bot
+from tests.support.product_process import foreign_service, patient_client, run_command, start_bot
 from tests.support.service_harness import DROP, NEW, REQUESTS_PATH, form_token
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    import httpx
 
 
 def named(keys: dict[str, str]) -> dict[str, str]:
@@ -18,9 +18,7 @@ def named(keys: dict[str, str]) -> dict[str, str]:
 
 
 async def made(url: str, keys: dict[str, str], **fields: Any) -> httpx.Response:
-    async with httpx.AsyncClient(
-        base_url=url, headers=named(keys), trust_env=False, timeout=PATIENCE
-    ) as seller:
+    async with patient_client(url, named(keys)) as seller:
         return await seller.post(REQUESTS_PATH, json=NEW | DROP | {"totalUnits": 9} | fields)
 
 
@@ -34,7 +32,7 @@ async def test_payer_holds_and_redirect_schemes_come_from_the_settings(tmp_path:
         assert (await made(run.url, keys, redirectUrl="ms-msdt:/id")).status_code == 400
         answer = await made(run.url, keys, redirectUrl="myapp://paid")
         path = f"/pay/{answer.json()['id']}"
-        async with httpx.AsyncClient(base_url=run.url, trust_env=False, timeout=PATIENCE) as script:
+        async with patient_client(run.url) as script:
             posts = [
                 await script.post(path, data={"token": f"{n:032x}", "manner": "never"})
                 for n in range(3)
@@ -45,7 +43,7 @@ async def test_payer_holds_and_redirect_schemes_come_from_the_settings(tmp_path:
 
 async def test_a_payers_browser_is_recognized_after_a_restart(tmp_path: Path) -> None:
     """Its cookie is signed with a key that the database keeps, sealed."""
-    async with httpx.AsyncClient(trust_env=False, timeout=PATIENCE) as browser:
+    async with patient_client() as browser:
         async with foreign_service(tmp_path) as (run, keys):
             path = f"/pay/{(await made(run.url, keys)).json()['id']}"
             sent = await form(browser, run.url + path)

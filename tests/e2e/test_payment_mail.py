@@ -13,6 +13,7 @@ from tests.support.product_process import (
     PATIENCE,
     Process,
     free_port,
+    patient_client,
     run_command,
     start_bot,
     until,
@@ -51,7 +52,7 @@ async def made_by(folder: Path, run: Process, **fields: Any) -> dict[str, Any]:
         "totalUnits": 10,
         "notifications": {"email": "anna@example.org"},
     } | fields
-    async with httpx.AsyncClient(base_url=run.url, headers=headers, timeout=PATIENCE) as seller:
+    async with patient_client(run.url, headers) as seller:
         answer = await seller.post(REQUESTS_PATH, json=body)
     assert answer.status_code == 200, answer.text
     made: dict[str, Any] = answer.json()
@@ -109,7 +110,7 @@ async def test_a_payers_receipt_comes_once_over_tls_and_its_link_ends_them(
             await run.ready()
             made = await made_by(tmp_path, run, notifications={}, requestedUserData=["email"])
             form = {"token": "a" * 32, "email": "pat@payer.example"}
-            async with httpx.AsyncClient(base_url=run.url, timeout=PATIENCE) as payer:
+            async with patient_client(run.url) as payer:
                 for _ in range(2):
                     paid = await payer.post(f"/pay/{made['id']}", data=form)
             assert paid.status_code == 303
@@ -119,7 +120,7 @@ async def test_a_payers_receipt_comes_once_over_tls_and_its_link_ends_them(
         async with start_bot(tmp_path, "service", **env) as run:
             await run.ready()
             await arrived(run, 1, "receipts")
-            async with httpx.AsyncClient(base_url=run.url, timeout=PATIENCE) as payer:
+            async with patient_client(run.url) as payer:
                 shown = await payer.get(paid.headers["location"])
                 (letter,) = post.letters
                 stop = str(letter["list-unsubscribe"]).strip("<>")
@@ -148,6 +149,6 @@ async def test_without_a_mail_server_a_create_with_an_address_is_refused(tmp_pat
             "expirationType": "never",
             "notifications": {"email": "anna@example.org"},
         }
-        async with httpx.AsyncClient(base_url=run.url, headers=headers, timeout=PATIENCE) as seller:
+        async with patient_client(run.url, headers) as seller:
             answer = await seller.post(REQUESTS_PATH, json=body)
     assert (answer.status_code, answer.json()["code"]) == (400, "emailUnavailable")

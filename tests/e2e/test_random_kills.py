@@ -7,13 +7,13 @@ import json
 import random
 from typing import TYPE_CHECKING
 
-import httpx
 import pytest
 
 from tests.support.product_process import (
     PATIENCE,
     Process,
     free_port,
+    patient_client,
     run_command,
     start_bot,
     until,
@@ -73,15 +73,13 @@ async def test_twenty_kills_under_load_lose_nothing(tmp_path: Path) -> None:
     headers = {"App-Id": keys["APP_ID"], "App-Secret": keys["APP_SECRET"]}
     env = {
         "PORT": free_port(), "PAYER_RATE": "0", "API_RATE": "0",
-        "WEBHOOK_ALLOW": "127.0.0.1", "LOG_LEVEL": "warning",
+        "WEBHOOK_ALLOW": "127.0.0.1", "LOG_LEVEL": "info",
     }  # fmt: skip
     receipts, ended = set[str](), asyncio.Event()
     async with open_receiver() as receiver:
-        async with start_bot(tmp_path, "service", **env | {"LOG_LEVEL": "info"}) as run:
+        async with start_bot(tmp_path, "service", **env) as run:
             await run.ready()
-            async with httpx.AsyncClient(
-                base_url=run.url, headers=headers, timeout=PATIENCE
-            ) as seller:
+            async with patient_client(run.url, headers) as seller:
                 made = await request_of(seller, receiver.url, UNITS)
             await run.stop()
         payers = [
@@ -89,15 +87,13 @@ async def test_twenty_kills_under_load_lose_nothing(tmp_path: Path) -> None:
             for number in range(PAYERS)
         ]
         for _ in range(KILLS):
-            await killed(tmp_path, env | {"LOG_LEVEL": "info"}, moments.uniform(0, 0.4))
-        async with start_bot(tmp_path, "service", **env | {"LOG_LEVEL": "info"}) as run:
+            await killed(tmp_path, env, moments.uniform(0, 0.4))
+        async with start_bot(tmp_path, "service", **env) as run:
             await run.ready()
             ended.set()
             await asyncio.gather(*payers)
             await settled(run)
-            async with httpx.AsyncClient(
-                base_url=run.url, headers=headers, timeout=PATIENCE
-            ) as seller:
+            async with patient_client(run.url, headers) as seller:
                 kept = await paid(seller, made["id"])
             (units,) = run.rows(ROW)
         check(receiver, kept, receipts, units)

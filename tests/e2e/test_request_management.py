@@ -6,12 +6,11 @@ import io
 import re
 from typing import TYPE_CHECKING
 
-import httpx
 import pytest
 import zxingcpp
 from PIL import Image
 
-from tests.support.product_process import PATIENCE, until
+from tests.support.product_process import PATIENCE, patient_client, until
 from tests.support.sample_pictures import photo
 from tests.support.sellers_and_payers import (
     SECONDS,
@@ -115,7 +114,7 @@ async def test_a_picture_is_sent_as_a_photo_and_shown_on_the_page(
     page = (await open_pay_page(link_of(card))).text
     found = re.search(r"/images/[0-9a-f]{24}", page)
     assert found
-    async with httpx.AsyncClient(trust_env=False, timeout=PATIENCE) as http:
+    async with patient_client() as http:
         picture = await http.get(f"{run.url}{found[0]}")
     assert (picture.status_code, picture.headers["content-type"]) == (200, "image/jpeg")
 

@@ -10,7 +10,6 @@ from collections import Counter
 from decimal import Decimal
 from typing import TYPE_CHECKING
 
-import httpx
 import pytest
 
 from bot.sandbox.world.faults import Fault
@@ -20,6 +19,7 @@ from tests.support.product_process import (
     Process,
     ProductSetup,
     free_port,
+    patient_client,
     rows,
     run_command,
     sandbox_telegram,
@@ -114,7 +114,7 @@ async def credentials(folder: Path) -> dict[str, str]:
 async def made_by_api(run: Process, keys: dict[str, str], receiver: Receiver) -> str:
     """Make a request of another application whose webhooks go to its own endpoint."""
     headers = {"App-Id": keys["APP_ID"], "App-Secret": keys["APP_SECRET"]}
-    async with httpx.AsyncClient(base_url=run.url, headers=headers, timeout=PATIENCE) as seller:
+    async with patient_client(run.url, headers) as seller:
         return str((await request_of(seller, receiver.url, UNITS))["id"])
 
 

@@ -6,8 +6,6 @@ import json
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
-import httpx
-
 from bot.chat.telegram.intake import SECRET_HEADER, WEBHOOK_PATH
 from bot.core import signing
 from tests.support.certificates import make_certificate
@@ -17,6 +15,7 @@ from tests.support.product_process import (
     Process,
     foreign_service,
     free_port,
+    patient_client,
     sandbox_telegram,
     start_bot,
 )
@@ -66,7 +65,7 @@ async def test_in_webhook_mode_telegram_sends_the_updates(
 async def strangers_are_turned_away(run: Process, secret: str) -> None:
     update = {"update_id": 1, "message": {"text": "/start"}}
     stored = run.rows("SELECT COUNT(*) FROM outbox WHERE queue = 'updates'")
-    async with httpx.AsyncClient(base_url=run.url, trust_env=False, timeout=PATIENCE) as http:
+    async with patient_client(run.url) as http:
         for guess in (b"", b"guess", b"\xe9"):
             headers = {SECRET_HEADER.encode(): guess}
             answer = await http.post(WEBHOOK_PATH, json=update, headers=headers)
@@ -176,7 +175,7 @@ def event_of(run: Process) -> dict[str, Any]:
 async def post(run: Process, body: bytes, headers: dict[str, str]) -> int:
     """Post a webhook for the bot's only request; return the status."""
     ((token,),) = run.rows("SELECT token FROM listings")
-    async with httpx.AsyncClient(trust_env=False, timeout=PATIENCE) as http:
+    async with patient_client() as http:
         address = f"{run.url}/webhooks/payments/{token}"
         return (await http.post(address, content=body, headers=headers)).status_code
 
@@ -223,9 +222,7 @@ async def test_the_demo_continues_with_the_same_database(tmp_path: Path) -> None
     for start in range(2):
         async with start_bot(tmp_path, "demo", "--no-browser", PORT=port) as run:
             await run.ready()
-            async with httpx.AsyncClient(
-                base_url=f"{run.url}/chat/api/", trust_env=False, timeout=PATIENCE
-            ) as http:
+            async with patient_client(f"{run.url}/chat/api/") as http:
                 if start == 0:
                     link = await offer_vase(http)
                 else:

@@ -13,7 +13,6 @@ from contextlib import asynccontextmanager, closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import httpx
 import pytest
 
 from bot.core.text.translations import languages
@@ -24,6 +23,7 @@ from tests.support.paths import ROOT
 from tests.support.product_process import (
     PATIENCE,
     free_port,
+    patient_client,
     rows,
     run_command,
     running_product,
@@ -38,6 +38,8 @@ from tests.support.sellers_and_payers import link_of, pay, seller, seller_with_d
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
+
+    import httpx
 
 SIGTERM_SECONDS = 10
 
@@ -66,7 +68,7 @@ async def test_it_is_ready_once_its_profile_is_set_and_stops_with_0(
 ) -> None:
     async with running_product(tmp_path) as (stage, run):
         assert await status(f"{run.url}/livez") == 200
-        async with httpx.AsyncClient(trust_env=False, timeout=PATIENCE) as http:
+        async with patient_client() as http:
             ready = await http.get(f"{run.url}/readyz")
         checks = {"database": "ok", "telegram": "ok", "workers": "ok"}
         assert (ready.status_code, ready.json()) == (200, {"status": "ok", "checks": checks})
@@ -80,7 +82,7 @@ async def test_sigterm_ends_it_while_the_demos_page_and_polls_are_open(tmp_path:
     async with start_bot(tmp_path, "demo", "--no-browser") as run:
         await run.ready()
         assert await run.line("Chat with the bot:") == f"  Chat with the bot: {run.url}/chat"
-        async with httpx.AsyncClient(base_url=run.url, timeout=PATIENCE, trust_env=False) as http:
+        async with patient_client(run.url) as http:
             await until(lambda: _presented(http))
             state = (await http.get("/chat/api/state", params={"user": 1001})).json()
             watching = asyncio.create_task(_watch(http, state["seq"]))
@@ -136,7 +138,7 @@ async def _create(url: str, keys: dict[str, str], webhook: str) -> str:
         "notifications": {"webhook": {"webhookUrl": webhook, "customParameters": {}}},
     }
     headers = {"App-Id": keys["APP_ID"], "App-Secret": keys["APP_SECRET"]}
-    async with httpx.AsyncClient(trust_env=False, timeout=PATIENCE) as http:
+    async with patient_client() as http:
         answer = await http.post(f"{url}/v3/paymentRequests", json=body, headers=headers)
     assert answer.status_code == 200, answer.text
     return str(answer.json()["paymentRequestUrl"])
@@ -170,7 +172,7 @@ async def test_it_waits_for_a_telegram_that_is_unreachable_at_the_start(tmp_path
         tmp_path, "run", BOT_TOKEN=TOKEN, TELEGRAM_API_URL=f"http://127.0.0.1:{port}"
     ) as run:
         await run.line("telegram not reached")
-        async with httpx.AsyncClient(trust_env=False, timeout=PATIENCE) as http:
+        async with patient_client() as http:
             ready = await http.get(f"{run.url}/readyz")
             page = await http.get(f"{run.url}/pay/{'0' * 24}")
         assert ready.status_code == 503

@@ -6,8 +6,6 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-import httpx
-
 from bot.core.database.database import open_database
 from bot.core.database.vault import Vault
 from bot.service.app import create_app
@@ -15,7 +13,7 @@ from bot.service.http.payer_cookies import COOKIE, PATH
 from bot.service.usecases import applications
 from tests.support.asgi_server import serve_asgi
 from tests.support.chromium import PHONE, watch
-from tests.support.product_process import PATIENCE, free_port
+from tests.support.product_process import free_port, patient_client
 from tests.support.service_harness import Clock, ServiceHarness, headers_of, make_service
 
 if TYPE_CHECKING:
@@ -36,10 +34,8 @@ async def open_service_on_port(folder: Path, **settings: Any) -> AsyncIterator[S
     headers = headers_of(credentials)
     async with (
         serve_asgi(app, int(port)),
-        httpx.AsyncClient(
-            base_url=url, trust_env=False, headers=headers, timeout=PATIENCE
-        ) as seller,
-        httpx.AsyncClient(base_url=url, trust_env=False, timeout=PATIENCE) as anyone,
+        patient_client(url, headers) as seller,
+        patient_client(url) as anyone,
     ):
         yield ServiceHarness(db, clock, vault, credentials, seller, anyone)
     db.close()

@@ -13,9 +13,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import httpx
-
-from tests.support.product_process import PATIENCE, Process, ProductSetup, running_product, until
+from tests.support.product_process import (
+    PATIENCE,
+    Process,
+    ProductSetup,
+    patient_client,
+    running_product,
+    until,
+)
 from tests.support.raw_payers import Answer, posted
 from tests.support.sellers_and_payers import link_of, seller_with_destination, texts
 
@@ -127,7 +132,7 @@ def cpu_seconds(run: Process) -> float:
 
 async def health(run: Process) -> tuple[int, int, str]:
     """Return the statuses of /livez and /readyz, and the database's check of the latter."""
-    async with httpx.AsyncClient(base_url=run.url, trust_env=False, timeout=PATIENCE) as http:
+    async with patient_client(run.url) as http:
         alive, ready = await http.get("/livez"), await http.get("/readyz")
     return alive.status_code, ready.status_code, ready.json()["checks"]["database"]
 

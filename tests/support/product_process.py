@@ -317,9 +317,14 @@ async def until(look: Callable[[], Awaitable[bool]], seconds: float = PATIENCE) 
             await asyncio.sleep(0.02)
 
 
+def patient_client(url: str = "", headers: dict[str, str] | None = None) -> httpx.AsyncClient:
+    """Build a client that waits for a process as long as a busy machine may take."""
+    return httpx.AsyncClient(base_url=url, headers=headers, trust_env=False, timeout=PATIENCE)
+
+
 async def status(url: str) -> int:
     """Return the status of an address, 0 if nobody answers."""
-    async with httpx.AsyncClient(trust_env=False, timeout=PATIENCE) as http:
+    async with patient_client() as http:
         try:
             return (await http.get(url)).status_code
         except httpx.TransportError:
