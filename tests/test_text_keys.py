@@ -19,9 +19,9 @@ from bot.core import errors
 from bot.core.accents import ACCENTS
 from bot.core.text.translations import DEFAULT
 from bot.service.model.checkout import CheckoutState
+from bot.service.model.rail_answers import Manner
 from bot.service.model.request import PAUSED, RESERVED, UNPRICED, PayerField, Status
 from bot.service.page.privacy_route import PARTS
-from bot.service.rails.rail import Manner
 from tests.support.locale_sources import messages
 
 if TYPE_CHECKING:

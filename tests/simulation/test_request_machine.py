@@ -26,9 +26,10 @@ from bot.core.errors import NotEnoughUnits, NotFound, NotLimited, NotPayable, To
 from bot.core.outbox import outbox
 from bot.service.model.changes import Creation, Edit
 from bot.service.model.checkout import UNKNOWN_HOLDER, Holder, Settlement
+from bot.service.model.rail_answers import Manner
 from bot.service.model.request import Kind, PaymentRequest, Product, Receiver, Terms, Webhook
 from bot.service.rails.exchange_rates import SandboxExchange
-from bot.service.rails.rail import SETTLEMENTS, Manner, SandboxRail
+from bot.service.rails.rail import SETTLEMENTS, SandboxRail
 from bot.service.store import checkouts
 from bot.service.store import requests as store
 from bot.service.usecases import applications, paying, request_commands

@@ -18,11 +18,11 @@ from bot.service.http.service import Service
 from bot.service.model import payer_data, redirects
 from bot.service.model.checkout import Checkout
 from bot.service.model.delivery import ReceiptLetter
+from bot.service.model.rail_answers import Manner
 from bot.service.model.request import Payment, PaymentRequest
 from bot.service.page import forms, outcome_values, page_cache, page_frame, render
 from bot.service.page.forms import Reader
 from bot.service.page.template_values import PayerForm
-from bot.service.rails.rail import Manner
 from bot.service.store import checkouts, deliveries, payments, requests
 from bot.service.usecases import paying
 from bot.service.usecases.paying import PaymentForm, PaymentProgress

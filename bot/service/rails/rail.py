@@ -5,13 +5,13 @@ Later it reports a settlement, any number of times.
 
 from __future__ import annotations
 
-from enum import StrEnum
 from typing import TYPE_CHECKING, Protocol
 
 from bot.core.outbox import outbox
 from bot.core.outbox.payload_kinds import PayloadKinds
 from bot.core.outbox.queue_policy import Queue
 from bot.service.model.checkout import Settlement
+from bot.service.model.rail_answers import Manner
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -30,16 +30,6 @@ SETTLEMENTS = Queue(
 
 DELAY = 5_000
 """Milliseconds until test money arrives when it does not arrive at once."""
-
-
-class Manner(StrEnum):
-    """How test money arrives, for the payer to choose; every case that a real rail has."""
-
-    AT_ONCE = "atOnce"
-    LATER = "later"
-    TWICE = "twice"
-    LATE = "late"
-    NEVER = "never"
 
 
 class Rail(Protocol):

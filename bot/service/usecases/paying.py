@@ -15,8 +15,9 @@ from bot.core.outbox import outbox
 from bot.core.outbox.worker import Job
 from bot.service.model import quote
 from bot.service.model.checkout import UNKNOWN_HOLDER, Checkout, Holder, Settlement, may_reserve
+from bot.service.model.rail_answers import Manner
 from bot.service.model.request import UNPRICED, Payment, PaymentState
-from bot.service.rails.rail import SETTLEMENTS, Manner, SandboxRail
+from bot.service.rails.rail import SETTLEMENTS, SandboxRail
 from bot.service.store import checkouts, payments, requests
 from bot.service.usecases import delivery_queues, payer_receipts
 from bot.service.usecases.request_commands import new_id

@@ -11,8 +11,9 @@ import pytest
 
 from bot.core.errors import NotFound
 from bot.service.model.checkout import Checkout, Settlement
+from bot.service.model.rail_answers import Manner
 from bot.service.rails.exchange_rates import SandboxExchange
-from bot.service.rails.rail import Manner, SandboxRail
+from bot.service.rails.rail import SandboxRail
 from bot.service.usecases import paying
 from bot.service.usecases.delivery_queues import WEBHOOKS
 from bot.service.usecases.paying import PaymentContext, PaymentForm

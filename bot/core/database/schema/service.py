@@ -19,6 +19,8 @@ SERVICE = (
     )
     """,
     # A one-off is a request of one unit; `remaining_units` is null where any number may pay.
+    # `payout` is the owner of the payout accounts that its receiver names (`account:REF`), null for
+    # another destination; `webhook_events` are the events, in JSON, that its application asks for.
     # `stage` is the status that it was last seen in (see service/store/status_index.py);
     # `paused`: 1 where its end was set by an edit that ended it at once.
     """
@@ -43,6 +45,8 @@ SERVICE = (
         email TEXT,
         recipient_id TEXT,
         seller TEXT,
+        payout TEXT,
+        webhook_events TEXT,
         expiration_type TEXT NOT NULL,
         total_units BIGINT,
         remaining_units BIGINT CHECK (remaining_units >= 0),
@@ -83,6 +87,44 @@ SERVICE = (
     """
     CREATE INDEX payment_requests_starting ON payment_requests (app_id, stage, enabled_at)
     WHERE deleted_at IS NULL AND enabled_at IS NOT NULL
+    """,
+    # The kinds of real money that are offered, written at each start; none: test money.
+    "CREATE TABLE offered_rails (kind TEXT PRIMARY KEY)",
+    # Where the money of a seller's payments goes. `details` are sealed; `since` is the time of the
+    # first account of this way. A retired account stays while money may still arrive for it.
+    """
+    CREATE TABLE payout_accounts (
+        id TEXT PRIMARY KEY,
+        app_id TEXT NOT NULL REFERENCES apps (id),
+        owner TEXT NOT NULL,
+        kind TEXT NOT NULL,
+        scheme TEXT NOT NULL DEFAULT '',
+        automatic INTEGER NOT NULL,
+        currencies TEXT NOT NULL,
+        label TEXT NOT NULL,
+        details TEXT NOT NULL,
+        since BIGINT NOT NULL,
+        created_at BIGINT NOT NULL,
+        retired_at BIGINT
+    )
+    """,
+    """
+    CREATE UNIQUE INDEX payout_accounts_way ON payout_accounts (app_id, owner, kind, scheme)
+    WHERE retired_at IS NULL
+    """,
+    """
+    CREATE INDEX payout_accounts_retired ON payout_accounts (retired_at)
+    WHERE retired_at IS NOT NULL
+    """,
+    # What one unit of a currency cost at a source, in decimal text.
+    """
+    CREATE TABLE exchange_rates (
+        source TEXT NOT NULL,
+        currency TEXT NOT NULL,
+        price TEXT NOT NULL,
+        at BIGINT NOT NULL,
+        PRIMARY KEY (source, currency)
+    )
     """,
     # `quote` is the price that the checkout was opened for. While it is open, `network` is a keyed
     # hash of the payer's address and `payer` the random id in their cookie, null without one; both

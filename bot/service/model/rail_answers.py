@@ -1,0 +1,129 @@
+"""What a rail is asked and what it answers: values without any I/O.
+
+A rail moves the money of one kind of payout account. Amounts are minor units of the payer's
+currency (`SAT` has none), times are UTC epoch ms.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any, TypeAlias
+
+
+class Manner(StrEnum):
+    """How test money arrives, for the payer to choose; every case that a real rail has."""
+
+    AT_ONCE = "atOnce"
+    LATER = "later"
+    TWICE = "twice"
+    LATE = "late"
+    NEVER = "never"
+
+
+@dataclass(frozen=True, slots=True)
+class Connected:
+    """A payout account that was validated and, where there is a wallet, probed.
+
+    `details` is what the rail needs later, normalized; it is sealed. `currencies` are those that
+    its money moves in. `label` names it without its secret (`DE89…3000`), `scheme` the format of
+    the bank code ('' for other kinds); `automatic` says whether the rail learns of payments itself.
+    """
+
+    kind: str
+    details: dict[str, Any]
+    label: str
+    currencies: tuple[str, ...]
+    automatic: bool
+    scheme: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What a rail is asked to open: `amount` of `currency`, to arrive before `lapses_at`.
+
+    `details` are those of `Connected`. `reference` is what a payer writes on a bank transfer,
+    `memo` the product's name, `hint_url` where a wallet may announce the payment.
+    """
+
+    checkout_id: str
+    request_id: str
+    amount: int
+    currency: str
+    memo: str
+    reference: str
+    created_at: int
+    lapses_at: int
+    details: dict[str, Any] = field(default_factory=dict)
+    hint_url: str | None = None
+    manner: Manner = Manner.AT_ONCE
+
+
+@dataclass(frozen=True, slots=True)
+class PayWith:
+    """What the payer pays with: a Lightning invoice, or the text of a bank code's QR picture.
+
+    `fields` are the names and values that a payer may copy instead, such as `("iban", "DE89…")`.
+    """
+
+    lightning_invoice: str | None = None
+    qr_text: str | None = None
+    fields: tuple[tuple[str, str], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Arrived:
+    """Money that arrived; `amount` is None where the rail can't tell another than was asked.
+
+    `proof` is the preimage or the wallet's word, for the record.
+    """
+
+    amount: int | None = None
+    proof: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """What a rail has opened, under an id that is unique over all rails.
+
+    `lapses_at` is the invoice's own end, None where it has none. `look` is what the rail needs to
+    look later, such as the address that verifies the invoice. `looks` are the times of the looks;
+    None: as often as a wallet is asked; empty: never, the seller confirms. `arrived` is money that
+    is here at once, `claimed` a payer's word that it was sent.
+    """
+
+    external_id: str
+    pay_with: PayWith | None = None
+    lapses_at: int | None = None
+    look: dict[str, Any] = field(default_factory=dict)
+    looks: tuple[int, ...] | None = None
+    arrived: Arrived | None = None
+    claimed: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Unavailable:
+    """Why a rail could not open a checkout; `detail` is for the log, without a secret.
+
+    `reason` is one of `slow`, `refused`, `lied`, `tooSmall` and `tooLarge`.
+    """
+
+    reason: str
+    detail: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Waiting:
+    """Nothing has arrived yet, or the wallet could not say; `detail` is for the log."""
+
+    detail: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Gone:
+    """The wallet doesn't know the invoice, or says that it ended; a later look may differ."""
+
+    detail: str = ""
+
+
+Look: TypeAlias = Waiting | Arrived | Gone
