@@ -47,8 +47,8 @@ async def hanging() -> AsyncIterator[Receiver]:
 async def receiving_at(address: str) -> AsyncIterator[tuple[Receiver, str]]:
     """Yield a receiver at another address of this machine, and its URL."""
     async with open_receiver() as it:
-        server = await asyncio.start_server(it.serve, address, it.port)
-        yield it, it.url.replace("127.0.0.1", address)
+        server = await asyncio.start_server(it.serve, address, 0)
+        yield it, f"http://{address}:{server.sockets[0].getsockname()[1]}/hook"
         server.close()
 
 
