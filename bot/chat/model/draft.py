@@ -20,9 +20,13 @@ REST = "rest"
 
 @dataclass(frozen=True, slots=True)
 class PayoutService:
-    """The service at which sellers are paid; `host` is None for the embedded one's test money."""
+    """The service at which sellers are paid; `host` is None for the embedded one.
+
+    `rails` are the kinds of real money that the embedded one takes, empty for test money.
+    """
 
     host: str | None = None
+    rails: tuple[str, ...] = ()
 
     @classmethod
     def at(cls, url: str | None) -> PayoutService:

@@ -18,6 +18,7 @@ import structlog
 
 from bot.chat.messages.jobs import DialectFailure
 from bot.chat.model.answers import was_paid
+from bot.chat.model.payout import owner_ref
 from bot.chat.provider.dialects import DIALECTS, PriceCheck, check_price, is_about_spelling
 from bot.core.errors import (
     BotError,
@@ -123,7 +124,7 @@ class Attempt:
         The seller's name is worth no failed create: not every server knows that field.
         """
         key, seller = self._key(dialect), self._order.seller
-        owner = f"seller-{self._order.listing.seller_id}"
+        owner = owner_ref(self._order.listing.seller_id)
         if seller is None or not dialect.has_seller:
             return await self._client.create(body, key, owner=owner)
         try:

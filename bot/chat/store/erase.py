@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from bot.chat.model.payout import owner_ref
 from bot.core import exact_json
 from bot.core.errors import Unreadable
 from bot.core.outbox.payload_kinds import read_object
@@ -123,7 +124,7 @@ def sellers_with_profile(tx: Transaction, scope: Scope) -> list[int]:
     return [
         int(row["id"])
         for row in tx.query(PROFILES)
-        if f"seller-{row['id']}" in people or match_key(row["contact"] or "") in people
+        if owner_ref(row["id"]) in people or match_key(row["contact"] or "") in people
     ]
 
 
