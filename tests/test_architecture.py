@@ -75,6 +75,7 @@ ROOMS = {
     # The payment request service.
     "service.model": Room(f"core.accents core.exact_json {MODEL}", pure=True),
     "service.wire": Room("service.model core", "pydantic pydantic_core"),
+    "service.banking.references": Room("", "stdnum"),
     "service.rails": Room("service.model core"),
     "service.store": Room("service.model core"),
     "service.usecases": Room("service.model service.rails service.store core", "structlog"),
