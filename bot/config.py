@@ -9,7 +9,7 @@ from __future__ import annotations
 import ipaddress
 import re
 from typing import Annotated, Any, Literal
-from urllib.parse import urlsplit
+from urllib.parse import SplitResult, urlsplit
 
 from pydantic import (
     AfterValidator,
@@ -29,12 +29,20 @@ from bot.core.money import amounts
 from bot.core.net.rates import Rate, parse_rate
 from bot.core.net.webhook_addresses import AllowList
 from bot.core.text import contacts, links
+from bot.service.model import payout
 
 TELEGRAM = "https://api.telegram.org"
 HTTP = ("http", "https")
 WEBHOOK_PORTS = (443, 80, 88, 8443)
 """The ports to which Telegram delivers updates (core.telegram.org/bots/api#setwebhook); another Bot
 API server delivers to any port, over plain http too."""
+RATES_TABLE = "table"
+RATES_SOURCES = (
+    "https://api.coinbase.com/v2/exchange-rates?currency=BTC",
+    "https://bitpay.com/rates",
+    "https://api.yadio.io/exrates/BTC",
+)
+"""Public sources of exchange rates that need no key."""
 
 
 def _split(value: Any) -> Any:
@@ -56,11 +64,16 @@ def _checked(check: Any) -> AfterValidator:
     return AfterValidator(validate)
 
 
-def _root(value: str) -> str:
+def _address(value: str) -> SplitResult:
     parts = urlsplit(value)
     has_blank = " " in value or not value.isprintable()  # urlsplit silently drops some
     if parts.scheme not in HTTP or not parts.hostname or parts.port == 0 or has_blank:
         raise ValueError("write a complete address, such as https://example.org")
+    return parts
+
+
+def _root(value: str) -> str:
+    parts = _address(value)
     if parts.query or parts.fragment or parts.username:
         raise ValueError("write the address without user, query and fragment")
     return value.rstrip("/")
@@ -76,6 +89,32 @@ def _network(values: tuple[str, ...]) -> None:
     for value in values:
         if value != "*":
             ipaddress.ip_network(value, strict=False)
+
+
+def _rails(values: tuple[str, ...]) -> tuple[str, ...]:
+    known = f"write {payout.SANDBOX}, or any of {', '.join(payout.KINDS)}"
+    if not values:
+        raise ValueError(known)
+    for value in values:
+        if value not in (payout.SANDBOX, *payout.KINDS):
+            raise ValueError(f"{value!r} is no way to pay: {known}")
+    if len(set(values)) != len(values):
+        raise ValueError("name each way to pay once")
+    if payout.SANDBOX in values and len(values) > 1:
+        raise ValueError(f"test money and real money can't be offered together: {known}")
+    return values
+
+
+def _sources(values: tuple[str, ...]) -> tuple[str, ...]:
+    if values == (RATES_TABLE,):
+        return values
+    if not values or RATES_TABLE in values:
+        raise ValueError(f"write addresses of rates, or {RATES_TABLE} alone for the packaged table")
+    for value in values:
+        _address(value)
+    if len({urlsplit(value).netloc for value in values}) != len(values):
+        raise ValueError("name each source once: they are told apart by their host")
+    return values
 
 
 RateSetting = Annotated[Rate | None, NoDecode, BeforeValidator(parse_rate)]
@@ -114,7 +153,10 @@ class Settings(BaseSettings):
     instrument_currency: Annotated[str, _checked(amounts.exponent)] | None = None
     smtp_url: Annotated[SecretStr, _checked(smtp.parse_server)] | None = None
     smtp_from: Annotated[str, _checked(smtp.parse_sender)] | None = None
-    rail: Literal["sandbox"] = "sandbox"
+    rails: Annotated[Names, AfterValidator(_rails)] = (payout.SANDBOX,)
+    rail_allow: Annotated[str, _checked(AllowList.parse)] = ""
+    claim_hours: Annotated[int, Field(ge=1, le=2160)] = 168
+    rates_urls: Annotated[Names, AfterValidator(_sources)] = RATES_SOURCES
     payer_holds: Annotated[int, Field(ge=0, le=1_000_000)] = 5
     redirect_schemes: Annotated[Names, _checked(links.check_schemes)] = ()
     reservation_seconds: Annotated[int, Field(ge=1, le=86_400)] = 900
@@ -126,6 +168,11 @@ class Settings(BaseSettings):
     metrics_token: SecretStr | None = None
     log_level: Literal["debug", "info", "warning", "error"] = "info"
     log_format: Literal["text", "json"] = "text"
+
+    @property
+    def test_money(self) -> bool:
+        """Return whether the embedded service is paid in test money."""
+        return self.rails == (payout.SANDBOX,)
 
     @property
     def url(self) -> str:

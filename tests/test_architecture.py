@@ -146,7 +146,7 @@ ROOMS = {
     "sandbox.web": Room("sandbox.bot_api sandbox.world", "starlette"),
     "sandbox.web.mailbox": Room("sandbox.world", "aiosmtpd"),
     # All of it put together.
-    "config": Room("core", "pydantic pydantic_settings"),
+    "config": Room("service.model core", "pydantic pydantic_settings"),
     "wiring.web": Room("core", "httptools starlette structlog uvicorn"),
     "wiring.maintenance": Room("chat service config core"),
     "wiring.app": Room(

@@ -69,7 +69,16 @@ BAD: list[tuple[dict[str, str], list[str]]] = [
     ({"RESERVATION_SECONDS": "0"}, ["RESERVATION_SECONDS: "]),
     ({"LOG_FORMAT": "xml"}, ["LOG_FORMAT: "]),
     ({"INSTRUMENT_CURRENCY": "ABC"}, ["INSTRUMENT_CURRENCY: "]),
-    ({"RAIL": "gold"}, ["RAIL: "]),
+    ({"RAILS": "gold"}, ["RAILS: 'gold' is no way to pay: write sandbox, or any of bank,"]),
+    ({"RAILS": ","}, ["RAILS: write sandbox, or any of bank, lightning, lnbits, nwc"]),
+    ({"RAILS": "bank,bank"}, ["RAILS: name each way to pay once"]),
+    ({"RAILS": "bank,sandbox"}, ["RAILS: test money and real money can't be offered together"]),
+    ({"RAIL_ALLOW": "10.0.0.0/99"}, ["RAIL_ALLOW: "]),
+    ({"CLAIM_HOURS": "0"}, ["CLAIM_HOURS: "]),
+    ({"CLAIM_HOURS": "2161"}, ["CLAIM_HOURS: "]),
+    ({"RATES_URLS": "coinbase"}, ["RATES_URLS: write a complete address"]),
+    ({"RATES_URLS": "table,https://bitpay.com/rates"}, ["RATES_URLS: write addresses of rates"]),
+    ({"RATES_URLS": "https://a.example/x,https://a.example/y"}, ["RATES_URLS: name each source"]),
     ({"PAYER_HOLDS": "-1"}, ["PAYER_HOLDS: "]),
     ({"REDIRECT_SCHEMES": "myapp,javascript"}, ["REDIRECT_SCHEMES: javascript opens no app"]),
     ({"REDIRECT_SCHEMES": "DATA"}, ["REDIRECT_SCHEMES: data opens no application"]),
@@ -102,6 +111,12 @@ def test_a_bad_setting_is_one_line_that_names_it(
     for line, problem in zip(caught.value.problems, problems, strict=True):
         assert line.startswith(problem)
         assert "\n" not in line
+
+
+def test_only_the_sandbox_is_test_money(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert config.load().test_money
+    monkeypatch.setenv("RAILS", "bank,lightning")
+    assert not config.load().test_money
 
 
 def test_the_log_knows_the_secrets_and_the_settings_do_not_print_them(
@@ -175,7 +190,12 @@ def test_all_problems_are_reported_at_once(monkeypatch: pytest.MonkeyPatch) -> N
         ("instrument_currency", "MNEE", "MNEE"),
         ("smtp_url", "", None),
         ("smtp_from", "", None),
-        ("rail", "sandbox", "sandbox"),
+        ("rails", "sandbox", ("sandbox",)),
+        ("rails", " nwc, bank,", ("nwc", "bank")),
+        ("rail_allow", "wallet.local, 127.0.0.1", "wallet.local, 127.0.0.1"),
+        ("claim_hours", "72", 72),
+        ("rates_urls", "table", ("table",)),
+        ("rates_urls", "http://127.0.0.1:8000/rates", ("http://127.0.0.1:8000/rates",)),
         ("operator_contact", "", None),
         ("operator_contact", " help@example.org ", "help@example.org"),
         ("operator_contact", "@ops_team", "@ops_team"),

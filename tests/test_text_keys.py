@@ -20,7 +20,7 @@ from bot.core.accents import ACCENTS
 from bot.core.text.translations import DEFAULT
 from bot.service.model.checkout import CheckoutState
 from bot.service.model.rail_answers import Manner
-from bot.service.model.request import PAUSED, RESERVED, UNPRICED, PayerField, Status
+from bot.service.model.request import NO_PAYOUT, PAUSED, RESERVED, UNPRICED, PayerField, Status
 from bot.service.page.privacy_route import PARTS
 from tests.support.locale_sources import messages
 
@@ -34,7 +34,12 @@ TEXTS = messages(DEFAULT)
 
 STATUSES = ("active", "scheduled", "expired", "stopped", "completed", "soldOut")
 PAYER = get_args(PayerField)
-PAGE_STATES = (*(status for status in Status if status is not Status.ACTIVE), PAUSED, UNPRICED)
+PAGE_STATES = (
+    *(status for status in Status if status is not Status.ACTIVE),
+    PAUSED,
+    UNPRICED,
+    NO_PAYOUT,
+)
 AWAITED = (
     *(CheckoutState.OPEN, CheckoutState.LAPSED, CheckoutState.CANCELLED, CheckoutState.OVERSOLD),
 )

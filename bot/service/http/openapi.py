@@ -210,7 +210,7 @@ def document(routers: Sequence[APIRouter], public_url: str) -> dict[str, Any]:
         schema_generator=_Bodies,
     )
     components["schemas"] |= bodies["$defs"]
-    for unused in ("HTTPValidationError", "ValidationError"):
+    for unused in ("HTTPValidationError", "Status", "ValidationError"):
         components["schemas"].pop(unused, None)
     return spec
 

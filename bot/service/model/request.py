@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING, Literal, TypeAlias
+
+from bot.service.model.payout import DESTINATION
 
 if TYPE_CHECKING:
     from decimal import Decimal
@@ -13,6 +16,9 @@ if TYPE_CHECKING:
     from bot.service.model.seller import SellerProfile
 
 PayerField: TypeAlias = Literal["paymail", "email", "phoneNumber"]
+
+PAYOUT = re.compile(f"{DESTINATION}([A-Za-z0-9_-]{{1,64}})")
+"""The destination of a receiver that names an owner of payout accounts."""
 
 
 class Kind(StrEnum):
@@ -41,6 +47,9 @@ PAUSED = "paused"
 
 UNPRICED = "unpriced"
 """Why an active request can't be paid: the exchange rate is unknown."""
+
+NO_PAYOUT = "noPayoutAccount"
+"""Why an active request can't be paid: its seller has no account that can get real money for it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,6 +123,12 @@ class Terms:
         """Return what a payer pays: the sum of the shares, in minor units."""
         return sum(receiver.amount for receiver in self.receivers)
 
+    @property
+    def payout(self) -> str | None:
+        """Return the owner whose payout accounts get the money, None for another destination."""
+        named = PAYOUT.fullmatch(self.receivers[0].destination)
+        return named[1] if named else None
+
 
 @dataclass(frozen=True, slots=True)
 class PaymentRequest:
@@ -121,7 +136,8 @@ class PaymentRequest:
 
     `owner` is its seller within the application, `recipient` the status of the email address
     that gets letters about its payments, `app_seller` the profile of its application; `paused`: an
-    edit ended it at once.
+    edit ended it at once; `payable`: test money pays it, or an account of its owner takes its
+    currency.
     """
 
     id: str
@@ -137,11 +153,17 @@ class PaymentRequest:
     recipient: RecipientStatus | None = None
     paused: bool = False
     app_seller: SellerProfile | None = None
+    payable: bool = True
 
     @property
     def seller(self) -> SellerProfile | None:
         """Return the profile to show: its own, or else that of its application."""
         return self.terms.seller or self.app_seller
+
+    @property
+    def payout(self) -> str | None:
+        """Return the owner whose payout accounts get its money, None for another destination."""
+        return self.terms.payout
 
     @property
     def payments_count(self) -> int:
@@ -163,13 +185,18 @@ class PaymentRequest:
             return Status.SCHEDULED
         return Status.ACTIVE
 
+    def public_status(self, now: int) -> str:
+        """Return its status, of an active request NO_PAYOUT where its money could go nowhere."""
+        status = self.status(now)
+        return status if self.payable or status is not Status.ACTIVE else NO_PAYOUT
+
     def is_enabled(self, now: int) -> bool:
         """Return whether it can be paid at this moment."""
         return self.hindrance(now) is None
 
     def hindrance(self, now: int) -> str | None:
-        """Return why it can't be paid now: a status, or `reserved`; None if it can."""
-        status = self.status(now)
+        """Return why it can't be paid now: a status, NO_PAYOUT or RESERVED; None if it can."""
+        status = self.public_status(now)
         if status is not Status.ACTIVE:
             return status
         return RESERVED if self.units and self.units.remaining == 0 else None

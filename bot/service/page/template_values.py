@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from bot.core.money import amounts
 from bot.service.model import redirects
-from bot.service.model.request import PAUSED, RESERVED, UNPRICED, Kind, Status
+from bot.service.model.request import NO_PAYOUT, PAUSED, RESERVED, UNPRICED, Kind, Status
 from bot.service.page import page_times
 from bot.service.page.page_times import PLACE
 
@@ -25,7 +25,7 @@ WATCHED, SLOWEST, IDLE = 3_000, 15_000, 30_000
 """Milliseconds after which an open page asks for the state of its request: if units can run out;
 then, while nothing changes; if only the seller or the clock can end it."""
 
-AHEAD = frozenset({None, RESERVED, UNPRICED})
+AHEAD = frozenset({None, NO_PAYOUT, RESERVED, UNPRICED})
 """States of a request that is open."""
 
 PREVIEW_SIZE = (1200, 630)

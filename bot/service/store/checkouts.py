@@ -12,6 +12,7 @@ from bot.core import exact_json
 from bot.service.model import quote
 from bot.service.model.checkout import Checkout, CheckoutState, Held
 from bot.service.model.request import PaymentState
+from bot.service.store import payout_accounts
 from bot.service.store.requests import read_row
 
 if TYPE_CHECKING:
@@ -20,15 +21,16 @@ if TYPE_CHECKING:
     from bot.service.model.request import PaymentRequest
 
 # Reserves a unit if the request can be paid at this moment.
-RESERVE = """
+RESERVE = f"""
     UPDATE payment_requests
     SET remaining_units = remaining_units - 1, reserved_units = reserved_units + 1
     WHERE id = :id AND deleted_at IS NULL
       AND (remaining_units IS NULL OR remaining_units > 0)
       AND (enabled_at IS NULL OR enabled_at <= :now)
       AND (expires_at IS NULL OR expires_at > :now)
-    RETURNING *, 0 AS lapsed
-"""
+      AND {payout_accounts.PAYABLE.format(request="payment_requests")} = 1
+    RETURNING *, 0 AS lapsed, 1 AS payable
+"""  # noqa: S608 - our own words
 INSERT = """
     INSERT INTO checkouts (id, request_id, token, state, user_data, quote, created_at, lapses_at,
       network, payer, language)

@@ -14,7 +14,7 @@ from bot.core import exact_json
 from bot.service.model.recipient import RecipientState, RecipientStatus
 from bot.service.model.request import Kind, PaymentRequest, Product, Receiver, Terms, Units, Webhook
 from bot.service.model.seller import SellerProfile
-from bot.service.store import status_index
+from bot.service.store import payout_accounts, status_index
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -27,20 +27,21 @@ INSERT = """
       image_url, instrument_currency, denomination_currency, receivers, amount,
       price_before_discount, requested_user_data, redirect_url, webhook_url, custom_parameters,
       email, expiration_type, total_units, remaining_units, enabled_at, expires_at, owner,
-      recipient_id, seller)
+      recipient_id, seller, payout)
     VALUES (:id, :app_id, :created_at, :name, :description, :long_description,
       :image_url, :instrument_currency, :denomination_currency, :receivers, :amount,
       :price_before_discount, :requested_user_data, :redirect_url, :webhook_url, :custom_parameters,
       :email, :expiration_type, :total_units, :remaining_units, :enabled_at, :expires_at, :owner,
-      :recipient_id, :seller)
+      :recipient_id, :seller, :payout)
 """
+PAYABLE = payout_accounts.PAYABLE.format(request="r")
 # A lapsed reservation counts as remaining although no statement has returned it yet.
 EVERY = (
-    "SELECT r.*, CASE WHEN r.reserved_units > 0 THEN (SELECT COUNT(*) FROM checkouts c"
+    "SELECT r.*, CASE WHEN r.reserved_units > 0 THEN (SELECT COUNT(*) FROM checkouts c"  # noqa: S608 - our own words
     " WHERE c.request_id = r.id AND c.state = 'open' AND c.lapses_at <= :now)"
     " ELSE 0 END AS lapsed,"
     " CASE WHEN r.seller IS NULL THEN (SELECT a.seller FROM apps a WHERE a.id = r.app_id) END"
-    " AS app_seller, n.state AS notice_state, n.confirmed_at AS notice_at"
+    f" AS app_seller, {PAYABLE} AS payable, n.state AS notice_state, n.confirmed_at AS notice_at"
     " FROM payment_requests r LEFT JOIN recipients n ON n.id = r.recipient_id WHERE"
 )
 EVER = f"{EVERY} r.id = :id"
@@ -156,7 +157,7 @@ def delete(tx: Transaction, request_id: str, now: int) -> None:
 
 
 def read_row(row: Row) -> PaymentRequest:
-    """Return the request of a row of its table with a column `lapsed`."""
+    """Return the request of a row of its table with the columns `lapsed` and `payable`."""
     return PaymentRequest(
         id=row["id"],
         app_id=row["app_id"],
@@ -171,6 +172,7 @@ def read_row(row: Row) -> PaymentRequest:
         recipient=_recipient(row),
         paused=bool(row["paused"]),
         app_seller=read_seller(row.get("app_seller")),
+        payable=bool(row["payable"]),
     )
 
 
@@ -243,6 +245,7 @@ def _row(request: PaymentRequest) -> dict[str, Any]:
         "recipient_id": request.recipient.id if request.recipient else None,
         "paused": int(request.paused),
         "seller": write_seller(terms.seller),
+        "payout": terms.payout,
     }
 
 

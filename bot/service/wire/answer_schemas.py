@@ -12,7 +12,7 @@ from pydantic.alias_generators import to_camel
 
 from bot.core.accents import ACCENTS
 from bot.service.model.delivery import DeliveryState
-from bot.service.model.request import Kind, PayerField, Status
+from bot.service.model.request import NO_PAYOUT, Kind, PayerField, Status
 
 Number: TypeAlias = Annotated[Decimal, WithJsonSchema({"type": "number"})]
 Time: TypeAlias = Annotated[str, Field(json_schema_extra={"format": "date-time"})]
@@ -101,7 +101,7 @@ class _PublicFields(Answer):
     payment_request_url: str
     payment_request_qr_code_url: str
     is_enabled: bool
-    status: Status
+    status: Annotated[str, Field(json_schema_extra={"enum": [*Status, NO_PAYOUT]})]
     product: ProductAnswer
     payment_amount: PaymentAmount
     price_before_discount: Number | None = None

@@ -181,7 +181,7 @@ def _public_fields(public_url: str, it: PaymentRequest, now: int) -> Json:
         paymentRequestUrl=pay_url(public_url, it.id),
         paymentRequestQrCodeUrl=qr_url(public_url, it.id),
         isEnabled=it.is_enabled(now),
-        status=it.status(now),
+        status=it.public_status(now),
         product=_product(terms.product),
         paymentAmount={
             "currencyCode": terms.instrument,

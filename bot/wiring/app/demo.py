@@ -13,6 +13,7 @@ from bot.sandbox.web.mailbox import Mailbox
 from bot.sandbox.web.server import routes
 from bot.sandbox.world import people
 from bot.sandbox.world.world import TOKEN, World
+from bot.service.model.payout import SANDBOX
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Sequence
@@ -53,6 +54,7 @@ def prepare(settings: Settings) -> Stage:
         "bot_token": SecretStr(TOKEN),
         "telegram_api_url": here,
         "telegram_mode": "polling",
+        "rails": (SANDBOX,),
         "database_url": settings.database_url if chosen else DEMO_DATABASE,
     }
     closers = [world.close]

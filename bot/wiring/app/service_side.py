@@ -16,7 +16,7 @@ from bot.service.http.service import Service
 from bot.service.notify.webhook_delivery import WebhookDelivery
 from bot.service.rails.exchange_rates import SandboxExchange
 from bot.service.rails.rail import SETTLEMENTS, SandboxRail
-from bot.service.store import apps, checkouts, status_index
+from bot.service.store import apps, checkouts, payout_accounts, status_index
 from bot.service.usecases import applications, delivery_queues, letter_limits, payer_receipts
 from bot.service.usecases.paying import PaymentContext, SettlementHandler
 from bot.service.usecases.request_commands import INTERNAL_HOST, Policy
@@ -63,6 +63,8 @@ class ServiceSide:
         self._now = now
         self.closers: list[Callable[[], Awaitable[None]]] = []
         self.checks: dict[str, Check] = {}
+        offered = () if settings.test_money else settings.rails
+        db.run(lambda tx: payout_accounts.write_offered(tx, offered))
         self.own = db.run(lambda tx: applications.ensure_embedded_app(tx, keys, now()))
         payer_key = db.run(
             lambda tx: vault.load_or_create(tx, keys, "payers", vault.random_password)

@@ -55,6 +55,8 @@ BESIDE = {
     "sqlite_autoindex_recipients_1",
     "sqlite_autoindex_outbox_1",
     "received_payments_listing",
+    "sqlite_autoindex_offered_rails_1",
+    "payout_accounts_way",
 }
 """What belongs to a row that was found."""
 

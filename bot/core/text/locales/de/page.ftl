@@ -85,6 +85,8 @@ page-reserved-why =
     }
 page-unpriced = Preis nicht verfügbar
 page-unpriced-why = Der Preis lässt sich gerade nicht umrechnen. Bitte später noch einmal versuchen.
+page-noPayoutAccount = Noch nicht zahlbar
+page-noPayoutAccount-why = Sie haben nichts bezahlt. Der Verkäufer muss noch angeben, wohin das Geld gehen soll. Bitte fragen Sie ihn, oder versuchen Sie es später noch einmal.
 page-missing = Link nicht gefunden
 page-missing-why = Unter dieser Adresse gibt es keinen Zahlungslink. Vielleicht wurde er gelöscht, oder die Adresse ist unvollständig. Bitte fragen Sie den Verkäufer nach einem neuen Link.
 

@@ -84,6 +84,8 @@ page-reserved-why =
     }
 page-unpriced = Price unavailable
 page-unpriced-why = We can't convert the price right now. Please try again later.
+page-noPayoutAccount = Not open for payments yet
+page-noPayoutAccount-why = You haven't been charged. The seller still has to say where the money should go. Please ask them, or try again later.
 page-missing = Link not found
 page-missing-why = There's no payment link at this address. It may have been deleted, or the address may be incomplete. Please ask the seller for a new link.
 

@@ -1,0 +1,125 @@
+"""SQL of payout accounts, and of the kinds of real money that are offered.
+
+A replaced or removed account is retired: money asked for before may still arrive. It is deleted,
+with its secret, once no checkout needs it.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from bot.service.model.payout import PayoutAccount
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from bot.core.database.database import Database, Row, Transaction
+
+# Whether a request can be paid as far as money goes: with test money it can; with real money, if an
+# account of the owner that it names takes its currency. `{request}` is the name of its table. The
+# condition on the kind lets SQLite search an index instead of the table.
+PAYABLE = """
+    CASE WHEN EXISTS (SELECT 1 FROM offered_rails WHERE kind > '') THEN CASE WHEN EXISTS (
+        SELECT 1 FROM payout_accounts a JOIN offered_rails o ON o.kind = a.kind
+        WHERE a.app_id = {request}.app_id AND a.owner = {request}.payout AND a.retired_at IS NULL
+          AND (a.kind <> 'bank' OR ' ' || a.currencies || ' ' LIKE '% '
+               || COALESCE({request}.denomination_currency, {request}.instrument_currency) || ' %')
+    ) THEN 1 ELSE 0 END ELSE 1 END
+"""
+INSERT = """
+    INSERT INTO payout_accounts (id, app_id, owner, kind, scheme, automatic, currencies, label,
+      details, since, created_at)
+    VALUES (:id, :app_id, :owner, :kind, :scheme, :automatic, :currencies, :label,
+      :details, :since, :created_at)
+"""
+LIVE = "SELECT a.* FROM payout_accounts a WHERE a.app_id = :app_id AND a.retired_at IS NULL"
+OWN = f"{LIVE} AND a.owner = :owner ORDER BY a.since, a.id"
+OFFERED = OWN.replace("ORDER", "AND a.kind IN (SELECT kind FROM offered_rails) ORDER")
+SAME_WAY = f"{LIVE} AND a.owner = :owner AND a.kind = :kind AND a.scheme = :scheme"
+RETIRE = "UPDATE payout_accounts SET retired_at = :now WHERE id = :id AND retired_at IS NULL"
+
+
+def write_offered(tx: Transaction, kinds: Iterable[str]) -> None:
+    """Store the kinds of real money that are offered; none with test money."""
+    tx.execute("DELETE FROM offered_rails")
+    for kind in kinds:
+        tx.execute("INSERT INTO offered_rails (kind) VALUES (:kind)", kind=kind)
+
+
+def insert(tx: Transaction, account: PayoutAccount) -> None:
+    """Store a new account. Raises IntegrityError if the owner has another of this way."""
+    tx.execute(
+        INSERT,
+        id=account.id,
+        app_id=account.app_id,
+        owner=account.owner,
+        kind=account.kind,
+        scheme=account.scheme,
+        automatic=int(account.automatic),
+        currencies=" ".join(account.currencies),
+        label=account.label,
+        details=account.sealed,
+        since=account.since,
+        created_at=account.created_at,
+    )
+
+
+def ways(tx: Transaction, app_id: str, owner: str) -> list[PayoutAccount]:
+    """Return the owner's accounts of kinds that are offered, the first connected way first."""
+    return [_account(row) for row in tx.query(OFFERED, app_id=app_id, owner=owner)]
+
+
+async def read_ways(db: Database, app_id: str, owner: str) -> list[PayoutAccount]:
+    """Return what `ways` does, without waiting for the writer."""
+    return [_account(row) for row in await db.query(OFFERED, app_id=app_id, owner=owner)]
+
+
+async def read_own(db: Database, app_id: str, owner: str) -> list[PayoutAccount]:
+    """Return the owner's accounts of all kinds, the first connected way first."""
+    return [_account(row) for row in await db.query(OWN, app_id=app_id, owner=owner)]
+
+
+def find(tx: Transaction, account_id: str) -> PayoutAccount | None:
+    """Return an account, also a retired one."""
+    row = tx.one("SELECT * FROM payout_accounts WHERE id = :id", id=account_id)
+    return _account(row) if row else None
+
+
+def find_of_app(tx: Transaction, app_id: str, account_id: str) -> PayoutAccount | None:
+    """Return an application's account that is not retired."""
+    row = tx.one(f"{LIVE} AND a.id = :id", app_id=app_id, id=account_id)
+    return _account(row) if row else None
+
+
+def find_same_way(tx: Transaction, account: PayoutAccount) -> PayoutAccount | None:
+    """Return the account that its owner has of its way."""
+    row = tx.one(
+        SAME_WAY,
+        app_id=account.app_id,
+        owner=account.owner,
+        kind=account.kind,
+        scheme=account.scheme,
+    )
+    return _account(row) if row else None
+
+
+def retire(tx: Transaction, account_id: str, now: int) -> bool:
+    """Mark an account as retired; return False, unchanged, if it is unknown or retired."""
+    return tx.execute(RETIRE, id=account_id, now=now) == 1
+
+
+def _account(row: Row) -> PayoutAccount:
+    return PayoutAccount(
+        id=row["id"],
+        app_id=row["app_id"],
+        owner=row["owner"],
+        kind=row["kind"],
+        scheme=row["scheme"],
+        automatic=bool(row["automatic"]),
+        currencies=tuple(row["currencies"].split()),
+        label=row["label"],
+        sealed=row["details"],
+        since=row["since"],
+        created_at=row["created_at"],
+        retired_at=row["retired_at"],
+    )
