@@ -76,6 +76,7 @@ ROOMS = {
     "service.model": Room(f"core.accents core.exact_json {MODEL}", pure=True),
     "service.wire": Room("service.model core", "pydantic pydantic_core"),
     "service.banking.references": Room("", "stdnum"),
+    "service.lightning": Room("core.errors core.text", pure=True),
     "service.rails": Room("service.model core"),
     "service.store": Room("service.model core"),
     "service.usecases": Room("service.model service.rails service.store core", "structlog"),

@@ -8,6 +8,7 @@ BotError
 ├── Unreadable             a stored record that can't be read
 ├── ConfigProblem          one thing wrong with one setting
 ├── ConfigError            all problems of the configuration
+├── InvoiceError           a Lightning invoice that is not the one that was asked for
 ├── ForbiddenAddress       an address that webhooks may not reach
 ├── MailRefused            an email that the mail server did not accept
 ├── StorageError           the database can't be used just now: locked, full, read-only
@@ -30,7 +31,8 @@ BotError
     │   └── NotReached             no connection: the call did not arrive
     ├── Overloaded             429 or 5xx: a retry may succeed
     │   └── Throttled              429: the call changed nothing
-    └── BadAnswer              an answer that the interface doesn't know
+    ├── BadAnswer              an answer that the interface doesn't know
+    └── PeerRefusal            a refusal in the peer's own words
 """
 
 from __future__ import annotations
@@ -98,6 +100,10 @@ class ConfigError(BotError):
 
 class ForbiddenAddress(BotError):
     """An address that webhooks may not reach; the message says which and why."""
+
+
+class InvoiceError(BotError):
+    """A Lightning invoice that can't be read or is not the one that was asked for."""
 
 
 class MailRefused(BotError):
@@ -261,6 +267,10 @@ class Throttled(Overloaded):
 
 class BadAnswer(PeerError):
     """An answer that the interface doesn't know."""
+
+
+class PeerRefusal(PeerError):
+    """A refusal; the message holds the peer's own words, sanitized and cut."""
 
 
 def requested_wait(error: Exception) -> float:

@@ -1,0 +1,1 @@
+"""Lightning's own formats: invoices, the answers of LNURL services, Lightning addresses: pure."""
