@@ -19,7 +19,8 @@ from bot.core.database.database import open_database
 from bot.core.database.vault import Vault
 from bot.service.model.request import Kind, PaymentRequest, Product, Receiver, Status, Terms, Units
 from bot.service.rails.exchange_rates import SandboxExchange
-from bot.service.rails.rail import SandboxRail
+from bot.service.rails.rail import Rails
+from bot.service.rails.sandbox import SandboxRail
 from bot.service.store import deliveries, payments, requests, status_index
 from bot.service.store.requests import Place
 from bot.service.usecases import applications, paying
@@ -147,7 +148,7 @@ def _terms(number: int, kind: Kind) -> Terms:
 
 def _pay(db: Database, app_id: str, count: int, now: int) -> None:
     """Pay the newest open donation so often."""
-    context = PaymentContext(SandboxRail(), SandboxExchange(), reservation=1)
+    context = PaymentContext(Rails(SandboxRail()), SandboxExchange(), reservation=1)
     paid = PaymentRequest(new_id(), app_id, now, _terms(0, Kind.NEVER))
     db.run(partial(requests.insert, request=paid))
     for first in range(0, count, BATCH):

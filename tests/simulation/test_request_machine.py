@@ -29,17 +29,19 @@ from bot.service.model.checkout import UNKNOWN_HOLDER, Holder, Settlement
 from bot.service.model.rail_answers import Manner
 from bot.service.model.request import Kind, PaymentRequest, Product, Receiver, Terms, Webhook
 from bot.service.rails.exchange_rates import SandboxExchange
-from bot.service.rails.rail import SETTLEMENTS, SandboxRail
+from bot.service.rails.rail import Rails
+from bot.service.rails.sandbox import SandboxRail
 from bot.service.store import checkouts
 from bot.service.store import requests as store
-from bot.service.usecases import applications, paying, request_commands
+from bot.service.usecases import applications, paying, request_commands, settling
+from bot.service.usecases.looking import LOOKS
 from bot.service.usecases.paying import PaymentContext, PaymentForm, PaymentProgress
 from bot.service.usecases.request_commands import Caller, Policy
 from tests.support.service_harness import LOOPBACK, NOON
 
 RESERVATION = 60_000
 CAP = 1
-CONTEXT = PaymentContext(SandboxRail(), SandboxExchange(), RESERVATION, CAP)
+CONTEXT = PaymentContext(Rails(SandboxRail()), SandboxExchange(), RESERVATION, CAP)
 NETWORKS, PAYERS = ("venue", "venue", "home"), (None, "ann", "ben", "eve")
 POLICY = Policy(LOOPBACK, SandboxExchange(), mails=True)
 SECOND = 1000
@@ -267,10 +269,11 @@ class Shop(RuleBasedStateMachine):
 
     @rule()
     def hear(self) -> None:
-        """Take every settlement that the rail reports by now."""
-        for message in self.db.run(lambda tx: outbox.claim(tx, SETTLEMENTS, self.now, 50)):
-            self._take(message.body)
-            self.db.run(partial(outbox.done, queue=SETTLEMENTS, message=message, now=self.now))
+        """Find all money that is due by now."""
+        for message in self.db.run(lambda tx: outbox.claim(tx, LOOKS, self.now, 50)):
+            checkout = message.body.checkout_id
+            self._take(Settlement("sandbox", checkout, f"sandbox-{checkout}"))
+            self.db.run(partial(outbox.done, queue=LOOKS, message=message, now=self.now))
 
     @rule(form=forms, repeat=st.booleans())
     def hear_out_of_turn(self, form: Form, *, repeat: bool) -> None:
@@ -299,7 +302,7 @@ class Shop(RuleBasedStateMachine):
 
     def _take(self, settlement: Settlement) -> None:
         twin = next(twin for twin in self.known.values() if self._is_of(twin, settlement))
-        first = self.db.run(lambda tx: paying.record_settlement(tx, settlement, self.now))
+        first = self.db.run(lambda tx: settling.record_settlement(tx, settlement, self.now))
         assert (first and first.state.value) == self._arrived(twin, settlement)
 
     def _is_of(self, twin: Twin, settlement: Settlement) -> bool:

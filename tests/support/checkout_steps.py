@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from bot.core.outbox import outbox
-from bot.service.rails.rail import SETTLEMENTS
+from bot.service.rails.rail import Rails
+from bot.service.rails.sandbox import SandboxRail
 from bot.service.usecases.delivery_queues import WEBHOOKS
-from bot.service.usecases.paying import SettlementHandler
+from bot.service.usecases.looking import LOOKS, LookHandler
 
 if TYPE_CHECKING:
     import httpx
@@ -21,13 +22,13 @@ HOOK = {"notifications": {"webhook": {"webhookUrl": "https://h.example/w"}}}
 
 
 async def hear(service: ServiceHarness) -> int:
-    """Take every settlement that the rail reports by now; return how many."""
-    settler = SettlementHandler(service.db, service.clock)
+    """Look for all money that is due by now; return the number of looks."""
+    looker = LookHandler(service.db, Rails(SandboxRail()), service.clock)
     messages = await service.db.transaction(
-        lambda tx: outbox.claim(tx, SETTLEMENTS, service.clock(), 100)
+        lambda tx: outbox.claim(tx, LOOKS, service.clock(), 100)
     )
     for message in messages:
-        await settler.handle(message)
+        await looker.handle(message)
     return len(messages)
 
 

@@ -6,10 +6,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from bot.core.errors import MoneyError
-from bot.core.outbox import outbox
 from bot.service.rails.exchange_rates import SandboxExchange
-from bot.service.rails.rail import DELAY, SETTLEMENTS
-from bot.service.usecases.paying import SettlementHandler
+from bot.service.rails.sandbox import DELAY
+from tests.support.checkout_steps import hear
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -58,13 +57,8 @@ class Scene:
     market: FlakyExchange
 
     async def settle(self) -> None:
-        """Take every settlement that the rail reports by now."""
-        settler = SettlementHandler(self.service.db, self.service.clock)
-        now = self.service.clock()
-        for message in await self.service.db.transaction(
-            lambda tx: outbox.claim(tx, SETTLEMENTS, now, 100)
-        ):
-            await settler.handle(message)
+        """Look for all money that is due by now."""
+        await hear(self.service)
 
 
 async def _path(scene: Scene, **fields: Any) -> str:

@@ -16,7 +16,8 @@ from bot.core.net.webhook_addresses import AllowList
 from bot.service.app import create_app
 from bot.service.http.service import Service
 from bot.service.rails.exchange_rates import SandboxExchange
-from bot.service.rails.rail import SandboxRail
+from bot.service.rails.rail import Rails
+from bot.service.rails.sandbox import SandboxRail
 from bot.service.usecases import applications
 from bot.service.usecases.paying import PaymentContext
 from bot.service.usecases.request_commands import Policy
@@ -116,7 +117,7 @@ def make_service(
 ) -> Service:
     """Build the service with fields of its parts: `holds=5`, `payer_rate=Rate(1, 60)`."""
     policy: dict[str, Any] = {"allow": AllowList(), "exchange": SandboxExchange()}
-    context: dict[str, Any] = {"rail": SandboxRail(), "reservation": 900_000}
+    context: dict[str, Any] = {"rails": Rails(SandboxRail()), "reservation": 900_000}
     policy |= _taken(settings, Policy)
     context |= _taken(settings, PaymentContext) | {"exchange": policy["exchange"]}
     known = {

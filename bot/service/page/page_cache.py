@@ -79,12 +79,12 @@ def _written(
     url = json_answers.pay_url(service.public_url, found.id)
     more = page_frame.frame(reader, found, url, service.operator_contact) | {
         "quote": template_values.exchange_text(reader, found, quote),
-        "manners": service.payment_context.rail.manners,
+        "manners": service.payment_context.rails.manners,
         "about": template_values.about(reader, found),
         "shared": template_values.link_preview(reader, found, url),
     }
     return render.text(
-        "pay.html", reader, values | more, test_money=service.payment_context.rail.test_money
+        "pay.html", reader, values | more, test_money=service.payment_context.rails.test_money
     )
 
 

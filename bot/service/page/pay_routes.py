@@ -95,7 +95,7 @@ async def pay(request: Request) -> Response:
 def _manner(service: Service, form: dict[str, str]) -> Manner:
     """Return how test money arrives, as the payer chose; real money offers no choice."""
     chosen = form.get("manner", Manner.AT_ONCE)
-    known = {str(manner): manner for manner in service.payment_context.rail.manners}
+    known = {str(manner): manner for manner in service.payment_context.rails.manners}
     if chosen != Manner.AT_ONCE and chosen not in known:
         raise InvalidBody("The form names no way in which test money arrives.")
     return known.get(chosen, Manner.AT_ONCE)
@@ -231,7 +231,7 @@ def _outcome(
     url = json_answers.pay_url(service.public_url, found.id)
     framed = values | page_frame.frame(reader, found, url, service.operator_contact)
     rules = render.policy(render.pictures(found), found.terms.redirect_url, scripted=True)
-    money = service.payment_context.rail.test_money
+    money = service.payment_context.rails.test_money
     return render.html(template, reader, framed, rules=rules, test_money=money)
 
 

@@ -1,78 +1,85 @@
-"""Rails: a rail takes a payer's money for a checkout, at once or later.
+"""Rails: a rail moves the money of one kind of payout account.
 
-Later it reports a settlement, any number of times.
+It opens checkouts and looks whether their money has arrived (see model/rail_answers.py).
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
-from bot.core.outbox import outbox
-from bot.core.outbox.payload_kinds import PayloadKinds
-from bot.core.outbox.queue_policy import Queue
-from bot.service.model.checkout import Settlement
 from bot.service.model.rail_answers import Manner
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping
 
-    from bot.core.database.database import Transaction
-    from bot.service.model.checkout import Checkout
-
-SETTLEMENTS = Queue(
-    "settlements",
-    lease=60_000,
-    ordered=False,
-    width=64,
-    payloads=PayloadKinds(settlement=Settlement),
-)
-"""Settlements that the sandbox rail reports later."""
-
-DELAY = 5_000
-"""Milliseconds until test money arrives when it does not arrive at once."""
+    from bot.service.model.rail_answers import Asked, Connected, Look, Opened, Unavailable
 
 
 class Rail(Protocol):
-    """A way to pay."""
+    """A kind of money, and how it is asked for and found."""
 
     @property
-    def name(self) -> str:
-        """Return the name that its payments are stored under."""
+    def kind(self) -> str:
+        """Return the kind of its accounts, under which its payments are stored."""
 
     @property
     def test_money(self) -> bool:
         """Return whether its money is not real, which the page then writes."""
 
-    @property
-    def manners(self) -> Sequence[Manner]:
-        """Return how the payer may have the money arrive; nothing where it is real."""
+    async def connect(self, details: Mapping[str, Any]) -> Connected:
+        """Validate what a seller typed, and probe the wallet.
 
-    def begin(self, tx: Transaction, checkout: Checkout, manner: Manner) -> Settlement | None:
-        """Ask for the money of a checkout; return its settlement if it is here at once.
-
-        `manner` is for test money. Called within the transaction that opens the checkout, so it
-        does no I/O.
+        Raises InvalidBody with the problems of `details.<field>`.
         """
 
+    def open_offline(self, asked: Asked) -> Opened | None:
+        """Open a checkout without I/O, in the transaction that reserves its unit.
 
-class SandboxRail:
-    """Test money, which arrives in the manner that the payer chose."""
+        None where a wallet has to be asked: `open` does.
+        """
 
-    name = "sandbox"
-    test_money = True
-    manners = tuple(Manner)
+    async def open(self, asked: Asked) -> Opened | Unavailable:
+        """Ask the wallet for an invoice, for at most ten seconds."""
 
-    def begin(self, tx: Transaction, checkout: Checkout, manner: Manner) -> Settlement | None:
-        """Return a settlement with an id made of the checkout's, or queue it for later."""
-        settlement = Settlement(self.name, checkout.id, f"sandbox-{checkout.id}")
-        due_at = _later(checkout, manner)
-        if due_at is not None:
-            outbox.put(tx, SETTLEMENTS, self.name, settlement, checkout.created_at, due_at=due_at)
-        return settlement if manner in {Manner.AT_ONCE, Manner.TWICE} else None
+    async def look(self, asked: Asked, opened: Opened) -> Look:
+        """Ask the wallet for the money, for at most ten seconds.
+
+        Raises nothing for what a peer does.
+        """
+
+    def host(self, details: Mapping[str, Any]) -> str:
+        """Return the wallet's host, '' without one: a slow wallet delays no other."""
+
+    async def close(self) -> None:
+        """Close its connections."""
 
 
-def _later(checkout: Checkout, manner: Manner) -> int | None:
-    """Return when a settlement is reported afterwards, in epoch ms."""
-    if manner in {Manner.LATER, Manner.TWICE}:
-        return checkout.created_at + DELAY
-    return checkout.lapses_at + DELAY if manner is Manner.LATE else None
+class Rails:
+    """The rails of this installation: test money alone, or kinds of real money."""
+
+    def __init__(self, *rails: Rail) -> None:
+        self._rails = {rail.kind: rail for rail in rails}
+
+    @property
+    def kinds(self) -> tuple[str, ...]:
+        """Return the kinds that are offered."""
+        return tuple(self._rails)
+
+    @property
+    def test_money(self) -> bool:
+        """Return whether payers pay with test money."""
+        return any(rail.test_money for rail in self._rails.values())
+
+    @property
+    def manners(self) -> tuple[Manner, ...]:
+        """Return how a payer may have the money arrive; nothing where it is real."""
+        return tuple(Manner) if self.test_money else ()
+
+    def of(self, kind: str) -> Rail:
+        """Return the rail of a kind. Raises KeyError for one that is not offered."""
+        return self._rails[kind]
+
+    async def close(self) -> None:
+        """Close the connections of all rails."""
+        for rail in self._rails.values():
+            await rail.close()

@@ -1,37 +1,25 @@
-"""Paying a request: a checkout reserves a unit, and the rail's money pays for it.
-
-The unit, the payment and its queued deliveries commit together; every settlement is kept.
-"""
+"""Paying a request: a checkout reserves a unit, and the rail's money pays for it."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-import structlog
-
 from bot.core.errors import MoneyError, NotFound, NotPayable, TooManyHolds
-from bot.core.outbox import outbox
-from bot.core.outbox.worker import Job
 from bot.service.model import quote
 from bot.service.model.checkout import UNKNOWN_HOLDER, Checkout, Holder, Settlement, may_reserve
-from bot.service.model.rail_answers import Manner
-from bot.service.model.request import UNPRICED, Payment, PaymentState
-from bot.service.rails.rail import SETTLEMENTS, SandboxRail
+from bot.service.model.payout import SANDBOX
+from bot.service.model.rail_answers import Asked, Manner
+from bot.service.model.request import UNPRICED, Payment
 from bot.service.store import checkouts, payments, requests
-from bot.service.usecases import delivery_queues, payer_receipts
+from bot.service.usecases import looking, settling
 from bot.service.usecases.request_commands import new_id
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from bot.core.database.database import Database, Transaction
-    from bot.core.outbox.outbox import Message
+    from bot.core.database.database import Transaction
     from bot.service.model.request import PayerField, PaymentRequest, Quote
     from bot.service.rails.exchange_rates import Exchange
-    from bot.service.rails.rail import Rail
-
-log = structlog.get_logger()
+    from bot.service.rails.rail import Rails
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +29,7 @@ class PaymentContext:
     `holds` is PAYER_HOLDS, 0 for no limit.
     """
 
-    rail: Rail
+    rails: Rails
     exchange: Exchange
     reservation: int
     holds: int = 0
@@ -106,34 +94,29 @@ def pay(tx: Transaction, context: PaymentContext, form: PaymentForm, now: int) -
         language=form.language,
     )
     checkouts.insert(tx, checkout, form.holder)
-    settlement = context.rail.begin(tx, checkout, form.manner)
-    if settlement is None:
+    opened = context.rails.of(SANDBOX).open_offline(_asked(request, checkout, form.manner))
+    if opened is None:
+        raise RuntimeError("test money opens without a wallet")
+    looking.queue_looks(tx, checkout, opened)
+    if opened.arrived is None:
         return PaymentProgress(checkout.id, None)
-    payment = _payment(request, checkout, checkouts.take_unit(tx, checkout, now), now)
-    _record(tx, request.paid(), payment, settlement, checkout.language)
+    settlement = Settlement(SANDBOX, checkout.id, opened.external_id)
+    payment = settling.record_at_once(tx, request, checkout, settlement, now)
     return PaymentProgress(checkout.id, payment, fresh=True)
 
 
-def record_settlement(tx: Transaction, settlement: Settlement, now: int) -> Payment | None:
-    """Record the payment of a settlement; return None if it was recorded before.
-
-    Raises NotFound for an unknown checkout.
-    """
-    checkout = checkouts.find(tx, settlement.checkout_id)
-    if checkout is None:
-        raise NotFound(f"There is no checkout {settlement.checkout_id}.")
-    known = payments.checkout_of(tx, settlement)
-    if known:
-        if known != checkout.id:
-            raise RuntimeError(f"one payment was reported for two checkouts: {settlement}")
-        return None
-    state = checkouts.take_unit(tx, checkout, now)
-    request = requests.find_ever(tx, checkout.request_id, now)
-    if request is None:
-        raise RuntimeError(f"checkout {checkout.id} has no request")
-    payment = _payment(request, checkout, state, now)
-    _record(tx, request, payment, settlement, checkout.language)
-    return payment
+def _asked(request: PaymentRequest, checkout: Checkout, manner: Manner) -> Asked:
+    return Asked(
+        checkout_id=checkout.id,
+        request_id=request.id,
+        amount=checkout.quote.amount,
+        currency=checkout.quote.currency,
+        memo=request.terms.product.name,
+        reference="",
+        created_at=checkout.created_at,
+        lapses_at=checkout.lapses_at,
+        manner=manner,
+    )
 
 
 def _check_holds(
@@ -152,65 +135,7 @@ def _check_holds(
         raise TooManyHolds(max(1, (until - now + 999) // 1000))
 
 
-def _payment(request: PaymentRequest, checkout: Checkout, state: PaymentState, now: int) -> Payment:
-    return Payment(
-        id=new_id(),
-        request_id=request.id,
-        amount=request.terms.amount,
-        currency=request.terms.currency,
-        receivers=request.terms.receivers,
-        user_data=checkout.user_data,
-        completed_at=now,
-        paid=checkout.quote,
-        state=state,
-    )
-
-
-def _record(
-    tx: Transaction,
-    request: PaymentRequest,
-    payment: Payment,
-    settlement: Settlement,
-    language: str | None,
-) -> None:
-    """Store a payment and queue its deliveries; `request` is as it is after the payment."""
-    payments.insert(tx, payment, settlement)
-    tx.count("payments", payment.state.value)
-    delivery_queues.queue_deliveries(tx, request, payment)
-    if language is not None:
-        test_money = settlement.rail == SandboxRail.name
-        payer_receipts.queue_receipt(tx, request, payment, language, test_money=test_money)
-
-
 def _refusal(tx: Transaction, request_id: str, now: int) -> NotFound | NotPayable:
     request = requests.find(tx, request_id, now)
     state = request and request.hindrance(now)
     return NotPayable(state) if state else NotFound()
-
-
-class SettlementHandler:
-    """Records the settlements that a rail reports later; a worker performs its `job`."""
-
-    def __init__(self, db: Database, now: Callable[[], int]) -> None:
-        self._db = db
-        self._now = now
-        self.job = Job(SETTLEMENTS, self.handle)
-
-    async def handle(self, message: Message) -> None:
-        """Record one settlement and settle its message in one transaction."""
-        payment = await self._db.transaction(lambda tx: self._record(tx, message))
-        if payment is None:
-            log.info("payment reported again", checkout=message.body.checkout_id)
-            return
-        write = log.warning if payment.oversold else log.info
-        write(
-            "payment recorded",
-            request=payment.request_id,
-            payment=payment.id,
-            settlement=payment.state.value,
-        )
-
-    def _record(self, tx: Transaction, message: Message) -> Payment | None:
-        payment = record_settlement(tx, message.body, self._now())
-        outbox.done(tx, SETTLEMENTS, message, self._now())
-        return payment

@@ -15,10 +15,12 @@ from bot.service.app import create_app
 from bot.service.http.service import Service
 from bot.service.notify.webhook_delivery import WebhookDelivery
 from bot.service.rails.exchange_rates import SandboxExchange
-from bot.service.rails.rail import SETTLEMENTS, SandboxRail
+from bot.service.rails.rail import Rails
+from bot.service.rails.sandbox import SandboxRail
 from bot.service.store import apps, checkouts, payout_accounts, status_index
 from bot.service.usecases import applications, delivery_queues, letter_limits, payer_receipts
-from bot.service.usecases.paying import PaymentContext, SettlementHandler
+from bot.service.usecases.looking import LOOKS, LookHandler
+from bot.service.usecases.paying import PaymentContext
 from bot.service.usecases.request_commands import INTERNAL_HOST, Policy
 
 if TYPE_CHECKING:
@@ -70,7 +72,7 @@ class ServiceSide:
             lambda tx: vault.load_or_create(tx, keys, "payers", vault.random_password)
         )
         allow = AllowList.parse(settings.webhook_allow)
-        rail, exchange = SandboxRail(), SandboxExchange()
+        rails, exchange = Rails(SandboxRail()), SandboxExchange()
         reservation = settings.reservation_seconds * 1000
         policy = Policy(
             allow,
@@ -79,7 +81,7 @@ class ServiceSide:
             mails=settings.smtp_url is not None,
             schemes=links.check_schemes(settings.redirect_schemes),
         )
-        context = PaymentContext(rail, exchange, reservation, settings.payer_holds)
+        context = PaymentContext(rails, exchange, reservation, settings.payer_holds)
         service = Service(
             db, now, settings.url, policy, context,
             settings.api_rate, settings.payer_rate, payer_key.encode(),
@@ -90,7 +92,7 @@ class ServiceSide:
         self.closers.append(webhooks.close)
         self.jobs = [
             *webhooks.jobs,
-            SettlementHandler(db, now).job,
+            LookHandler(db, rails, now).job,
             *self._mail(settings, payer_key.encode()),
         ]
         self.app: FastAPI = create_app(service)
@@ -120,7 +122,7 @@ class ServiceSide:
         await self._db.transaction(partial(apps.forget_former, now=moment))
         await self._db.transaction(partial(letter_limits.sweep, now=moment))
         await self._db.transaction(partial(payer_receipts.end_late, now=moment))
-        for queue in (*delivery_queues.QUEUES, SETTLEMENTS):
+        for queue in (*delivery_queues.QUEUES, LOOKS):
             await self._db.transaction(partial(lanes.sweep, queue=queue, now=moment))
         for app in await self._db.read(apps.list_all):
             await status_index.refresh(self._db, app.id, self._now)

@@ -14,9 +14,9 @@ from bot.core.money import amounts
 from bot.core.outbox import bulk_changes, queries
 from bot.core.outbox.payload_kinds import read_object
 from bot.service.model.payment_reports import PaymentReport
-from bot.service.rails.rail import SETTLEMENTS
 from bot.service.usecases import delivery_queues
 from bot.service.usecases.delivery_queues import OWN_WEBHOOKS
+from bot.service.usecases.looking import LOOKS
 from bot.service.usecases.request_commands import INTERNAL_HOST
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ BATCH = 500
 UNREADABLE = "its body could not be read"
 """The note of such a message."""
 
-QUEUES = {queue.name: queue for queue in (*delivery_queues.QUEUES, SETTLEMENTS)}
+QUEUES = {queue.name: queue for queue in (*delivery_queues.QUEUES, LOOKS)}
 """The service's queues, whose messages have known payloads."""
 
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from bot.service.rails.rail import DELAY
+from bot.service.rails.sandbox import DELAY
 from tests.support.checkout_steps import HOOK, ONE, RESERVATION, hear, look, reports, units
 from tests.support.service_harness import DROP, ServiceHarness, open_service
 

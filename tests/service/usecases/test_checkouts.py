@@ -12,9 +12,10 @@ from structlog.testing import capture_logs
 from bot.core.errors import NotFound
 from bot.core.net.rates import Rate
 from bot.service.model.checkout import Settlement
+from bot.service.model.rail_answers import Manner
 from bot.service.model.request import PaymentState
-from bot.service.rails.rail import DELAY, SandboxRail
-from bot.service.usecases import paying
+from bot.service.rails.sandbox import DELAY
+from bot.service.usecases import settling
 from tests.support.checkout_steps import HOOK, ONE, RESERVATION, hear, look, reports, units
 from tests.support.service_harness import DROP, NOON, ServiceHarness, open_service
 
@@ -175,14 +176,14 @@ async def test_a_second_payment_of_one_checkout_is_oversold(service: ServiceHarn
     (checkout,) = await service.rows("checkouts")
     settlement = Settlement("sandbox", checkout["id"], "another")
     payment = await service.db.transaction(
-        lambda tx: paying.record_settlement(tx, settlement, NOON + 1)
+        lambda tx: settling.record_settlement(tx, settlement, NOON + 1)
     )
     assert payment
     assert payment.state is PaymentState.OVERSOLD
     assert await units(service) == (2, 0, 1, 1)
     assert len(await reports(service)) == 2
     again = await service.db.transaction(
-        lambda tx: paying.record_settlement(tx, settlement, NOON + 2)
+        lambda tx: settling.record_settlement(tx, settlement, NOON + 2)
     )
     assert again is None
     assert len(await reports(service)) == 2
@@ -195,7 +196,7 @@ async def test_a_repeated_form_gets_the_payment_that_took_its_unit(service: Serv
     (checkout,) = await service.rows("checkouts")
     for number in range(8):
         settlement = Settlement("sandbox", checkout["id"], f"more-{number}")
-        take = partial(paying.record_settlement, settlement=settlement, now=NOON)
+        take = partial(settling.record_settlement, settlement=settlement, now=NOON)
         await service.db.transaction(take)
         again = await service.pay(made["id"])
         assert again.headers["location"] == first.headers["location"]
@@ -209,14 +210,14 @@ async def test_one_settlement_cannot_pay_two_checkouts(service: ServiceHarness) 
     assert (one["state"], two["state"]) == ("paid", "open")
     settlement = Settlement("sandbox", two["id"], f"sandbox-{one['id']}")
     with pytest.raises(RuntimeError, match="two checkouts"):
-        await service.db.transaction(lambda tx: paying.record_settlement(tx, settlement, NOON))
+        await service.db.transaction(lambda tx: settling.record_settlement(tx, settlement, NOON))
     assert await units(service) == (1, 1, 1, 0)
 
 
 async def test_a_settlement_of_an_unknown_checkout_is_refused(service: ServiceHarness) -> None:
     with pytest.raises(NotFound):
         await service.db.transaction(
-            lambda tx: paying.record_settlement(tx, Settlement("sandbox", "x", "y"), NOON)
+            lambda tx: settling.record_settlement(tx, Settlement("sandbox", "x", "y"), NOON)
         )
     assert await service.rows("payments") == []
 
@@ -230,7 +231,7 @@ async def test_an_unknown_manner_is_refused_and_pays_nothing(service: ServiceHar
 async def test_the_page_offers_every_manner_of_test_money(service: ServiceHarness) -> None:
     made = await service.create()
     page = (await service.anyone.get(f"/pay/{made['id']}")).text
-    for manner in SandboxRail.manners:
+    for manner in Manner:
         assert f'<option value="{manner}">' in page
 
 

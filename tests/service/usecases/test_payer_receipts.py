@@ -10,7 +10,7 @@ import pytest
 from bot.core.mail import mailboxes
 from bot.service.model import receipt_links
 from bot.service.model.request import Payment, Quote
-from bot.service.rails.rail import DELAY
+from bot.service.rails.sandbox import DELAY
 from bot.service.store import deliveries, requests
 from bot.service.usecases import delivery_queues, payer_receipts
 from bot.service.usecases.letter_limits import UNSUBSCRIBED

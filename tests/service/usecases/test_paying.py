@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from bot.core.errors import NotFound
-from bot.service.model.checkout import Checkout, Settlement
-from bot.service.model.rail_answers import Manner
+from bot.service.model.rail_answers import Arrived, Asked, Manner, Opened
 from bot.service.rails.exchange_rates import SandboxExchange
-from bot.service.rails.rail import SandboxRail
+from bot.service.rails.rail import Rails
+from bot.service.rails.sandbox import SandboxRail
 from bot.service.usecases import paying
 from bot.service.usecases.delivery_queues import WEBHOOKS
 from bot.service.usecases.paying import PaymentContext, PaymentForm
@@ -28,7 +28,7 @@ HOOK = {"notifications": {"webhook": {"webhookUrl": "https://h.example/w"}}}
 
 
 def context(rail: Rail) -> PaymentContext:
-    return PaymentContext(rail, SandboxExchange(), 900_000)
+    return PaymentContext(Rails(rail), SandboxExchange(), 900_000)
 
 
 CONTEXT = context(SandboxRail())
@@ -123,9 +123,8 @@ async def test_a_payment_that_fails_half_way_leaves_nothing(service: ServiceHarn
     """Unit, checkout, payment and webhook commit together or not at all."""
 
     class Broken(SandboxRail):
-        def begin(self, tx: Transaction, checkout: Checkout, manner: Manner) -> Settlement | None:
-            del tx, manner
-            raise OSError(checkout.id)
+        def open_offline(self, asked: Asked) -> Opened:
+            raise OSError(asked.checkout_id)
 
     made = await service.create(**DROP, **HOOK)
     form = PaymentForm(made["id"], "t" * 32, {})
@@ -140,9 +139,9 @@ async def test_a_settlement_is_stored_once(service: ServiceHarness) -> None:
     """`(rail, external_id)` is unique: the transaction of a second payment is undone."""
 
     class Repeating(SandboxRail):
-        def begin(self, tx: Transaction, checkout: Checkout, manner: Manner) -> Settlement | None:
-            del tx, manner
-            return Settlement("sandbox", checkout.id, "the-same")
+        def open_offline(self, asked: Asked) -> Opened:
+            del asked
+            return Opened("the-same", arrived=Arrived())
 
     made, same = await service.create(**DROP), context(Repeating())
     await service.db.transaction(
@@ -159,7 +158,7 @@ def reserve(
     tx: Transaction, request_id: str, number: int, at: int, reservation: int
 ) -> PaymentProgress:
     """Open a checkout without a settlement."""
-    never = PaymentContext(SandboxRail(), SandboxExchange(), reservation)
+    never = PaymentContext(Rails(SandboxRail()), SandboxExchange(), reservation)
     return paying.pay(tx, never, PaymentForm(request_id, f"r{number}", {}, Manner.NEVER), at)
 
 

@@ -51,7 +51,7 @@ OWED = (
     "webhooks",
     "own_webhooks",
     "mails",
-    "settlements",
+    "looks",
 )
 """The queues that are empty when nothing is owed to anybody."""
 
