@@ -20,6 +20,7 @@ from bot.service.rails.rail import Rails
 from bot.service.rails.sandbox import SandboxRail
 from bot.service.usecases import applications
 from bot.service.usecases.paying import PaymentContext
+from bot.service.usecases.payouts import Payouts
 from bot.service.usecases.request_commands import Policy
 from bot.service.wire.answer_schemas import ErrorAnswer
 
@@ -43,6 +44,9 @@ NEW: dict[str, Any] = {
 }
 DROP: dict[str, Any] = {"expirationType": "limit", "totalUnits": 3}
 HOOK = {"webhookUrl": "https://h.example/w", "customParameters": {"order": 7}}
+
+
+KEY = "key"
 
 
 class Clock:
@@ -124,12 +128,14 @@ def make_service(
         one.name for kind in (Service, Policy, PaymentContext) for one in dataclasses.fields(kind)
     }
     assert not settings.keys() - known
+    payouts = Payouts(db, Vault(KEY), context["rails"], now)
     return Service(
         db,
         now,
         public_url,
         Policy(**policy),
         PaymentContext(**context),
+        payouts,
         **_taken(settings, Service),
     )
 
@@ -143,7 +149,7 @@ def _taken(settings: dict[str, Any], kind: type) -> dict[str, Any]:
 @asynccontextmanager
 async def open_service(folder: Path, **settings: Any) -> AsyncIterator[ServiceHarness]:
     """Open the service on a new database; `settings` go to `make_service`."""
-    db, clock, vault = open_database(f"sqlite:///{folder}/bot.db"), Clock(), Vault("key")
+    db, clock, vault = open_database(f"sqlite:///{folder}/bot.db"), Clock(), Vault(KEY)
     credentials = db.run(lambda tx: applications.create(tx, vault, "shop", clock()))
     app = create_app(make_service(db, clock, **settings))
     async with client(app, headers_of(credentials)) as seller, client(app) as anyone:

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from bot.core.database.database import Database
     from bot.core.net.rates import Rate
     from bot.service.usecases.paying import PaymentContext
+    from bot.service.usecases.payouts import Payouts
     from bot.service.usecases.request_commands import Policy
 
 
@@ -33,6 +34,7 @@ class Service:
     public_url: str
     policy: Policy
     payment_context: PaymentContext
+    payouts: Payouts
     api_rate: Rate | None = None
     payer_rate: Rate | None = None
     payer_key: bytes = field(default_factory=lambda: secrets.token_bytes(32))

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from bot.core.database.database import Database, Row, Transaction
+    from bot.service.model.rail_answers import Connected
 
 # Whether a request can be paid as far as money goes: with test money it can; with real money, if an
 # account of the owner that it names takes its currency. `{request}` is the name of its table. The
@@ -91,15 +92,12 @@ def find_of_app(tx: Transaction, app_id: str, account_id: str) -> PayoutAccount 
     return _account(row) if row else None
 
 
-def find_same_way(tx: Transaction, account: PayoutAccount) -> PayoutAccount | None:
-    """Return the account that its owner has of its way."""
-    row = tx.one(
-        SAME_WAY,
-        app_id=account.app_id,
-        owner=account.owner,
-        kind=account.kind,
-        scheme=account.scheme,
-    )
+def find_way(
+    tx: Transaction, app_id: str, owner: str, connected: Connected
+) -> PayoutAccount | None:
+    """Return the account that the owner has of the way of one just connected."""
+    kind, scheme = connected.kind, connected.scheme
+    row = tx.one(SAME_WAY, app_id=app_id, owner=owner, kind=kind, scheme=scheme)
     return _account(row) if row else None
 
 

@@ -15,13 +15,13 @@ from bot.service.app import create_app
 from bot.service.http.service import Service
 from bot.service.notify.webhook_delivery import WebhookDelivery
 from bot.service.rails.exchange_rates import SandboxExchange
-from bot.service.rails.rail import Rails
-from bot.service.rails.sandbox import SandboxRail
 from bot.service.store import apps, checkouts, payout_accounts, status_index
 from bot.service.usecases import applications, delivery_queues, letter_limits, payer_receipts
 from bot.service.usecases.looking import LOOKS, LookHandler
 from bot.service.usecases.paying import PaymentContext
+from bot.service.usecases.payouts import Payouts
 from bot.service.usecases.request_commands import INTERNAL_HOST, Policy
+from bot.wiring.app.rails import build_rails
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -72,7 +72,8 @@ class ServiceSide:
             lambda tx: vault.load_or_create(tx, keys, "payers", vault.random_password)
         )
         allow = AllowList.parse(settings.webhook_allow)
-        rails, exchange = Rails(SandboxRail()), SandboxExchange()
+        rails, exchange = build_rails(settings, now), SandboxExchange()
+        payouts = Payouts(db, keys, rails, now)
         reservation = settings.reservation_seconds * 1000
         policy = Policy(
             allow,
@@ -83,13 +84,13 @@ class ServiceSide:
         )
         context = PaymentContext(rails, exchange, reservation, settings.payer_holds)
         service = Service(
-            db, now, settings.url, policy, context,
+            db, now, settings.url, policy, context, payouts,
             settings.api_rate, settings.payer_rate, payer_key.encode(),
             settings.operator_contact, bot_name, chat_page,
         )  # fmt: skip
         internal = {INTERNAL_HOST: receiver} if receiver else None
         webhooks = WebhookDelivery(db, keys, now, allow, internal, embedded_app_id=self.own.app_id)
-        self.closers.append(webhooks.close)
+        self.closers += [webhooks.close, rails.close]
         self.jobs = [
             *webhooks.jobs,
             LookHandler(db, rails, now).job,

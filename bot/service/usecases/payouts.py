@@ -1,0 +1,148 @@
+"""Payout accounts of sellers: connected after a probe, listed, removed.
+
+An account's details are sealed from the moment that its rail has accepted them: no answer, log or
+audit line has them.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from bot.core import exact_json
+from bot.core.errors import FieldProblem, InvalidBody, NotFound, RateLimited
+from bot.core.ops import audit
+from bot.service.model.payout import PayoutAccount
+from bot.service.store import payout_accounts as store
+from bot.service.usecases.request_commands import new_id
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+
+    from bot.core.database.database import Database, Transaction
+    from bot.core.database.vault import Vault
+    from bot.service.model.rail_answers import Connected
+    from bot.service.rails.rail import Rails
+
+PROBES = 8
+"""Probes of sellers' wallets that run at once for one application."""
+
+PROBE_SECONDS = 30
+"""Seconds after which a probe is given up: it asks a wallet several times."""
+
+TEST_MONEY = "This server takes test money, which needs no payout account: see its setting RAILS."
+UNKNOWN = "There is no such payout account."
+
+
+class Payouts:
+    """The payout accounts of all applications; `now` returns UTC epoch ms."""
+
+    def __init__(self, db: Database, vault: Vault, rails: Rails, now: Callable[[], int]) -> None:
+        self._db = db
+        self._vault = vault
+        self._rails = rails
+        self._now = now
+        self._probing = Counter[str]()
+
+    async def connect(
+        self, app_id: str, owner: str, kind: str, details: Mapping[str, Any]
+    ) -> PayoutAccount:
+        """Connect an account in the place of the owner's account of the same way.
+
+        The same details again change nothing. Raises InvalidBody, and RateLimited while too many
+        probes of the application run.
+        """
+        self.check_real_money()
+        if kind not in self._rails.kinds:
+            raise _problem("kind", f"must be one of {', '.join(self._rails.kinds)}")
+        connected = await self._probe(app_id, kind, details)
+        return await self._db.transaction(lambda tx: self._store(tx, app_id, owner, connected))
+
+    async def list(self, app_id: str, owner: str) -> list[PayoutAccount]:
+        """Return the owner's accounts, the first connected way first. Raises InvalidBody."""
+        self.check_real_money()
+        return await store.read_own(self._db, app_id, owner)
+
+    async def remove(self, app_id: str, account_id: str) -> None:
+        """Remove an account of the application. Raises NotFound and InvalidBody."""
+        self.check_real_money()
+        await self._db.transaction(lambda tx: self._remove(tx, app_id, account_id))
+
+    def details_of(self, account: PayoutAccount) -> dict[str, Any]:
+        """Return the details of an account, as its rail has them."""
+        details: dict[str, Any] = exact_json.loads(self._vault.open(account.sealed))
+        return details
+
+    def check_real_money(self) -> None:
+        """Raise InvalidBody where test money is taken."""
+        if self._rails.test_money:
+            raise InvalidBody(TEST_MONEY)
+
+    async def _probe(self, app_id: str, kind: str, details: Mapping[str, Any]) -> Connected:
+        with self._slot(app_id):
+            try:
+                async with asyncio.timeout(PROBE_SECONDS):
+                    return await self._rails.of(kind).connect(details)
+            except TimeoutError:
+                raise _problem("details", "the wallet took too long to answer") from None
+
+    @contextmanager
+    def _slot(self, app_id: str) -> Iterator[None]:
+        if self._probing[app_id] >= PROBES:
+            raise RateLimited(1)
+        self._probing[app_id] += 1
+        try:
+            yield
+        finally:
+            self._probing[app_id] -= 1
+            self._probing += Counter()  # drops applications without a probe
+
+    def _store(
+        self, tx: Transaction, app_id: str, owner: str, connected: Connected
+    ) -> PayoutAccount:
+        now = self._now()
+        former = store.find_way(tx, app_id, owner, connected)
+        if former is not None:
+            if self._is_same(former, connected):
+                return former
+            store.retire(tx, former.id, now)
+        account = PayoutAccount(
+            id=new_id(),
+            app_id=app_id,
+            owner=owner,
+            kind=connected.kind,
+            scheme=connected.scheme,
+            automatic=connected.automatic,
+            currencies=connected.currencies,
+            label=connected.label,
+            sealed=self._vault.seal(exact_json.dumps(connected.details)),
+            since=former.since if former else now,
+            created_at=now,
+        )
+        store.insert(tx, account)
+        _record(tx, "replaced" if former else "connected", account, now)
+        return account
+
+    def _is_same(self, former: PayoutAccount, connected: Connected) -> bool:
+        known = (former.automatic, former.currencies, former.label, self.details_of(former))
+        new = (connected.automatic, connected.currencies, connected.label, connected.details)
+        return known == new
+
+    def _remove(self, tx: Transaction, app_id: str, account_id: str) -> None:
+        account = store.find_of_app(tx, app_id, account_id)
+        if account is None:
+            raise NotFound(UNKNOWN)
+        now = self._now()
+        store.retire(tx, account.id, now)
+        _record(tx, "removed", account, now)
+
+
+def _record(tx: Transaction, change: str, account: PayoutAccount, now: int) -> None:
+    details = {"kind": account.way, "label": account.label, "owner": account.owner}
+    audit.record(tx, audit.app(account.app_id), f"payout.{change}", account.id, now, details)
+
+
+def _problem(field: str, message: str) -> InvalidBody:
+    return InvalidBody(f"{field}: {message}", [FieldProblem(field, message)])
