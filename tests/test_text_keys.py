@@ -18,7 +18,7 @@ from bot.chat.model.wish import KINDS
 from bot.core import errors
 from bot.core.accents import ACCENTS
 from bot.core.text.translations import DEFAULT
-from bot.service.model.checkout import CheckoutState
+from bot.service.model.checkout_states import CheckoutState
 from bot.service.model.rail_answers import Manner
 from bot.service.model.request import NO_PAYOUT, PAUSED, RESERVED, UNPRICED, PayerField, Status
 from bot.service.page.privacy_route import PARTS

@@ -23,6 +23,7 @@ BotError
 │   ├── NotEnoughUnits         409 notEnoughUnits
 │   ├── IdempotencyMismatch    409 idempotencyMismatch
 │   ├── NotPayable             409 notPayable
+│   ├── WrongState             409 wrongState
 │   ├── BodyTooLarge           413 bodyTooLarge
 │   ├── UnsupportedMediaType   415 unsupportedMediaType
 │   └── RateLimited            429 rateLimited
@@ -210,6 +211,17 @@ class NotPayable(Refused):
 
     def __init__(self, state: str) -> None:
         super().__init__()
+        self.state = state
+
+
+class WrongState(Refused):
+    """A checkout is in a state that doesn't allow the call; `state` is that state."""
+
+    code = "wrongState"
+    default = "This checkout can't change so in its state."
+
+    def __init__(self, state: str) -> None:
+        super().__init__(f"This checkout is {state}.")
         self.state = state
 
 

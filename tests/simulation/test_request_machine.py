@@ -31,9 +31,8 @@ from bot.service.model.request import Kind, PaymentRequest, Product, Receiver, T
 from bot.service.rails.exchange_rates import SandboxExchange
 from bot.service.rails.rail import Rails
 from bot.service.rails.sandbox import SandboxRail
-from bot.service.store import checkouts
 from bot.service.store import requests as store
-from bot.service.usecases import applications, paying, request_commands, settling
+from bot.service.usecases import applications, claiming, paying, request_commands, settling
 from bot.service.usecases.looking import LOOKS
 from bot.service.usecases.paying import PaymentContext, PaymentForm, PaymentProgress
 from bot.service.usecases.request_commands import Caller, Policy
@@ -258,7 +257,7 @@ class Shop(RuleBasedStateMachine):
     def cancel(self, form: Form) -> None:
         """Cancel the payer's checkout: its unit is free at once, and nothing else changes."""
         twin, checkout = self.known[form.twin_id], form.standing.checkout_id
-        done = self.db.run(lambda tx: checkouts.cancel(tx, form.twin_id, checkout, self.now))
+        done = self.db.run(lambda tx: claiming.cancel(tx, form.twin_id, checkout, self.now))
         assert done is (twin.held.get(checkout, 0) > self.now)
         if done:
             twin.held[checkout] = 0

@@ -24,6 +24,7 @@ STATUS: dict[type[Refused], int] = {
     errors.NotEnoughUnits: 409,
     errors.IdempotencyMismatch: 409,
     errors.NotPayable: 409,
+    errors.WrongState: 409,
     errors.BodyTooLarge: 413,
     errors.UnsupportedMediaType: 415,
     errors.RateLimited: 429,

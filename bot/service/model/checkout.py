@@ -1,34 +1,32 @@
-"""A checkout: an attempt to pay, which reserves a unit until it is paid, cancelled or lapses."""
+"""A checkout: an attempt to pay, which reserves a unit until it is paid or given up."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from enum import StrEnum
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from bot.service.model.checkout_states import CheckoutState
+from bot.service.model.payout import SANDBOX
 
 if TYPE_CHECKING:
-    from bot.service.model.request import PayerField, Quote
+    from bot.service.model.rail_answers import PayWith
+    from bot.service.model.request import PayerField, Quote, Units
 
 SHARE = 2
 """One network holds at most the unsold units divided by this."""
-
-
-class CheckoutState(StrEnum):
-    """State of a checkout; LATE and OVERSOLD are paid after the reservation ended."""
-
-    OPEN = "open"
-    PAID = "paid"
-    LAPSED = "lapsed"
-    CANCELLED = "cancelled"
-    LATE = "late"
-    OVERSOLD = "oversold"
 
 
 @dataclass(frozen=True, slots=True)
 class Checkout:
     """A checkout as it is stored; times in epoch ms, `token` is the form's hidden token.
 
-    `language` is that of the receipt to email to the payer, None if none is.
+    `quote` is what the payer pays, by `way` (`bank:sepa`) of a `kind` (`bank`) to an account;
+    `automatic`: the rail learns of its money itself. `external_id` is the invoice's, over all
+    rails, or the `reference` that a bank transfer has. `pay_with` is what the payer is shown, None
+    while it is opening, `look` what the rail looks for, `failure` why it could not be opened.
+    `lapses_at` is the end of its unit, `expires_at` that of its invoice; `looked_at` is the time of
+    the last look, None where no wallet is asked. `language` is that of the receipt to email to the
+    payer, None if none is.
     """
 
     id: str
@@ -40,10 +38,23 @@ class Checkout:
     lapses_at: int
     stored_state: CheckoutState = CheckoutState.OPEN
     language: str | None = None
+    kind: str = SANDBOX
+    way: str = SANDBOX
+    account_id: str | None = None
+    automatic: bool = True
+    external_id: str | None = None
+    reference: str | None = None
+    pay_with: PayWith | None = None
+    look: dict[str, Any] = field(default_factory=dict)
+    failure: str | None = None
+    opened_at: int | None = None
+    looked_at: int | None = None
+    expires_at: int | None = None
+    claimed_at: int | None = None
 
     def state(self, now: int) -> CheckoutState:
-        """Return its state; one that has lapsed may still be stored as open."""
-        if self.stored_state is CheckoutState.OPEN and self.lapses_at <= now:
+        """Return its state; one that has lapsed may still be stored as holding its unit."""
+        if self.stored_state.holds_unit and self.lapses_at <= now:
             return CheckoutState.LAPSED
         return self.stored_state
 
@@ -52,12 +63,14 @@ class Checkout:
 class Settlement:
     """A rail's report that the money of a checkout arrived.
 
-    `(rail, external_id)` is one payment, however often the rail reports it.
+    `external_id` is one payment, however often its rail reports it. `amount` is what arrived, None
+    for exactly what was asked.
     """
 
     rail: str
     checkout_id: str
     external_id: str
+    amount: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +89,7 @@ UNKNOWN_HOLDER = Holder()
 
 @dataclass(frozen=True, slots=True)
 class Held:
-    """Numbers of open checkouts of one request by one network; `nameless`: without a cookie."""
+    """Checkouts of a request that hold units for one network; `nameless`: without a cookie."""
 
     total: int
     nameless: int
@@ -92,3 +105,12 @@ def may_reserve(holder: Holder, held: Held, unsold: int | None, cap: int) -> boo
     if holder.payer is None and held.nameless >= cap:
         return False
     return unsold is None or held.total < max(cap, unsold // SHARE)
+
+
+def may_claim(units: Units | None, held: int) -> bool:
+    """Return whether one more unit may be held for a payment that its seller has to confirm.
+
+    `held` are so already, this one included if its unit is reserved: half of a drop at most, and
+    always one.
+    """
+    return units is None or held <= max(1, (units.total - units.decreased) // SHARE)

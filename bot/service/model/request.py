@@ -52,6 +52,10 @@ NO_PAYOUT = "noPayoutAccount"
 """Why an active request can't be paid: its seller has no account that can get real money for it."""
 
 
+WAY_CLOSED = "wayClosed"
+"""Why one way to pay is closed: too many payments by it wait for the seller to confirm them."""
+
+
 @dataclass(frozen=True, slots=True)
 class Product:
     """The product that is paid for."""
@@ -228,11 +232,15 @@ class Quote:
 
 
 class PaymentState(StrEnum):
-    """State of a payment. LATE: after its reservation lapsed; OVERSOLD: without a unit."""
+    """State of a payment. LATE: after its reservation lapsed; OVERSOLD: without a unit.
+
+    UNDERPAID: less than the price arrived, so that it took no unit and its checkout goes on.
+    """
 
     PAID = "paid"
     LATE = "late"
     OVERSOLD = "oversold"
+    UNDERPAID = "underpaid"
 
 
 @dataclass(frozen=True, slots=True)
@@ -251,6 +259,11 @@ class Payment:
     completed_at: int
     paid: Quote
     state: PaymentState = PaymentState.PAID
+
+    @property
+    def took_unit(self) -> bool:
+        """Return whether the payer gets what was paid for."""
+        return self.state in {PaymentState.PAID, PaymentState.LATE}
 
     @property
     def oversold(self) -> bool:

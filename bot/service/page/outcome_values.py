@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from bot.core.text.contacts import contact_text
 from bot.service.model import payer_data as payers
-from bot.service.model.checkout import CheckoutState
+from bot.service.model.checkout_states import CheckoutState
 from bot.service.model.delivery import DeliveryState
 from bot.service.page import page_times
 from bot.service.page.page_times import PLACE

@@ -24,7 +24,7 @@ from bot.service.page import forms, outcome_values, page_cache, page_frame, rend
 from bot.service.page.forms import Reader
 from bot.service.page.template_values import PayerForm
 from bot.service.store import checkouts, deliveries, payments, requests
-from bot.service.usecases import paying
+from bot.service.usecases import claiming, paying
 from bot.service.usecases.paying import PaymentForm, PaymentProgress
 from bot.service.wire import json_answers
 
@@ -190,7 +190,7 @@ async def cancel(request: Request) -> Response:
     if form.get("action") != "cancel":
         raise InvalidBody("The form names no action that exists.")
     cancel = partial(
-        checkouts.cancel, request_id=held.request_id, checkout_id=held.id, now=service.now()
+        claiming.cancel, request_id=held.request_id, checkout_id=held.id, now=service.now()
     )
     if await service.db.transaction(cancel):
         log.info("checkout cancelled", request=held.request_id)

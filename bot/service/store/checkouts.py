@@ -1,113 +1,64 @@
-"""SQL of checkouts: each reserves a unit until it is paid, cancelled or lapses.
-
-Units move between remaining, reserved and paid by guarded statements only.
-"""
+"""SQL of checkouts; their states and units change in unit_moves.py."""
 
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
 
 from bot.core import exact_json
 from bot.service.model import quote
-from bot.service.model.checkout import Checkout, CheckoutState, Held
-from bot.service.model.request import PaymentState
-from bot.service.store import payout_accounts
-from bot.service.store.requests import read_row
+from bot.service.model.checkout import Checkout, Held
+from bot.service.model.checkout_states import CheckoutState
+from bot.service.model.rail_answers import PayWith
+from bot.service.store.state_conditions import GIVEN_UP, HOLDS
 
 if TYPE_CHECKING:
     from bot.core.database.database import Database, Row, Transaction
     from bot.service.model.checkout import Holder
-    from bot.service.model.request import PaymentRequest
 
-# Reserves a unit if the request can be paid at this moment.
-RESERVE = f"""
-    UPDATE payment_requests
-    SET remaining_units = remaining_units - 1, reserved_units = reserved_units + 1
-    WHERE id = :id AND deleted_at IS NULL
-      AND (remaining_units IS NULL OR remaining_units > 0)
-      AND (enabled_at IS NULL OR enabled_at <= :now)
-      AND (expires_at IS NULL OR expires_at > :now)
-      AND {payout_accounts.PAYABLE.format(request="payment_requests")} = 1
-    RETURNING *, 0 AS lapsed, 1 AS payable
-"""  # noqa: S608 - our own words
 INSERT = """
     INSERT INTO checkouts (id, request_id, token, state, user_data, quote, created_at, lapses_at,
-      network, payer, language)
-    VALUES (:id, :request_id, :token, 'open', :user_data, :quote, :created_at, :lapses_at,
-      :network, :payer, :language)
+      network, payer, language, kind, way, account_id, automatic, external_id, reference, pay_with,
+      look, opened_at, looked_at, expires_at, claimed_at)
+    VALUES (:id, :request_id, :token, :state, :user_data, :quote, :created_at, :lapses_at,
+      :network, :payer, :language, :kind, :way, :account_id, :automatic, :external_id, :reference,
+      :pay_with, :look, :opened_at, :looked_at, :expires_at, :claimed_at)
 """
-# The holder is personal data: it is stored only while the checkout is open.
-PAY = (
-    "UPDATE checkouts SET state = 'paid', network = NULL, payer = NULL"
-    " WHERE id = :id AND state = 'open' AND lapses_at > :now"
-)
-LAPSE = (
-    "UPDATE checkouts SET state = 'lapsed', network = NULL, payer = NULL"
-    " WHERE request_id = :id AND state = 'open' AND lapses_at <= :now"
-)
-TAKE_RESERVED = """
-    UPDATE payment_requests
-    SET reserved_units = reserved_units - 1, paid_count = paid_count + 1
-    WHERE id = :id AND reserved_units > 0
+# What a wallet has opened is stored once: a repeated opening shows no second invoice.
+STORE_OPENED = """
+    UPDATE checkouts SET external_id = :external_id, pay_with = :pay_with, look = :look,
+      opened_at = :opened_at, looked_at = :looked_at, expires_at = :expires_at
+    WHERE id = :id AND opened_at IS NULL
 """
-# Money for a reservation that ended takes any remaining unit, also of an expired request.
-TAKE_LATE = """
-    UPDATE payment_requests
-    SET remaining_units = remaining_units - 1, paid_count = paid_count + 1
-    WHERE id = :id AND (remaining_units IS NULL OR remaining_units > 0)
-      AND EXISTS (SELECT 1 FROM checkouts WHERE id = :checkout AND state IN ('lapsed', 'cancelled'))
+OPEN = (
+    "UPDATE checkouts SET state = 'open', lapses_at = :lapses_at"
+    " WHERE id = :id AND state = 'opening' AND lapses_at > :now"
+)
+KNOWN = """
+    SELECT 1 FROM checkouts WHERE external_id = :external_id
+    UNION ALL SELECT 1 FROM payments WHERE external_id = :external_id LIMIT 1
 """
-FINISH = "UPDATE checkouts SET state = :state WHERE id = :id AND state IN ('lapsed', 'cancelled')"
-CANCEL = (
-    "UPDATE checkouts SET state = 'cancelled', network = NULL, payer = NULL"
-    " WHERE id = :id AND request_id = :request_id AND state = 'open' AND lapses_at > :now"
-)
-RETURN = (
-    "UPDATE payment_requests SET remaining_units = remaining_units + :units,"
-    " reserved_units = reserved_units - :units WHERE id = :id"
-)
-OVERSELL = "UPDATE payment_requests SET oversold_count = oversold_count + 1 WHERE id = :id"
 BY_ID = "SELECT * FROM checkouts WHERE id = :id"
 BY_FORM = "SELECT * FROM checkouts WHERE request_id = :request_id AND token = :token"
 # The plus keeps SQLite from the index by time, through which it would read every open checkout.
 OPEN_BY = (
     "FROM checkouts WHERE request_id = :request_id AND network = :network"
-    " AND state = 'open' AND +lapses_at > :now"
+    f" AND {HOLDS} AND +lapses_at > :now"
 )
 BY_PAYER = f"SELECT * {OPEN_BY} AND payer = :payer"
 HELD = f"SELECT COUNT(*) AS total, COUNT(payer) AS known, MIN(lapses_at) AS until {OPEN_BY}"
-OVERDUE = (
-    "SELECT DISTINCT request_id FROM checkouts"
-    " WHERE state = 'open' AND lapses_at <= :now LIMIT :most"
+TO_CONFIRM = (
+    "SELECT COUNT(*) AS held FROM checkouts"  # noqa: S608 - our own words
+    f" WHERE request_id = :request_id AND {HOLDS} AND lapses_at > :now AND automatic = 0"
 )
 FORGET = (
-    "DELETE FROM checkouts WHERE id IN (SELECT id FROM checkouts"
-    " WHERE state IN ('lapsed', 'cancelled') AND lapses_at <= :before"
+    "DELETE FROM checkouts WHERE id IN (SELECT id FROM checkouts c"  # noqa: S608 - our own words
+    f" WHERE {GIVEN_UP} AND lapses_at <= :before "
+    " AND (opened_at IS NULL OR account_id IS NULL OR lapses_at <= :long_before)"
+    " AND NOT EXISTS (SELECT 1 FROM payments p WHERE p.checkout_id = c.id)"
     " ORDER BY lapses_at LIMIT :most)"
 )
-
-
-def return_lapsed(tx: Transaction, request_id: str, now: int) -> None:
-    """Return the units of lapsed reservations to the request."""
-    lapsed = tx.execute(LAPSE, id=request_id, now=now)
-    if lapsed:
-        tx.execute(RETURN, id=request_id, units=lapsed)
-
-
-def cancel(tx: Transaction, request_id: str, checkout_id: str, now: int) -> bool:
-    """Cancel an open checkout and return its unit; return False, unchanged, for any other."""
-    if not tx.execute(CANCEL, id=checkout_id, request_id=request_id, now=now):
-        return False
-    tx.execute(RETURN, id=request_id, units=1)
-    return True
-
-
-def reserve(tx: Transaction, request_id: str, now: int) -> PaymentRequest | None:
-    """Reserve a unit; return None, unchanged, if the request can't be paid now."""
-    return_lapsed(tx, request_id, now)
-    row = tx.one(RESERVE, id=request_id, now=now)
-    return read_row(row) if row else None
 
 
 def insert(tx: Transaction, checkout: Checkout, holder: Holder) -> None:
@@ -117,6 +68,7 @@ def insert(tx: Transaction, checkout: Checkout, holder: Holder) -> None:
         id=checkout.id,
         request_id=checkout.request_id,
         token=checkout.token,
+        state=checkout.stored_state.value,
         user_data=json.dumps(checkout.user_data),
         quote=quote.write(checkout.quote),
         created_at=checkout.created_at,
@@ -124,26 +76,64 @@ def insert(tx: Transaction, checkout: Checkout, holder: Holder) -> None:
         network=holder.network,
         payer=holder.payer,
         language=checkout.language,
+        kind=checkout.kind,
+        way=checkout.way,
+        account_id=checkout.account_id,
+        automatic=int(checkout.automatic),
+        reference=checkout.reference,
+        claimed_at=checkout.claimed_at,
+        **_opened(checkout),
     )
 
 
-def take_unit(tx: Transaction, checkout: Checkout, now: int) -> PaymentState:
-    """Turn the checkout's unit into a paid one; return the state of its payment.
+def store_opened(tx: Transaction, checkout: Checkout, now: int) -> bool:
+    """Store what a wallet has opened; return False, unchanged, if it was stored before.
 
-    A checkout whose reservation ended takes another unit if one remains. Otherwise, and for a
-    second payment of one checkout, no unit is taken: the payment is oversold.
+    A checkout that still holds its unit is open from now on, until its `lapses_at`.
     """
-    if tx.execute(PAY, id=checkout.id, now=now):
-        if not tx.execute(TAKE_RESERVED, id=checkout.request_id):
-            raise RuntimeError(f"checkout {checkout.id} had reserved nothing")
-        return PaymentState.PAID
-    return_lapsed(tx, checkout.request_id, now)
-    taken = tx.execute(TAKE_LATE, id=checkout.request_id, checkout=checkout.id)
-    settlement = PaymentState.LATE if taken else PaymentState.OVERSOLD
-    tx.execute(FINISH, id=checkout.id, state=settlement.value)
-    if not taken:
-        tx.execute(OVERSELL, id=checkout.request_id)
-    return settlement
+    if not tx.execute(STORE_OPENED, id=checkout.id, **_opened(checkout)):
+        return False
+    tx.execute(OPEN, id=checkout.id, lapses_at=checkout.lapses_at, now=now)
+    return True
+
+
+def _opened(checkout: Checkout) -> dict[str, Any]:
+    return {
+        "external_id": checkout.external_id,
+        "pay_with": json.dumps(asdict(checkout.pay_with)) if checkout.pay_with else None,
+        "look": json.dumps(checkout.look) if checkout.look else None,
+        "opened_at": checkout.opened_at,
+        "looked_at": checkout.looked_at,
+        "expires_at": checkout.expires_at,
+    }
+
+
+def is_known(tx: Transaction, external_id: str) -> bool:
+    """Return whether an external id belongs to any checkout or payment."""
+    return tx.one(KNOWN, external_id=external_id) is not None
+
+
+def mark_looked(tx: Transaction, checkout_id: str, now: int) -> None:
+    """Store when the wallet was asked last."""
+    tx.execute("UPDATE checkouts SET looked_at = :now WHERE id = :id", id=checkout_id, now=now)
+
+
+def is_reference(tx: Transaction, reference: str) -> bool:
+    """Return whether a reference is in use."""
+    sql = "SELECT 1 FROM checkouts WHERE reference = :reference"
+    return tx.one(sql, reference=reference) is not None
+
+
+def count_to_confirm(tx: Transaction, request_id: str, now: int) -> int:
+    """Return how many units of a request are held for payments that its seller has to confirm."""
+    (row,) = tx.query(TO_CONFIRM, request_id=request_id, now=now)
+    return int(row["held"])
+
+
+async def read_to_confirm(db: Database, request_id: str, now: int) -> int:
+    """Return what `count_to_confirm` does, without waiting for the writer."""
+    (row,) = await db.query(TO_CONFIRM, request_id=request_id, now=now)
+    return int(row["held"])
 
 
 def find(tx: Transaction, checkout_id: str) -> Checkout | None:
@@ -157,7 +147,7 @@ def find_by_form(tx: Transaction, request_id: str, token: str) -> Checkout | Non
 
 
 def find_by_holder(tx: Transaction, request_id: str, holder: Holder, now: int) -> Checkout | None:
-    """Return the open checkout of a payer with a cookie, None without one."""
+    """Return the checkout that holds a unit for a payer with a cookie, None without one."""
     if holder.payer is None:
         return None
     return _found(
@@ -166,22 +156,17 @@ def find_by_holder(tx: Transaction, request_id: str, holder: Holder, now: int) -
 
 
 def count_held(tx: Transaction, request_id: str, network: str, now: int) -> tuple[Held, int]:
-    """Return a network's open checkouts of a request, and when the first of them lapses."""
+    """Count a request's units held by a network, and return when the first of them lapses."""
     (row,) = tx.query(HELD, request_id=request_id, network=network, now=now)
     return Held(row["total"], row["total"] - row["known"]), row["until"] or now
 
 
-def close_lapsed(tx: Transaction, now: int, most: int) -> int:
-    """Close lapsed checkouts, with their holders, of up to `most` requests; return how many."""
-    rows = tx.query(OVERDUE, now=now, most=most)
-    for row in rows:
-        return_lapsed(tx, row["request_id"], now)
-    return len(rows)
+def sweep(tx: Transaction, before: int, long_before: int, most: int) -> int:
+    """Delete up to `most` unpaid checkouts that ended before `before`; return how many.
 
-
-def sweep(tx: Transaction, before: int, most: int) -> int:
-    """Delete up to `most` unpaid checkouts that ended before `before`; return how many."""
-    return tx.execute(FORGET, before=before, most=most)
+    Those of real money stay until `long_before`: their sellers may still confirm them.
+    """
+    return tx.execute(FORGET, before=before, long_before=long_before, most=most)
 
 
 async def read(db: Database, request_id: str, checkout_id: str) -> Checkout | None:
@@ -204,4 +189,25 @@ def _found(row: Row | None) -> Checkout | None:
         lapses_at=row["lapses_at"],
         stored_state=CheckoutState(row["state"]),
         language=row["language"],
+        kind=row["kind"],
+        way=row["way"],
+        account_id=row["account_id"],
+        automatic=bool(row["automatic"]),
+        external_id=row["external_id"],
+        reference=row["reference"],
+        pay_with=_pay_with(row["pay_with"]),
+        look=exact_json.loads(row["look"]) if row["look"] else {},
+        failure=row["failure"],
+        opened_at=row["opened_at"],
+        looked_at=row["looked_at"],
+        expires_at=row["expires_at"],
+        claimed_at=row["claimed_at"],
     )
+
+
+def _pay_with(text: str | None) -> PayWith | None:
+    if text is None:
+        return None
+    kept = exact_json.loads(text)
+    fields = tuple((name, value) for name, value in kept["fields"])
+    return PayWith(kept["lightning_invoice"], kept["qr_text"], fields)

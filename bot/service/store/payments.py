@@ -18,7 +18,8 @@ if TYPE_CHECKING:
 # The payment that took a unit comes first, also if another has the same millisecond.
 OF_CHECKOUT = (
     "SELECT * FROM payments WHERE checkout_id = :id"
-    " ORDER BY CASE WHEN state = 'oversold' THEN 1 ELSE 0 END, completed_at, id LIMIT 1"
+    " ORDER BY CASE state WHEN 'underpaid' THEN 2 WHEN 'oversold' THEN 1 ELSE 0 END,"
+    " completed_at, id LIMIT 1"
 )
 # Payers are numbered at their first payment: the highest number is their count.
 PAYERS = (
@@ -45,7 +46,7 @@ OF_APP = (
 
 def insert(tx: Transaction, payment: Payment, settlement: Settlement) -> None:
     """Store a payment. Raises IntegrityError if its settlement was stored before."""
-    rate = payment.paid.rate
+    rate, took = payment.paid.rate, payment.state is not PaymentState.UNDERPAID
     tx.execute(
         PAYMENT,
         id=payment.id,
@@ -64,7 +65,7 @@ def insert(tx: Transaction, payment: Payment, settlement: Settlement) -> None:
         rate_source=rate.source if rate else None,
         rated_at=rate.at if rate else None,
         user_data=json.dumps(payment.user_data),
-        payer=payer_data.payer_key(payment.user_data),
+        payer=payer_data.payer_key(payment.user_data) if took else None,
         completed_at=payment.completed_at,
     )
 
@@ -72,8 +73,7 @@ def insert(tx: Transaction, payment: Payment, settlement: Settlement) -> None:
 def checkout_of(tx: Transaction, settlement: Settlement) -> str | None:
     """Return the id of the checkout that a settlement has paid, None if it is new."""
     row = tx.one(
-        "SELECT checkout_id FROM payments WHERE rail = :rail AND external_id = :external_id",
-        rail=settlement.rail,
+        "SELECT checkout_id FROM payments WHERE external_id = :external_id",
         external_id=settlement.external_id,
     )
     return row["checkout_id"] if row else None

@@ -15,6 +15,7 @@ from bot.service.model.recipient import RecipientState, RecipientStatus
 from bot.service.model.request import Kind, PaymentRequest, Product, Receiver, Terms, Units, Webhook
 from bot.service.model.seller import SellerProfile
 from bot.service.store import payout_accounts, status_index
+from bot.service.store.state_conditions import HOLDS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -38,7 +39,7 @@ PAYABLE = payout_accounts.PAYABLE.format(request="r")
 # A lapsed reservation counts as remaining although no statement has returned it yet.
 EVERY = (
     "SELECT r.*, CASE WHEN r.reserved_units > 0 THEN (SELECT COUNT(*) FROM checkouts c"  # noqa: S608 - our own words
-    " WHERE c.request_id = r.id AND c.state = 'open' AND c.lapses_at <= :now)"
+    f" WHERE c.request_id = r.id AND c.{HOLDS} AND c.lapses_at <= :now)"
     " ELSE 0 END AS lapsed,"
     " CASE WHEN r.seller IS NULL THEN (SELECT a.seller FROM apps a WHERE a.id = r.app_id) END"
     f" AS app_seller, {PAYABLE} AS payable, n.state AS notice_state, n.confirmed_at AS notice_at"

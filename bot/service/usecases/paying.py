@@ -11,7 +11,7 @@ from bot.service.model.checkout import UNKNOWN_HOLDER, Checkout, Holder, Settlem
 from bot.service.model.payout import SANDBOX
 from bot.service.model.rail_answers import Asked, Manner
 from bot.service.model.request import UNPRICED, Payment
-from bot.service.store import checkouts, payments, requests
+from bot.service.store import checkouts, payments, requests, unit_moves
 from bot.service.usecases import looking, settling
 from bot.service.usecases.request_commands import new_id
 
@@ -22,17 +22,23 @@ if TYPE_CHECKING:
     from bot.service.rails.rail import Rails
 
 
+CLAIMS_HELD = 168 * 3600 * 1000
+"""Milliseconds for which a claimed unit is held unless CLAIM_HOURS says otherwise."""
+
+
 @dataclass(frozen=True, slots=True)
 class PaymentContext:
     """How payments are taken: a checkout reserves its unit for `reservation` ms.
 
-    `holds` is PAYER_HOLDS, 0 for no limit.
+    `holds` is PAYER_HOLDS, 0 for no limit; a payment that its seller has to confirm keeps its unit
+    for `claims` ms.
     """
 
     rails: Rails
     exchange: Exchange
     reservation: int
     holds: int = 0
+    claims: int = CLAIMS_HELD
 
     def quote(self, request: PaymentRequest) -> Quote:
         """Return what a payer pays now. Raises NotPayable if the exchange rate is unknown."""
@@ -79,7 +85,7 @@ def pay(tx: Transaction, context: PaymentContext, form: PaymentForm, now: int) -
     held = checkouts.find_by_holder(tx, form.request_id, form.holder, now)
     if held:
         return PaymentProgress(held.id, None)
-    request = checkouts.reserve(tx, form.request_id, now)
+    request = unit_moves.reserve(tx, form.request_id, now)
     if request is None:
         raise _refusal(tx, form.request_id, now)
     _check_holds(tx, context, request, form.holder, now)

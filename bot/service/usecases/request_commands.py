@@ -18,7 +18,7 @@ from bot.core.errors import (
 from bot.core.net.webhook_addresses import AllowList, check_url
 from bot.core.text import links
 from bot.service.model import changes, quote
-from bot.service.store import apps, checkouts
+from bot.service.store import apps, unit_moves
 from bot.service.store import requests as store
 from bot.service.usecases import recipient_consent, request_audit
 
@@ -106,7 +106,7 @@ def edit(tx: Transaction, caller: Caller, request_id: str, edited: Edit) -> Paym
     """
     _check(caller, edited.webhook_url, edited.email, edited.redirect_url)
     request = _find_own(tx, caller, request_id)
-    checkouts.return_lapsed(tx, request_id, caller.now)
+    unit_moves.return_lapsed(tx, request_id, caller.now)
     changed = changes.edit(request, edited)
     if edited.email is not changes.KEEP:
         changed = _with_recipient(tx, caller, changed)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from bot.core.errors import NotFound
 from bot.service.model.payout import SANDBOX
 from bot.service.model.request import Payment, PaymentState
-from bot.service.store import checkouts, payments, requests
+from bot.service.store import checkouts, payments, requests, unit_moves
 from bot.service.usecases import delivery_queues, payer_receipts
 from bot.service.usecases.request_commands import new_id
 
@@ -33,7 +33,7 @@ def record_settlement(tx: Transaction, settlement: Settlement, now: int) -> Paym
         if known != checkout.id:
             raise RuntimeError(f"one payment was reported for two checkouts: {settlement}")
         return None
-    state = checkouts.take_unit(tx, checkout, now)
+    state = unit_moves.take_unit(tx, checkout, now)
     request = requests.find_ever(tx, checkout.request_id, now)
     if request is None:
         raise RuntimeError(f"checkout {checkout.id} has no request")
@@ -44,7 +44,7 @@ def record_at_once(
     tx: Transaction, request: PaymentRequest, checkout: Checkout, settlement: Settlement, now: int
 ) -> Payment:
     """Record the payment of a checkout just opened, whose money came with it."""
-    payment = _payment(request, checkout, checkouts.take_unit(tx, checkout, now), now)
+    payment = _payment(request, checkout, unit_moves.take_unit(tx, checkout, now), now)
     return _record(tx, request.paid(), checkout, settlement, payment)
 
 

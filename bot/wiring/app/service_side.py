@@ -15,7 +15,7 @@ from bot.service.app import create_app
 from bot.service.http.service import Service
 from bot.service.notify.webhook_delivery import WebhookDelivery
 from bot.service.rails.exchange_rates import SandboxExchange
-from bot.service.store import apps, checkouts, payout_accounts, status_index
+from bot.service.store import apps, checkouts, payout_accounts, status_index, unit_moves
 from bot.service.usecases import applications, delivery_queues, letter_limits, payer_receipts
 from bot.service.usecases.looking import LOOKS, LookHandler
 from bot.service.usecases.paying import PaymentContext
@@ -37,7 +37,10 @@ DELIVERIES_KEPT = 30 * 24 * 3600 * 1000
 """Milliseconds for which settled deliveries can be looked up."""
 
 CHECKOUTS_KEPT = 30 * 24 * 3600 * 1000
-"""Milliseconds within which a rail may still report money for a checkout that was given up."""
+"""Milliseconds within which test money may still be reported for a checkout that was given up."""
+
+REAL_CHECKOUTS_KEPT = 180 * 24 * 3600 * 1000
+"""Milliseconds within which a seller may still confirm a checkout of real money."""
 
 BATCH = 500
 """Checkouts deleted, or requests examined for lapsed ones, in one transaction: payments wait for
@@ -82,7 +85,8 @@ class ServiceSide:
             mails=settings.smtp_url is not None,
             schemes=links.check_schemes(settings.redirect_schemes),
         )
-        context = PaymentContext(rails, exchange, reservation, settings.payer_holds)
+        claims = settings.claim_hours * 3600 * 1000
+        context = PaymentContext(rails, exchange, reservation, settings.payer_holds, claims)
         service = Service(
             db, now, settings.url, policy, context, payouts,
             settings.api_rate, settings.payer_rate, payer_key.encode(),
@@ -100,10 +104,11 @@ class ServiceSide:
 
     async def sweep(self, moment: int) -> None:
         """Delete what is too old at `moment`, and store the states that time has changed."""
-        close = partial(checkouts.close_lapsed, now=moment, most=BATCH)
+        close = partial(unit_moves.close_lapsed, now=moment, most=BATCH)
         while await self._db.transaction(close):
             pass
-        forget = partial(checkouts.sweep, before=moment - CHECKOUTS_KEPT, most=BATCH)
+        before, long_before = moment - CHECKOUTS_KEPT, moment - REAL_CHECKOUTS_KEPT
+        forget = partial(checkouts.sweep, before=before, long_before=long_before, most=BATCH)
         while await self._db.transaction(forget):
             pass
         before, dropped = moment - DELIVERIES_KEPT, 0

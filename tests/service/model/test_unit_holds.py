@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from bot.service.model.checkout import Held, Holder, may_reserve
-from bot.service.store import checkouts
+from bot.service.store import checkouts, unit_moves
+from bot.service.usecases import claiming
 
 if TYPE_CHECKING:
     from bot.core.database.database import Database
@@ -53,10 +54,10 @@ async def test_unpaid_checkouts_are_deleted_a_bounded_number_at_a_time(
     assert (await service.pay(made["id"], "p" * 32)).status_code == 303
     (first, *_) = await service.db.query("SELECT id FROM checkouts WHERE state = 'open'")
     cancel = {"request_id": made["id"], "checkout_id": first["id"], "now": service.clock()}
-    await service.db.transaction(partial(checkouts.cancel, **cancel))
+    await service.db.transaction(partial(claiming.cancel, **cancel))
     service.clock.advance(1000)
-    await service.db.transaction(partial(checkouts.close_lapsed, now=service.clock(), most=3))
-    forget = partial(checkouts.sweep, most=3)
+    await service.db.transaction(partial(unit_moves.close_lapsed, now=service.clock(), most=3))
+    forget = partial(checkouts.sweep, long_before=0, most=3)
     early = partial(forget, before=service.clock() - 900_000)
     assert await service.db.transaction(early) == 0
     late = partial(forget, before=service.clock())
@@ -83,7 +84,7 @@ async def test_the_holder_is_stored_only_while_the_checkout_is_open(
     await service.pay(made["id"], manner="never")
     (held,) = await service.rows("checkouts")
     assert (held["state"], None in (held["network"], held["payer"])) == ("open", False)
-    close = partial(checkouts.close_lapsed, most=3)
+    close = partial(unit_moves.close_lapsed, most=3)
     service.clock.advance(1000)
     await service.db.transaction(partial(close, now=service.clock()))
     assert await service.db.transaction(partial(close, now=service.clock())) == 0

@@ -126,10 +126,15 @@ SERVICE = (
         PRIMARY KEY (source, currency)
     )
     """,
-    # `quote` is the price that the checkout was opened for. While it is open, `network` is a keyed
-    # hash of the payer's address and `payer` the random id in their cookie, null without one; both
-    # are cleared when it is paid, cancelled or lapsed. `language` is that of the receipt to email,
-    # null if none is.
+    # `quote` is what the payer pays, `way` the way and `account_id` the account that takes it;
+    # `automatic`: 0 where its seller has to confirm it. `external_id` is the invoice's, over all
+    # rails, null for test money that arrives at once; `reference` is written on a bank transfer.
+    # `pay_with` and `look`, in JSON, are what the payer is shown and what the rail looks for,
+    # `failure` says why it could not be opened. `lapses_at` is the end of its unit, `expires_at`
+    # that of its invoice; `looked_at` is null where no wallet is asked. While it holds a unit,
+    # `network` is a keyed hash of the payer's address and `payer` the random id in their cookie,
+    # null without one; both are cleared when it is paid or given up. `language` is that of the
+    # receipt to email, null if none is.
     """
     CREATE TABLE checkouts (
         id TEXT PRIMARY KEY,
@@ -143,29 +148,59 @@ SERVICE = (
         language TEXT,
         created_at BIGINT NOT NULL,
         lapses_at BIGINT NOT NULL,
+        kind TEXT NOT NULL DEFAULT 'sandbox',
+        way TEXT NOT NULL DEFAULT 'sandbox',
+        account_id TEXT,
+        automatic INTEGER NOT NULL DEFAULT 1,
+        external_id TEXT,
+        reference TEXT,
+        pay_with TEXT,
+        look TEXT,
+        failure TEXT,
+        opened_at BIGINT,
+        looked_at BIGINT,
+        expires_at BIGINT,
+        claimed_at BIGINT,
         UNIQUE (request_id, token)
     )
     """,
-    "CREATE INDEX checkouts_open ON checkouts (request_id, lapses_at) WHERE state = 'open'",
+    # The states that hold a unit, and those that money may still arrive in: see
+    # service/model/checkout_states.py.
+    """
+    CREATE INDEX checkouts_open ON checkouts (request_id, lapses_at)
+    WHERE state IN ('opening', 'open', 'claimed')
+    """,
     """
     CREATE INDEX checkouts_held ON checkouts (request_id, network, payer, lapses_at)
-    WHERE state = 'open'
+    WHERE state IN ('opening', 'open', 'claimed')
     """,
     """
     CREATE INDEX checkouts_given_up ON checkouts (lapses_at)
-    WHERE state IN ('lapsed', 'cancelled')
+    WHERE state IN ('lapsed', 'cancelled', 'failed', 'rejected')
     """,
-    # One checkout can bring several payments. `amount`, `currency` and `receivers` are what was
-    # asked, `instrument_*` what the payer paid, at `rate` where the two differ. `payer_number`
-    # numbers the payers of a request who gave their data, at the first payment of each: the
-    # highest is their count, also once their data is erased.
+    """
+    CREATE UNIQUE INDEX checkouts_external ON checkouts (external_id)
+    WHERE external_id IS NOT NULL
+    """,
+    """
+    CREATE UNIQUE INDEX checkouts_reference ON checkouts (reference)
+    WHERE reference IS NOT NULL
+    """,
+    """
+    CREATE INDEX checkouts_account ON checkouts (account_id, expires_at)
+    WHERE account_id IS NOT NULL
+    """,
+    # One checkout can bring several payments; `rail` is its kind of money. `amount`, `currency` and
+    # `receivers` are what was asked, `instrument_*` what the payer paid, at `rate` where the two
+    # differ. `payer_number` numbers the payers of a request who gave their data, at the first
+    # payment of each: the highest is their count, also once their data is erased.
     """
     CREATE TABLE payments (
         id TEXT PRIMARY KEY,
         request_id TEXT NOT NULL REFERENCES payment_requests (id),
         checkout_id TEXT NOT NULL REFERENCES checkouts (id),
         rail TEXT NOT NULL,
-        external_id TEXT NOT NULL,
+        external_id TEXT NOT NULL UNIQUE,
         state TEXT NOT NULL,
         amount BIGINT NOT NULL,
         currency TEXT NOT NULL,
@@ -179,8 +214,7 @@ SERVICE = (
         user_data TEXT NOT NULL,
         payer TEXT,
         payer_number BIGINT,
-        completed_at BIGINT NOT NULL,
-        UNIQUE (rail, external_id)
+        completed_at BIGINT NOT NULL
     )
     """,
     "CREATE INDEX payments_newest ON payments (request_id, completed_at, id)",

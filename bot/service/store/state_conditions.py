@@ -1,0 +1,28 @@
+"""SQL conditions on the states of checkouts; the schema's indexes have the same."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from bot.service.model.checkout_states import HOLDING, CheckoutState
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+ENDED = (
+    CheckoutState.LAPSED,
+    CheckoutState.CANCELLED,
+    CheckoutState.FAILED,
+    CheckoutState.REJECTED,
+)
+"""The states without a unit in which money may still arrive."""
+
+
+def one_of(states: Iterable[CheckoutState]) -> str:
+    """Write the condition that a checkout is in one of these states."""
+    names = ", ".join(f"'{state}'" for state in states)
+    return f"state IN ({names})"
+
+
+HOLDS = one_of(HOLDING)
+GIVEN_UP = one_of(ENDED)

@@ -1,0 +1,155 @@
+"""SQL that moves units between remaining, reserved and paid: guarded statements only.
+
+A checkout changes its state together with its unit, from the states that
+model/checkout_states.py allows.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from bot.service.model.checkout_states import CheckoutState, before
+from bot.service.model.request import PaymentState
+from bot.service.store import payout_accounts
+from bot.service.store.requests import read_row
+from bot.service.store.state_conditions import ENDED, GIVEN_UP, HOLDS, one_of
+
+if TYPE_CHECKING:
+    from bot.core.database.database import Transaction
+    from bot.service.model.checkout import Checkout
+    from bot.service.model.request import PaymentRequest
+
+
+# The holder is personal data: it is stored only while the checkout holds a unit.
+NOBODY = "network = NULL, payer = NULL"
+
+# Reserves a unit if the request can be paid at this moment.
+RESERVE = f"""
+    UPDATE payment_requests
+    SET remaining_units = remaining_units - 1, reserved_units = reserved_units + 1
+    WHERE id = :id AND deleted_at IS NULL
+      AND (remaining_units IS NULL OR remaining_units > 0)
+      AND (enabled_at IS NULL OR enabled_at <= :now)
+      AND (expires_at IS NULL OR expires_at > :now)
+      AND {payout_accounts.PAYABLE.format(request="payment_requests")} = 1
+    RETURNING *, 0 AS lapsed, 1 AS payable
+"""  # noqa: S608 - our own words
+PAY = (
+    f"UPDATE checkouts SET state = 'paid', {NOBODY}"  # noqa: S608 - our own words
+    f" WHERE id = :id AND {one_of(before(CheckoutState.PAID))} AND lapses_at > :now"
+)
+LAPSE = (
+    f"UPDATE checkouts SET state = 'lapsed', {NOBODY}"  # noqa: S608 - our own words
+    f" WHERE request_id = :id AND {HOLDS} AND lapses_at <= :now"
+)
+TAKE_RESERVED = """
+    UPDATE payment_requests
+    SET reserved_units = reserved_units - 1, paid_count = paid_count + 1
+    WHERE id = :id AND reserved_units > 0
+"""
+# Money for a checkout without a unit takes any remaining one, also of an expired request.
+TAKE_LATE = f"""
+    UPDATE payment_requests
+    SET remaining_units = remaining_units - 1, paid_count = paid_count + 1
+    WHERE id = :id AND (remaining_units IS NULL OR remaining_units > 0)
+      AND EXISTS (SELECT 1 FROM checkouts WHERE id = :checkout AND {GIVEN_UP})
+"""  # noqa: S608 - our own words
+FINISH = f"UPDATE checkouts SET state = :state WHERE id = :id AND {GIVEN_UP}"  # noqa: S608 - our own words
+OVERSELL = "UPDATE payment_requests SET oversold_count = oversold_count + 1 WHERE id = :id"
+END = {
+    state: f"UPDATE checkouts SET state = '{state}', failure = :failure, {NOBODY}"  # noqa: S608 - our own words
+    f" WHERE id = :id AND {one_of(before(state))} AND lapses_at > :now"
+    for state in ENDED
+}
+RETURN = (
+    "UPDATE payment_requests SET remaining_units = remaining_units + :units,"
+    " reserved_units = reserved_units - :units WHERE id = :id"
+)
+CLAIM = (
+    "UPDATE checkouts SET state = 'claimed', claimed_at = :now, lapses_at = :until"
+    " WHERE id = :id AND state = 'open' AND lapses_at > :now"
+)
+CLAIM_AGAIN = (
+    "UPDATE checkouts SET state = 'claimed', claimed_at = :now, lapses_at = :until"
+    " WHERE id = :id AND state = 'lapsed'"
+)
+RESERVE_AGAIN = """
+    UPDATE payment_requests
+    SET remaining_units = remaining_units - 1, reserved_units = reserved_units + 1
+    WHERE id = :id AND deleted_at IS NULL AND (remaining_units IS NULL OR remaining_units > 0)
+"""
+OVERDUE = (
+    f"SELECT DISTINCT request_id FROM checkouts WHERE {HOLDS} AND lapses_at <= :now LIMIT :most"  # noqa: S608 - our own words
+)
+
+
+def return_lapsed(tx: Transaction, request_id: str, now: int) -> None:
+    """Return the units of lapsed reservations to the request."""
+    lapsed = tx.execute(LAPSE, id=request_id, now=now)
+    if lapsed:
+        tx.execute(RETURN, id=request_id, units=lapsed)
+
+
+def close_lapsed(tx: Transaction, now: int, most: int) -> int:
+    """Close lapsed checkouts, with their holders, of up to `most` requests; return how many."""
+    rows = tx.query(OVERDUE, now=now, most=most)
+    for row in rows:
+        return_lapsed(tx, row["request_id"], now)
+    return len(rows)
+
+
+def reserve(tx: Transaction, request_id: str, now: int) -> PaymentRequest | None:
+    """Reserve a unit; return None, unchanged, if the request can't be paid now."""
+    return_lapsed(tx, request_id, now)
+    row = tx.one(RESERVE, id=request_id, now=now)
+    return read_row(row) if row else None
+
+
+def end(
+    tx: Transaction, checkout: Checkout, state: CheckoutState, now: int, failure: str | None = None
+) -> bool:
+    """End a checkout without its money and return its unit at once.
+
+    Return False, unchanged, if it is in a state that `state` can't follow.
+    """
+    if not tx.execute(END[state], id=checkout.id, now=now, failure=failure):
+        return False
+    tx.execute(RETURN, id=checkout.request_id, units=1)
+    return True
+
+
+def claim(tx: Transaction, checkout: Checkout, now: int, until: int) -> bool:
+    """Hold the unit of an open checkout until a time; False, unchanged, in any other state."""
+    return tx.execute(CLAIM, id=checkout.id, now=now, until=until) == 1
+
+
+def claim_again(tx: Transaction, checkout: Checkout, now: int, until: int) -> bool:
+    """Reserve another unit for a lapsed checkout until a time.
+
+    Return False if none is left; the unit is reserved only in a transaction that succeeds.
+    """
+    return_lapsed(tx, checkout.request_id, now)
+    if not tx.execute(RESERVE_AGAIN, id=checkout.request_id):
+        return False
+    if not tx.execute(CLAIM_AGAIN, id=checkout.id, now=now, until=until):
+        raise RuntimeError(f"checkout {checkout.id} has not lapsed")
+    return True
+
+
+def take_unit(tx: Transaction, checkout: Checkout, now: int) -> PaymentState:
+    """Turn the checkout's unit into a paid one; return the state of its payment.
+
+    A checkout that was given up takes another unit if one remains. Otherwise, and for a second
+    payment of one checkout, no unit is taken: the payment is oversold.
+    """
+    if tx.execute(PAY, id=checkout.id, now=now):
+        if not tx.execute(TAKE_RESERVED, id=checkout.request_id):
+            raise RuntimeError(f"checkout {checkout.id} had reserved nothing")
+        return PaymentState.PAID
+    return_lapsed(tx, checkout.request_id, now)
+    taken = tx.execute(TAKE_LATE, id=checkout.request_id, checkout=checkout.id)
+    state = PaymentState.LATE if taken else PaymentState.OVERSOLD
+    tx.execute(FINISH, id=checkout.id, state=state.value)
+    if not taken:
+        tx.execute(OVERSELL, id=checkout.request_id)
+    return state

@@ -1,0 +1,124 @@
+"""What people decide about a checkout: its payer claims or cancels it, its seller confirms it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from bot.core.errors import NotFound, NotPayable, WrongState
+from bot.core.ops import audit
+from bot.service.model.checkout import Settlement, may_claim
+from bot.service.model.checkout_states import CheckoutState
+from bot.service.model.request import RESERVED, WAY_CLOSED
+from bot.service.store import checkouts, requests, unit_moves
+from bot.service.usecases import settling
+
+if TYPE_CHECKING:
+    from bot.core.database.database import Transaction
+    from bot.service.model.checkout import Checkout
+    from bot.service.model.request import PaymentRequest
+    from bot.service.usecases.paying import PaymentContext
+
+
+def claim(
+    tx: Transaction, context: PaymentContext, request_id: str, checkout_id: str, now: int
+) -> Checkout:
+    """Record a payer's word that the money was sent; its unit is held for the seller to confirm.
+
+    A lapsed checkout gets another unit. Repeated, it answers the same. Raises NotFound, WrongState,
+    and NotPayable where no unit is left or too many wait for the seller.
+    """
+    checkout = _found(tx, checkout_id)
+    if checkout.request_id != request_id:
+        raise NotFound
+    state = checkout.state(now)
+    if state is CheckoutState.CLAIMED:
+        return checkout
+    if checkout.automatic or state not in {CheckoutState.OPEN, CheckoutState.LAPSED}:
+        raise WrongState(state)
+    until = now + context.claims
+    if state is CheckoutState.OPEN:
+        unit_moves.claim(tx, checkout, now, until)
+    elif not unit_moves.claim_again(tx, checkout, now, until):
+        raise NotPayable(_hindrance(tx, request_id, now))
+    elif not may_hold(tx, _request(tx, checkout, now), now):
+        raise NotPayable(WAY_CLOSED)
+    return _found(tx, checkout_id)
+
+
+def cancel(tx: Transaction, request_id: str, checkout_id: str, now: int) -> bool:
+    """Cancel an open checkout and return its unit; return False, unchanged, for any other."""
+    checkout = checkouts.find(tx, checkout_id)
+    if checkout is None or checkout.request_id != request_id:
+        return False
+    return unit_moves.end(tx, checkout, CheckoutState.CANCELLED, now)
+
+
+def confirm(tx: Transaction, app_id: str, checkout_id: str, now: int) -> Checkout:
+    """Record the payment of a checkout by its seller's word; a paid one stays as it is.
+
+    If the rail reports the same money later, it is this payment. Raises NotFound, and WrongState
+    while the checkout is opening.
+    """
+    checkout = _of_app(tx, app_id, checkout_id, now)
+    state = checkout.state(now)
+    if state.is_settled:
+        return checkout
+    if state is CheckoutState.OPENING:
+        raise WrongState(state)
+    external_id = checkout.external_id or f"{checkout.kind}-{checkout.id}"
+    settling.record_settlement(tx, Settlement(checkout.kind, checkout.id, external_id), now)
+    _audit(tx, app_id, "checkout.confirmed", checkout, now)
+    return _found(tx, checkout_id)
+
+
+def reject(tx: Transaction, app_id: str, checkout_id: str, now: int) -> Checkout:
+    """Record that a claimed payment did not arrive, and return its unit.
+
+    Repeated, it answers the same. Raises NotFound and WrongState.
+    """
+    checkout = _of_app(tx, app_id, checkout_id, now)
+    state = checkout.state(now)
+    if state is CheckoutState.REJECTED:
+        return checkout
+    if not unit_moves.end(tx, checkout, CheckoutState.REJECTED, now):
+        raise WrongState(state)
+    _audit(tx, app_id, "checkout.rejected", checkout, now)
+    return _found(tx, checkout_id)
+
+
+def may_hold(tx: Transaction, request: PaymentRequest, now: int) -> bool:
+    """Return whether the units that wait for the seller are few enough; `request` has the last."""
+    return may_claim(request.units, checkouts.count_to_confirm(tx, request.id, now))
+
+
+def _hindrance(tx: Transaction, request_id: str, now: int) -> str:
+    request = requests.find(tx, request_id, now)
+    if request is None:
+        raise NotFound
+    return request.hindrance(now) or RESERVED
+
+
+def _of_app(tx: Transaction, app_id: str, checkout_id: str, now: int) -> Checkout:
+    checkout = _found(tx, checkout_id)
+    if _request(tx, checkout, now).app_id != app_id:
+        raise NotFound("There is no such checkout.")
+    return checkout
+
+
+def _found(tx: Transaction, checkout_id: str) -> Checkout:
+    checkout = checkouts.find(tx, checkout_id)
+    if checkout is None:
+        raise NotFound("There is no such checkout.")
+    return checkout
+
+
+def _request(tx: Transaction, checkout: Checkout, now: int) -> PaymentRequest:
+    request = requests.find_ever(tx, checkout.request_id, now)
+    if request is None:
+        raise RuntimeError(f"checkout {checkout.id} has no request")
+    return request
+
+
+def _audit(tx: Transaction, app_id: str, action: str, checkout: Checkout, now: int) -> None:
+    details = {"request": checkout.request_id, "was": checkout.state(now).value}
+    audit.record(tx, audit.app(app_id), action, checkout.id, now, details)
