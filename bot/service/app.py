@@ -12,7 +12,7 @@ from starlette.exceptions import HTTPException
 
 from bot.core import errors
 from bot.core.errors import Refused, StorageError
-from bot.service.api import delivery_routes, openapi_route, request_routes
+from bot.service.api import delivery_routes, openapi_route, payout_routes, request_routes
 from bot.service.http import responses
 from bot.service.http.responses import Internal, Unavailable
 from bot.service.http.service import ServiceState
@@ -50,6 +50,7 @@ ROUTERS = (
     request_routes.router,
     privacy_route.router,
     delivery_routes.router,
+    payout_routes.router,
     openapi_route.router,
     site_routes.router,
     docs_page.docs_router(openapi_route.spec),

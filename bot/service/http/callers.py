@@ -7,10 +7,11 @@ from starlette.responses import Response
 
 from bot.core.errors import FieldProblem, InvalidBody, Unauthorized
 from bot.core.net.rates import subscriber_key
-from bot.service.http.openapi import OWNER, OWNERS
+from bot.service.http.openapi import OWNER
 from bot.service.http.payer_cookies import COOKIE
 from bot.service.http.service import Service, ServiceState
 from bot.service.model.checkout import Holder
+from bot.service.model.seller import OWNERS
 from bot.service.store.apps import App
 from bot.service.usecases import applications
 from bot.service.usecases.request_commands import Caller

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-import re
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from fastapi.openapi.utils import get_openapi
 from pydantic import TypeAdapter
 from pydantic.json_schema import GenerateJsonSchema, models_json_schema
 
+from bot.service.model.seller import OWNERS
 from bot.service.wire.answer_schemas import DeliveryId, ErrorAnswer, Id
 from bot.service.wire.body_schemas import CreateBody, EditBody
+from bot.service.wire.payout_schemas import PayoutBody
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from fastapi import APIRouter
     from pydantic_core.core_schema import WithDefaultSchema
@@ -34,6 +36,14 @@ OF_READING = {
     404: "There is nothing of this id (`notFound`).",
 }
 """The same for calls without a body."""
+
+OF_PAYOUTS = {
+    400: "A field is wrong, or the server takes test money, which goes to no account"
+    " (`invalidBody`).",
+    404: "The application has no such payout account (`notFound`).",
+    429: "Too many calls, or too many accounts at once (`rateLimited`): see Retry-After.",
+}
+"""The same for calls about payout accounts."""
 
 EXAMPLES = {
     400: ("invalidBody", "product.name: is required", "product.name", "is required"),
@@ -66,8 +76,6 @@ RETRY_AFTER = {
 IDEMPOTENCY_KEY, MAX_KEY = "Idempotency-Key", 255
 OWNER = "Owner-Ref"
 """Header by which an application names the seller for whom it creates a request."""
-
-OWNERS = re.compile(r"[A-Za-z0-9_-]{1,64}")
 
 KEYED: dict[str, Any] = {
     "parameters": [
@@ -140,22 +148,35 @@ DESCRIPTION = (
 )
 
 
+NOTHING_ELSE: Mapping[int, str] = MappingProxyType({})
+
+
 def operation(
-    operation_id: str, summary: str, answer: Any, *codes: int, extra: dict[str, Any] | None = None
+    operation_id: str,
+    summary: str,
+    answer: Any,
+    *codes: int,
+    extra: dict[str, Any] | None = None,
+    said: Mapping[int, str] = NOTHING_ELSE,
 ) -> dict[str, Any]:
-    """Return the declaration of a route; `extra` adds to OpenAPI's own fields of it."""
+    """Return the declaration of a route.
+
+    `extra` adds to OpenAPI's own fields of it, `said` has its own words on failures.
+    """
     return {
         "operation_id": operation_id,
         "summary": summary,
-        "responses": {200: {"model": answer}, **failures(*codes)},
+        "responses": {200: {"model": answer}, **failures(*codes, said=said)},
         "openapi_extra": AUTHENTICATED | (extra or {}),
     }
 
 
-def failures(*codes: int) -> dict[int | str, dict[str, Any]]:
-    """Return the error answers of a route."""
+def failures(
+    *codes: int, said: Mapping[int, str] = NOTHING_ELSE
+) -> dict[int | str, dict[str, Any]]:
+    """Return the error answers of a route; `said` has its own words on some."""
     takes_body = NO_JSON in codes
-    descriptions = FAILURES if takes_body else FAILURES | OF_READING
+    descriptions = {**FAILURES, **({} if takes_body else OF_READING), **said}
     examples = EXAMPLES if takes_body else EXAMPLES | EXAMPLES_OF_READING
     return {
         code: _failure(code, descriptions[code], examples[code]) for code in (*codes, *ANYWHERE)
@@ -205,7 +226,7 @@ def document(routers: Sequence[APIRouter], public_url: str) -> dict[str, Any]:
     components = spec["components"]
     components["securitySchemes"] = SCHEMES
     _, bodies = models_json_schema(
-        [(CreateBody, "validation"), (EditBody, "validation")],
+        [(CreateBody, "validation"), (EditBody, "validation"), (PayoutBody, "validation")],
         ref_template=REF,
         schema_generator=_Bodies,
     )

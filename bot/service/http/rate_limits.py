@@ -20,6 +20,13 @@ CROWD = 20
 pages, views of pay pages, and payers with a cookie, who are also counted one by one."""
 
 
+PROBES = Rate(120, 60)
+"""Payout accounts that an application may connect: each probes a stranger's server."""
+
+PROBES_OF_OWNER = Rate(30, 60)
+"""Those of one of its sellers, so that none takes the turns of all."""
+
+
 class RateLimit:
     """One limit, by key; without a rate it limits nothing."""
 
@@ -44,7 +51,14 @@ class RateLimits:
         crowd = payer and Rate(payer.count * CROWD, payer.seconds)
         self.applications = RateLimit("application", api, windows)
         self.failed_logins = RateLimit("failed login", api, windows)
+        self.probes = RateLimit("probe", PROBES, windows)
+        self.probes_of_owner = RateLimit("probe of owner", PROBES_OF_OWNER, windows)
         self.payers = RateLimit("payer", payer, windows)
         self.checkouts = RateLimit("checkout", payer, windows)
         self.crowds = RateLimit("crowd", crowd, windows)
         self.open_pages = RateLimit("open page", crowd, windows)
+
+    def count_probe(self, app_id: str, owner: str) -> None:
+        """Count a probe for a seller of an application. Raises RateLimited."""
+        self.probes_of_owner.hit(f"{app_id}/{owner}")
+        self.probes.hit(app_id)

@@ -8,6 +8,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from bot.service.model.payout import DESTINATION
+from bot.service.model.seller import OWNERS
 
 if TYPE_CHECKING:
     from decimal import Decimal
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 
 PayerField: TypeAlias = Literal["paymail", "email", "phoneNumber"]
 
-PAYOUT = re.compile(f"{DESTINATION}([A-Za-z0-9_-]{{1,64}})")
+PAYOUT = re.compile(f"{DESTINATION}({OWNERS.pattern})")
 """The destination of a receiver that names an owner of payout accounts."""
 
 

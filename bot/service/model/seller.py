@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
 from bot.core.accents import ACCENTS
 from bot.core.text.contacts import contact_link
+
+OWNERS = re.compile(r"[A-Za-z0-9_-]{1,64}")
+"""References by which an application tells its sellers apart."""
 
 LONGEST_ABOUT = 160
 """Characters of the line about a seller."""

@@ -27,6 +27,7 @@ from bot.service.wire.body_schemas import (
     SellerBody,
     SellerEditBody,
 )
+from bot.service.wire.payout_schemas import PayoutBody
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -83,6 +84,11 @@ def read_edit(text: str, now: int) -> Edit:
         end = _end(body.expiration_in_seconds, body.expires_at, now)
         fields |= {"expires_at": end, "paused": pauses(end, now)}
     return Edit(**fields, decrease=named.get("decrease_remaining_units", 0))
+
+
+def read_payout(text: str) -> PayoutBody:
+    """Read a body that connects a payout account. Raises InvalidBody."""
+    return _validated(PayoutBody, text)
 
 
 def read_seller(fields: dict[str, str | None]) -> SellerEdit:

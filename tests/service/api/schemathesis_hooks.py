@@ -37,6 +37,8 @@ BEYOND = tuple(
         r"seller\.contact: (is no address.*|may not carry a user name or password)",
         # What the operator allows.
         r"redirectUrl: may not be an address of [a-z0-9.+-]+: here",
+        # What the operator offers.
+        r"This server takes test money, .*",
         # What the request was before an edit.
         r"(notifications\.webhook\.webhookUrl|seller\.name): is required: there is none yet",
     )

@@ -1,0 +1,53 @@
+"""Schemas of payout accounts and checkouts: the body that connects an account, and the answers."""
+
+from typing import Annotated, Any, Literal
+
+from pydantic import Field
+
+from bot.service.model import payout
+from bot.service.model.seller import OWNERS
+from bot.service.wire.answer_schemas import Answer, Id, Time
+from bot.service.wire.body_schemas import Body
+
+OWNER_PATTERN = f"^{OWNERS.pattern}$"
+Owner = Annotated[str, Field(pattern=OWNER_PATTERN, examples=["anna"])]
+
+
+class PayoutBody(Body):
+    """An account to connect; the fields of `details` depend on `kind` and `scheme`.
+
+    `bank`: `scheme` `sepa` (`iban`, `name`), `pix` (`key`, `name`, `city`), `upi` (`id`, `name`) or
+    `swiss` (`iban`, `name`, `address`). `lightning`: `address`. `lnbits`: `url`, `key`, which must
+    be an invoice key. `nwc`: `connection`, which must not be able to pay.
+    """
+
+    owner: Owner
+    kind: Annotated[str, Field(json_schema_extra={"enum": [*payout.KINDS]})]
+    details: Annotated[
+        dict[str, Any],
+        Field(examples=[{"scheme": "sepa", "iban": "DE89370400440532013000", "name": "Anna Ott"}]),
+    ]
+
+
+class PayoutAnswer(Answer):
+    """An owner's account; its secrets are never shown.
+
+    `automatic`: payments are reported by themselves; otherwise the seller confirms each. `label`
+    names it to people. `currency` is that of its money, the first of `currencies`.
+    """
+
+    id: Id
+    owner: Owner
+    kind: Literal["bank", "lightning", "lnbits", "nwc"]
+    scheme: str | None = None
+    automatic: bool
+    currency: str
+    currencies: list[str]
+    label: str
+    created_at: Time
+
+
+class PayoutList(Answer):
+    """The owner's accounts; payers are offered the first way first."""
+
+    items: list[PayoutAnswer]

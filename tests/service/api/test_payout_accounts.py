@@ -1,0 +1,279 @@
+"""Payout accounts over the interface: connected, replaced, listed, removed; secrets stay sealed."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from bot.core.database.vault import Vault
+from bot.core.ops import audit
+from bot.service.http import rate_limits
+from bot.service.model.payout import BANK, LIGHTNING
+from bot.service.rails.rail import Rails
+from bot.service.store import payout_accounts
+from bot.service.usecases import applications, payouts
+from bot.service.usecases.payouts import Payouts
+from tests.support.real_rails import (
+    ACCOUNTS_PATH,
+    OWNER,
+    SECRET,
+    ScriptedRail,
+    connect,
+    make_bank,
+    open_real_service,
+)
+from tests.support.service_harness import (
+    KEY,
+    NOON_ISO,
+    ServiceHarness,
+    headers_of,
+    refusal_code,
+    refused_fields,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+    from pathlib import Path
+
+
+@pytest.fixture
+def rail() -> ScriptedRail:
+    return ScriptedRail()
+
+
+@pytest.fixture
+async def real(tmp_path: Path, rail: ScriptedRail) -> AsyncIterator[ServiceHarness]:
+    async with open_real_service(tmp_path, make_bank(), rail) as service:
+        yield service
+
+
+async def listed(service: ServiceHarness, owner: str = OWNER) -> list[dict[str, Any]]:
+    answer = await service.seller.get(ACCOUNTS_PATH, params={"owner": owner})
+    assert answer.status_code == 200, answer.text
+    items: list[dict[str, Any]] = answer.json()["items"]
+    return items
+
+
+async def test_an_account_is_answered_without_its_details(real: ServiceHarness) -> None:
+    answer = await connect(real)
+    account = answer.json()
+    assert account == {
+        "id": account["id"],
+        "owner": OWNER,
+        "kind": LIGHTNING,
+        "automatic": True,
+        "currency": "SAT",
+        "currencies": ["SAT"],
+        "label": "Ann…",
+        "createdAt": NOON_ISO,
+    }
+    assert await listed(real) == [account]
+    bank = (await connect(real, BANK, name="Anna Ott", scheme="sepa")).json()
+    assert (bank["scheme"], bank["automatic"], bank["currency"]) == ("sepa", False, "EUR")
+
+
+async def test_another_owner_and_another_application_see_nothing_of_it(
+    real: ServiceHarness,
+) -> None:
+    made = (await connect(real)).json()
+    assert await listed(real, "bert") == []
+    other = real.db.run(lambda tx: applications.create(tx, real.vault, "other", 0))
+    real.seller.headers.update(headers_of(other))
+    assert await listed(real) == []
+    gone = await real.seller.delete(f"{ACCOUNTS_PATH}/{made['id']}")
+    assert refusal_code(gone) == (404, "notFound")
+    real.seller.headers.update(headers_of(real.credentials))
+    assert len(await listed(real)) == 1
+
+
+async def test_posting_again_replaces_the_account_of_this_way_and_keeps_its_place(
+    real: ServiceHarness,
+) -> None:
+    first = (await connect(real)).json()
+    real.clock.advance(1)
+    await connect(real, BANK, name="Anna Ott", scheme="sepa")
+    real.clock.advance(60)
+    second = (await connect(real, name="Bea", key="another")).json()
+    assert second["id"] != first["id"]
+    assert [(one["kind"], one["label"]) for one in await listed(real)] == [
+        (LIGHTNING, "Bea…"),
+        (BANK, "Ann…"),
+    ]
+
+
+async def test_each_scheme_of_banks_is_a_way_of_its_own(real: ServiceHarness) -> None:
+    for scheme in ("sepa", "pix", "sepa"):
+        real.clock.advance(1)
+        await connect(real, BANK, name=f"{scheme} of Anna", scheme=scheme)
+    assert [one["scheme"] for one in await listed(real)] == ["sepa", "pix"]
+
+
+async def test_the_same_details_again_change_nothing(
+    real: ServiceHarness, rail: ScriptedRail
+) -> None:
+    first, again = await connect(real), await connect(real)
+    assert first.json() == again.json()
+    assert rail.probes == 2
+    assert len(await real.rows("payout_accounts")) == 1
+    assert len([row for row in await real.rows("audit") if "payout" in row["action"]]) == 1
+
+
+async def test_two_posts_of_one_way_at_once_leave_one_account(
+    real: ServiceHarness, rail: ScriptedRail
+) -> None:
+    rail.gate = asyncio.Event()
+    both = asyncio.gather(connect(real, name="Anna"), connect(real, name="Bea"))
+    await rail.begun.acquire()
+    await rail.begun.acquire()
+    rail.gate.set()
+    answers = await both
+    assert [one.status_code for one in answers] == [200, 200]
+    assert len(await listed(real)) == 1
+    live = [row for row in await real.rows("payout_accounts") if row["retired_at"] is None]
+    assert len(live) == 1
+
+
+async def test_a_removed_account_is_gone_and_cannot_be_removed_again(real: ServiceHarness) -> None:
+    made = (await connect(real)).json()
+    gone = await real.seller.delete(f"{ACCOUNTS_PATH}/{made['id']}")
+    assert (gone.status_code, gone.content) == (200, b"")
+    assert await listed(real) == []
+    again = await real.seller.delete(f"{ACCOUNTS_PATH}/{made['id']}")
+    assert refusal_code(again) == (404, "notFound")
+
+
+@pytest.mark.parametrize(
+    ("body", "field"),
+    [
+        ({"owner": "a b", "kind": LIGHTNING, "details": {"name": "A"}}, "owner"),
+        ({"owner": "a" * 65, "kind": LIGHTNING, "details": {"name": "A"}}, "owner"),
+        ({"kind": LIGHTNING, "details": {"name": "A"}}, "owner"),
+        ({"owner": OWNER, "kind": "nwc", "details": {"name": "A"}}, "kind"),
+        ({"owner": OWNER, "kind": "sandbox", "details": {"name": "A"}}, "kind"),
+        ({"owner": OWNER, "kind": LIGHTNING, "details": "A"}, "details"),
+        ({"owner": OWNER, "kind": LIGHTNING, "details": {}}, "details.name"),
+        ({"owner": OWNER, "kind": LIGHTNING, "details": {"name": "A"}, "more": 1}, "more"),
+    ],
+)
+async def test_a_wrong_body_names_the_field_and_stores_nothing(
+    real: ServiceHarness, body: dict[str, Any], field: str
+) -> None:
+    answer = await real.seller.post(ACCOUNTS_PATH, json=body)
+    assert refusal_code(answer) == (400, "invalidBody")
+    assert refused_fields(answer) == [field]
+    assert await real.rows("payout_accounts") == []
+
+
+@pytest.mark.parametrize("owner", [None, "", "a b"])
+async def test_the_list_needs_an_owner(real: ServiceHarness, owner: str | None) -> None:
+    params = {} if owner is None else {"owner": owner}
+    answer = await real.seller.get(ACCOUNTS_PATH, params=params)
+    assert (refusal_code(answer), refused_fields(answer)) == ((400, "invalidBody"), ["owner"])
+
+
+async def test_with_test_money_all_calls_say_why_there_are_no_accounts(
+    service: ServiceHarness,
+) -> None:
+    calls = [
+        await service.seller.get(ACCOUNTS_PATH, params={"owner": OWNER}),
+        await connect(service),
+        await service.seller.post(ACCOUNTS_PATH, json={}),
+        await service.seller.delete(f"{ACCOUNTS_PATH}/{'0' * 24}"),
+    ]
+    for answer in calls:
+        assert refusal_code(answer) == (400, "invalidBody")
+        assert answer.json()["message"] == payouts.TEST_MONEY
+
+
+async def test_calls_without_credentials_are_refused(real: ServiceHarness) -> None:
+    answer = await real.anyone.get(ACCOUNTS_PATH, params={"owner": OWNER})
+    assert refusal_code(answer) == (401, "unauthorized")
+
+
+async def test_a_probe_that_takes_too_long_is_given_up(
+    real: ServiceHarness, rail: ScriptedRail, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(payouts, "PROBE_SECONDS", 0)
+    rail.gate = asyncio.Event()
+    answer = await connect(real)
+    assert (refusal_code(answer), refused_fields(answer)) == ((400, "invalidBody"), ["details"])
+    assert await real.rows("payout_accounts") == []
+
+
+async def test_an_application_runs_a_bounded_number_of_probes_at_once(
+    real: ServiceHarness, rail: ScriptedRail
+) -> None:
+    rail.gate = asyncio.Event()
+    running = [
+        asyncio.ensure_future(connect(real, owner=f"o{number}")) for number in range(payouts.PROBES)
+    ]
+    for _ in running:
+        await rail.begun.acquire()
+    answer = await connect(real)
+    assert refusal_code(answer) == (429, "rateLimited")
+    assert rail.probes == payouts.PROBES
+    rail.gate.set()
+    assert {one.status_code for one in await asyncio.gather(*running)} == {200}
+    assert (await connect(real)).status_code == 200
+
+
+async def test_an_owner_connects_a_bounded_number_of_accounts_a_minute(
+    real: ServiceHarness,
+) -> None:
+    for _ in range(rate_limits.PROBES_OF_OWNER.count):
+        assert (await connect(real)).status_code == 200
+    answer = await connect(real)
+    assert refusal_code(answer) == (429, "rateLimited")
+    assert int(answer.headers["Retry-After"]) > 0
+    assert (await connect(real, owner="bert")).status_code == 200
+
+
+async def test_the_audit_log_has_each_change_with_the_label_alone(real: ServiceHarness) -> None:
+    first = (await connect(real)).json()
+    second = (await connect(real, name="Bea", key=SECRET)).json()
+    await real.seller.delete(f"{ACCOUNTS_PATH}/{second['id']}")
+    lines = await real.db.read(lambda tx: audit.read(tx, 3))
+    said = {"kind": LIGHTNING, "owner": OWNER}
+    actor = audit.app(real.credentials.app_id)
+    assert [(one.actor, one.action, one.subject, one.details) for one in reversed(lines)] == [
+        (actor, "payout.connected", first["id"], said | {"label": "Ann…"}),
+        (actor, "payout.replaced", second["id"], said | {"label": "Bea…"}),
+        (actor, "payout.removed", second["id"], said | {"label": "Bea…"}),
+    ]
+
+
+async def test_the_secret_is_sealed_wherever_it_is_stored(
+    real: ServiceHarness, tmp_path: Path
+) -> None:
+    answer = await connect(real)
+    texts = [answer.text, str(await listed(real)), str(await real.rows("audit"))]
+    assert not [text for text in texts if SECRET in text]
+    files = await asyncio.to_thread(
+        lambda: [path.read_bytes() for path in tmp_path.glob("bot.db*")]
+    )
+    assert files
+    assert not [data for data in files if SECRET.encode() in data]
+    (row,) = await real.rows("payout_accounts")
+    assert SECRET in Vault(KEY).open(row["details"])
+
+
+async def test_the_rail_gets_the_details_back_as_it_gave_them(
+    real: ServiceHarness, rail: ScriptedRail
+) -> None:
+    await connect(real)
+    (account,) = await payout_accounts.read_ways(real.db, real.credentials.app_id, OWNER)
+    keeper = Payouts(real.db, Vault(KEY), Rails(rail), real.clock)
+    assert keeper.details_of(account) == {"name": "Anna", "key": SECRET}
+
+
+async def test_a_kind_that_is_no_longer_offered_is_listed_but_no_way_to_pay(
+    real: ServiceHarness,
+) -> None:
+    await connect(real)
+    real.db.run(lambda tx: payout_accounts.write_offered(tx, [BANK]))
+    app_id = real.credentials.app_id
+    assert await payout_accounts.read_ways(real.db, app_id, OWNER) == []
+    assert real.db.run(lambda tx: payout_accounts.ways(tx, app_id, OWNER)) == []
+    assert len(await listed(real)) == 1

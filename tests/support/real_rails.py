@@ -1,0 +1,113 @@
+"""Rails of real money whose wallet is a variable, and a service that offers them."""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from bot.core.errors import FieldProblem, InvalidBody
+from bot.service.model.payout import BANK, LIGHTNING
+from bot.service.model.rail_answers import Connected, Opened, PayWith, Waiting
+from bot.service.rails.rail import Rails
+from bot.service.store import payout_accounts
+from tests.support.service_harness import open_service
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Mapping
+    from pathlib import Path
+
+    import httpx
+
+    from bot.service.model.rail_answers import Asked, Look, Unavailable
+    from tests.support.service_harness import ServiceHarness
+
+ACCOUNTS_PATH = "/v3/payoutAccounts"
+OWNER = "anna"
+SECRET = "s3cret-key-of-anna"
+TO_ANNA = [{"sendAmount": 5, "destination": f"account:{OWNER}"}]
+"""Receivers of a request whose money goes to Anna's accounts."""
+
+
+@dataclass
+class ScriptedRail:
+    """A rail that accepts any details with a `name`; `gate` holds its probes until it is set.
+
+    Details may have a `scheme`; `begun` is released by each probe, `looks` are the next answers.
+    """
+
+    kind: str = LIGHTNING
+    automatic: bool = True
+    currencies: tuple[str, ...] = ("SAT",)
+    test_money: bool = False
+    gate: asyncio.Event | None = None
+    probes: int = 0
+    begun: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(0))
+    asked: list[Asked] = field(default_factory=list)
+    looks: list[Look] = field(default_factory=list)
+    unavailable: Unavailable | None = None
+
+    async def connect(self, details: Mapping[str, Any]) -> Connected:
+        self.probes += 1
+        self.begun.release()
+        if self.gate is not None:
+            await self.gate.wait()
+        if "name" not in details:
+            raise InvalidBody(
+                "details.name: is required", [FieldProblem("details.name", "is required")]
+            )
+        return Connected(
+            kind=self.kind,
+            details=dict(details),
+            label=f"{details['name'][:3]}…",
+            currencies=self.currencies,
+            automatic=self.automatic,
+            scheme=details.get("scheme", ""),
+        )
+
+    def open_offline(self, asked: Asked) -> Opened | None:
+        if self.kind != BANK:
+            return None
+        self.asked.append(asked)
+        pay_with = PayWith(qr_text=f"BCD {asked.reference}", fields=(("iban", "DE89"),))
+        return Opened(asked.reference, pay_with, looks=())
+
+    async def open(self, asked: Asked) -> Opened | Unavailable:
+        self.asked.append(asked)
+        if self.unavailable is not None:
+            return self.unavailable
+        return Opened(f"hash-{asked.checkout_id}", PayWith(f"lnbc{asked.checkout_id}"))
+
+    async def look(self, asked: Asked, opened: Opened) -> Look:
+        del asked, opened
+        return self.looks.pop(0) if self.looks else Waiting()
+
+    def host(self, details: Mapping[str, Any]) -> str:
+        return str(details.get("host", ""))
+
+    async def close(self) -> None:
+        pass
+
+
+def make_bank() -> ScriptedRail:
+    return ScriptedRail(BANK, automatic=False, currencies=("EUR",))
+
+
+@asynccontextmanager
+async def open_real_service(
+    folder: Path, *rails: ScriptedRail, **settings: Any
+) -> AsyncIterator[ServiceHarness]:
+    """Open the service with these rails instead of test money."""
+    async with open_service(folder, rails=Rails(*rails), **settings) as service:
+        kinds = [rail.kind for rail in rails]
+        service.db.run(lambda tx: payout_accounts.write_offered(tx, kinds))
+        yield service
+
+
+async def connect(
+    service: ServiceHarness, kind: str = LIGHTNING, owner: str = OWNER, **details: Any
+) -> httpx.Response:
+    """Connect an account of `details`, by default with a secret."""
+    body = {"owner": owner, "kind": kind, "details": details or {"name": "Anna", "key": SECRET}}
+    return await service.seller.post(ACCOUNTS_PATH, json=body)
