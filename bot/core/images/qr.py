@@ -68,15 +68,15 @@ def png(text: str, *, scale: int | None = None) -> bytes:
     return out.getvalue()
 
 
-def module_image(text: str) -> Image.Image:
+def module_image(text: str, *, border: int = BORDER, least_version: int = 1) -> Image.Image:
     """Return the code with its border as an image of one pixel a module and one bit a pixel.
 
     Raises ValueError like `matrix`.
     """
-    symbol = _best_symbol(text)
-    side = symbol.size + 2 * BORDER
+    symbol = _best_symbol(text, least_version)
+    side = symbol.size + 2 * border
     picture = Image.new("1", (side, side), 1)
-    picture.paste(_bitmap(symbol), (BORDER, BORDER))
+    picture.paste(_bitmap(symbol), (border, border))
     return picture
 
 
@@ -126,11 +126,11 @@ def _bitmap(symbol: _Symbol) -> Image.Image:
     return Image.frombytes("L", (symbol.size, symbol.size), greys).convert("1")
 
 
-def _best_symbol(text: str) -> _Symbol:
+def _best_symbol(text: str, least_version: int = 1) -> _Symbol:
     """Return the code of the text under the mask with the fewest penalty points."""
     if not text:
         raise ValueError("an empty text has no QR code")
-    code = QRCode(error_correction=ERROR_CORRECT_M, border=0, mask_pattern=0)
+    code = QRCode(least_version, error_correction=ERROR_CORRECT_M, border=0, mask_pattern=0)
     code.add_data(text)
     try:
         code.make()

@@ -1,0 +1,220 @@
+"""Bank accounts: what a seller types, checked and brought into the form that codes need.
+
+A scheme is the format of the code: each has its fields, its currencies and its masked label.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from bot.core.errors import FieldProblem, InvalidBody
+from bot.core.text import sanitize
+from bot.service.banking import characters, ibans, pix_keys
+from bot.service.banking.pix_keys import KeyKind
+from bot.service.model.payout import BANK
+from bot.service.model.rail_answers import Connected
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+LONGEST_NAME = 70
+"""Characters of a holder's name in EPC and Swiss codes; the other formats cut theirs."""
+
+LONGEST_ID, LONGEST_CITY = 100, 60
+ADDRESS = {"street": 70, "houseNumber": 16, "postalCode": 16, "town": 35, "country": 2}
+"""Fields of a Swiss holder's address, with their lengths (SIX, section 4.3.1)."""
+
+_NEEDED = {
+    "name": "Write the account holder's name exactly as the bank has it.",
+    "iban": "Write the account's IBAN, as on a bank statement.",
+    "key": "Write the account's PIX key, as your bank's app shows it.",
+    "city": "Write the city of the account holder.",
+    "id": "Write the UPI ID, as your app shows it: anna@okbank.",
+    "postalCode": "Write the postal code: Swiss codes can't do without it.",
+    "town": "Write the town: Swiss codes can't do without it.",
+}
+_LATIN = "Write it in Latin letters: this format has no others."
+_UPI_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{1,255}@[A-Za-z][A-Za-z0-9]{1,63}")
+_BIC = re.compile(r"[A-Z]{6}[A-Z0-9]{2}([A-Z0-9]{3})?")
+_COUNTRY = re.compile(r"[A-Z]{2}")
+_QR_IBAN = (
+    "That's a QR-IBAN, which only takes invoices with a QR reference. Use the same account's"
+    " ordinary IBAN, which is on its bank statements."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class _Scheme:
+    """How one scheme reads details; `label` masks them."""
+
+    currencies: tuple[str, ...]
+    read: Callable[[_Fields], dict[str, Any]]
+    label: Callable[[dict[str, Any]], str]
+
+
+class _Fields:
+    """Details as they were typed, and the problems found in them."""
+
+    def __init__(self, details: Mapping[str, Any], path: str = "details") -> None:
+        self._details = details
+        self._path = path
+        self.problems: list[FieldProblem] = []
+
+    def text(self, name: str, most: int, *, needed: bool = True) -> str:
+        """Return a field's text on one line, '' with a problem if it is missing or too long."""
+        value = self._details.get(name, "")
+        typed = value.translate(sanitize.INVISIBLE_MARKS) if isinstance(value, str) else ""
+        line = " ".join(typed.split())
+        if not line and (needed or value not in ("", None)):
+            self.problem(name, _NEEDED.get(name, "Write it as text, or leave it out."))
+        elif len(line) > most:
+            self.problem(name, f"That's {len(line)} characters; the limit is {most}.")
+        elif line.isprintable():
+            return line
+        else:
+            self.problem(name, "Leave out the invisible characters.")
+        return ""
+
+    def foldable(
+        self, name: str, most: int, taken: re.Pattern[str], *, needed: bool = True
+    ) -> str:
+        """Return a text that can be written with the characters of the format."""
+        line = self.text(name, most, needed=needed)
+        if line and characters.fold(line, taken) is None:
+            self.problem(name, _LATIN)
+        return line
+
+    def checked(self, name: str, check: Callable[[str], Any]) -> Any:
+        """Return what `check` makes of a text, None with the problem that it raises."""
+        line = self.text(name, LONGEST_ID)
+        try:
+            return check(line) if line else None
+        except ValueError as error:
+            self.problem(name, str(error))
+            return None
+
+    def below(self, name: str) -> _Fields:
+        """Return the fields of an object, whose problems are kept here."""
+        value = self._details.get(name)
+        fields = _Fields(value if isinstance(value, dict) else {}, f"{self._path}.{name}")
+        fields.problems = self.problems
+        return fields
+
+    def problem(self, name: str, message: str) -> None:
+        self.problems.append(FieldProblem(f"{self._path}.{name}", message))
+
+
+def connect(details: Mapping[str, Any]) -> Connected:
+    """Return the account that these details name, checked as banks do.
+
+    `scheme` is one of SCHEMES: sepa `{iban, name, bic?}`, pix `{key, name, city}`, upi
+    `{id, name}`, swiss `{iban, name, address {street?, houseNumber?, postalCode, town, country?}}`.
+    Raises InvalidBody with a problem for each wrong field: `details.iban`.
+    """
+    fields = _Fields(details)
+    name = details.get("scheme")
+    scheme = SCHEMES.get(name) if isinstance(name, str) else None
+    if scheme is None:
+        fields.problem("scheme", f"Write one of {', '.join(SCHEMES)}.")
+        raise InvalidBody(info=fields.problems)
+    read = {"scheme": name, **scheme.read(fields)}
+    if fields.problems:
+        raise InvalidBody(info=fields.problems)
+    return Connected(BANK, read, scheme.label(read), scheme.currencies, automatic=False, scheme=name)
+
+
+def _read_sepa(fields: _Fields) -> dict[str, Any]:
+    read = {
+        "iban": fields.checked("iban", _sepa_iban),
+        "name": fields.foldable("name", LONGEST_NAME, characters.SEPA),
+    }
+    bic = fields.text("bic", LONGEST_ID, needed=False).replace(" ", "").upper()
+    if bic and not _BIC.fullmatch(bic):
+        fields.problem("bic", "A BIC has 8 or 11 letters and digits. You may leave it out.")
+    return read | ({"bic": bic} if bic else {})
+
+
+def _sepa_iban(text: str) -> str:
+    number = ibans.check(text)
+    if number[:2] not in ibans.SEPA:
+        country = ibans.country_name(number)
+        raise ValueError(f"Accounts in {country} don't receive SEPA transfers.")
+    return _no_qr_iban(number)
+
+
+def _no_qr_iban(number: str) -> str:
+    if ibans.is_qr_iban(number):
+        raise ValueError(_QR_IBAN)
+    return number
+
+
+def _read_pix(fields: _Fields) -> dict[str, Any]:
+    kind, key = fields.checked("key", pix_keys.check) or (None, "")
+    return {
+        "key": key,
+        "keyKind": kind and kind.value,
+        "name": fields.foldable("name", LONGEST_NAME, characters.PIX),
+        "city": fields.foldable("city", LONGEST_CITY, characters.PIX),
+    }
+
+
+def _read_upi(fields: _Fields) -> dict[str, Any]:
+    return {"id": fields.checked("id", _upi_id), "name": fields.text("name", LONGEST_NAME)}
+
+
+def _upi_id(text: str) -> str:
+    if not _UPI_ID.fullmatch(text):
+        raise ValueError("A UPI ID is a name, @ and the name of a bank or app: anna@okbank.")
+    return text
+
+
+def _read_swiss(fields: _Fields) -> dict[str, Any]:
+    number = fields.checked("iban", _swiss_iban)
+    name = fields.foldable("name", LONGEST_NAME, characters.SWISS)
+    return {"iban": number, "name": name, "address": _address(fields.below("address"), number)}
+
+
+def _swiss_iban(text: str) -> str:
+    number = ibans.check(text)
+    if number[:2] not in ibans.SWISS:
+        raise ValueError(
+            "A Swiss QR-bill needs an account in Switzerland or Liechtenstein, whose IBAN starts"
+            " with CH or LI."
+        )
+    return _no_qr_iban(number)
+
+
+def _address(fields: _Fields, number: str | None) -> dict[str, str]:
+    """Read the structured address, in the IBAN's country if it names none."""
+    found = {
+        name: fields.foldable(name, most, characters.SWISS, needed=name in _NEEDED)
+        for name, most in ADDRESS.items()
+    }
+    found["country"] = found["country"].upper() or (number or "CH")[:2]
+    if not _COUNTRY.fullmatch(found["country"]):
+        fields.problem("country", "Write the country as two letters: CH.")
+    return found
+
+
+def _mask(text: str) -> str:
+    """Return the ends of a number or an address, enough for its owner to know it."""
+    name, mark, host = text.rpartition("@")
+    if mark:
+        return f"{name[:2]} … @{host}"
+    return f"{text[:4]} … {text[-4:]}" if len(text) >= 15 else f"… {text[-4:]}"
+
+
+def _pix_label(read: dict[str, Any]) -> str:
+    numbered = read["keyKind"] in {KeyKind.CPF, KeyKind.CNPJ}
+    return " ".join(filter(None, [numbered and read["keyKind"].upper(), _mask(read["key"])]))
+
+
+SCHEMES = {
+    "sepa": _Scheme(("EUR",), _read_sepa, lambda read: _mask(read["iban"])),
+    "pix": _Scheme(("BRL",), _read_pix, _pix_label),
+    "upi": _Scheme(("INR",), _read_upi, lambda read: _mask(read["id"])),
+    "swiss": _Scheme(("CHF", "EUR"), _read_swiss, lambda read: _mask(read["iban"])),
+}
+"""The schemes of banks, in the order that they are offered in."""
