@@ -75,9 +75,11 @@ ROOMS = {
     # The payment request service.
     "service.model": Room(f"core.accents core.exact_json {MODEL}", pure=True),
     "service.wire": Room("service.model core", "pydantic pydantic_core"),
+    "service.banking": Room(f"service.model {MODEL}", "babel stdnum", pure=True),
+    "service.banking.code_picture": Room("core.images", "PIL", pure=True),
     "service.banking.references": Room("", "stdnum"),
     "service.lightning": Room("core.errors core.text", pure=True),
-    "service.rails": Room("service.model core"),
+    "service.rails": Room("service.banking service.model core"),
     "service.store": Room("service.model core"),
     "service.usecases": Room("service.model service.rails service.store core", "structlog"),
     "service.notify": Room(

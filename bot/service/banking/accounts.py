@@ -23,6 +23,7 @@ LONGEST_NAME = 70
 """Characters of a holder's name in EPC and Swiss codes; the other formats cut theirs."""
 
 LONGEST_ID, LONGEST_CITY = 100, 60
+SHORTEST_IBAN = 15
 ADDRESS = {"street": 70, "houseNumber": 16, "postalCode": 16, "town": 35, "country": 2}
 """Fields of a Swiss holder's address, with their lengths (SIX, section 4.3.1)."""
 
@@ -77,9 +78,7 @@ class _Fields:
             self.problem(name, "Leave out the invisible characters.")
         return ""
 
-    def foldable(
-        self, name: str, most: int, taken: re.Pattern[str], *, needed: bool = True
-    ) -> str:
+    def foldable(self, name: str, most: int, taken: re.Pattern[str], *, needed: bool = True) -> str:
         """Return a text that can be written with the characters of the format."""
         line = self.text(name, most, needed=needed)
         if line and characters.fold(line, taken) is None:
@@ -114,15 +113,17 @@ def connect(details: Mapping[str, Any]) -> Connected:
     Raises InvalidBody with a problem for each wrong field: `details.iban`.
     """
     fields = _Fields(details)
-    name = details.get("scheme")
-    scheme = SCHEMES.get(name) if isinstance(name, str) else None
+    name = str(details.get("scheme"))
+    scheme = SCHEMES.get(name)
     if scheme is None:
         fields.problem("scheme", f"Write one of {', '.join(SCHEMES)}.")
         raise InvalidBody(info=fields.problems)
     read = {"scheme": name, **scheme.read(fields)}
     if fields.problems:
         raise InvalidBody(info=fields.problems)
-    return Connected(BANK, read, scheme.label(read), scheme.currencies, automatic=False, scheme=name)
+    return Connected(
+        BANK, read, scheme.label(read), scheme.currencies, automatic=False, scheme=name
+    )
 
 
 def _read_sepa(fields: _Fields) -> dict[str, Any]:
@@ -203,12 +204,12 @@ def _mask(text: str) -> str:
     name, mark, host = text.rpartition("@")
     if mark:
         return f"{name[:2]} … @{host}"
-    return f"{text[:4]} … {text[-4:]}" if len(text) >= 15 else f"… {text[-4:]}"
+    return f"{text[:4]} … {text[-4:]}" if len(text) >= SHORTEST_IBAN else f"… {text[-4:]}"
 
 
 def _pix_label(read: dict[str, Any]) -> str:
-    numbered = read["keyKind"] in {KeyKind.CPF, KeyKind.CNPJ}
-    return " ".join(filter(None, [numbered and read["keyKind"].upper(), _mask(read["key"])]))
+    kind, masked = read["keyKind"], _mask(read["key"])
+    return f"{kind.upper()} {masked}" if kind in {KeyKind.CPF, KeyKind.CNPJ} else masked
 
 
 SCHEMES = {

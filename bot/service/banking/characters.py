@@ -7,9 +7,11 @@ Council.
 
 from __future__ import annotations
 
+import json
 import re
 import unicodedata
 from functools import cache
+from pathlib import Path
 
 SEPA = re.compile(r"[A-Za-z0-9/?:().,'+ -]")
 """The Latin character set of SEPA messages (EPC217-08, section 6.1)."""
@@ -21,29 +23,7 @@ SWISS = re.compile(r"[\x20-\x7e\xa0-\u017fȘșȚț€]")
 """The Latin characters of the Swiss QR code (SIX, Guidelines QR-bill 2.3, section 4.1.1)."""
 
 _GERMAN = {"ä": "ae", "ö": "oe", "ü": "ue"}
-_LATIN = {
-    **{"ß": "ss", "æ": "ae", "ø": "o", "œ": "oe", "ł": "l", "đ": "d", "ð": "d", "þ": "th"},
-    **{"ı": "i", "ħ": "h", "ŋ": "n", "ŧ": "t", "ə": "e", "&": "+", "€": "EUR", "№": "No"},
-}  # fmt: skip
-_GREEK = dict(
-    zip(
-        "αβγδεζηθικλμνξοπρσςτυφχψω",
-        "a v g d e z i th i k l m n x o p r s s t y f ch ps o".split(),
-        strict=True,
-    )
-)
-_CYRILLIC = dict(
-    zip(
-        "абвгдежзийклмнопрстуфхцчшщъыьэюяђјљњћџѕіїєґ",
-        "a b v g d e zh z i y k l m n o p r s t u f h ts ch sh sht a y y e yu ya"
-        " d j lj nj c dz dz i yi ye g".split(),
-        strict=True,
-    )
-)
-_PUNCTUATION = {
-    **dict.fromkeys("‘’‚‛ʼ`´", "'"),
-    **dict.fromkeys("‐‑‒–—―−", "-"),
-}
+_DATA = Path(__file__).with_name("letters.json")
 
 
 def fold(text: str, taken: re.Pattern[str], *, german: bool = False) -> str | None:
@@ -81,4 +61,6 @@ def _spelled(char: str, table: dict[str, str]) -> str | None:
 
 @cache
 def _table() -> dict[str, str]:
-    return _LATIN | _GREEK | _CYRILLIC | _PUNCTUATION
+    """Return what each lower-case letter and each mark is written as."""
+    table: dict[str, str] = json.loads(_DATA.read_text("utf-8"))
+    return table

@@ -9,10 +9,11 @@ from stdnum import iban, numdb
 from stdnum.exceptions import ValidationError
 from stdnum.iso7064 import mod_97_10
 
-SEPA = frozenset(
-    "AD AL AT BE BG CH CY CZ DE DK EE ES FI FR GB GI GR HR HU IE IS IT LI LT LU LV MC MD ME MK MT NL"
-    " NO PL PT RO RS SE SI SK SM VA".split()
+_SEPA = (
+    "AD AL AT BE BG CH CY CZ DE DK EE ES FI FR GB GI GR HR HU IE IS IT LI LT LU LV MC MD ME MK MT"
+    " NL NO PL PT RO RS SE SI SK SM VA"
 )
+SEPA = frozenset(_SEPA.split())
 """Countries whose accounts receive SEPA transfers (European Payments Council, EPC409-09, 2025)."""
 
 SWISS = frozenset({"CH", "LI"})

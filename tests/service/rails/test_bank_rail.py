@@ -1,0 +1,47 @@
+"""The rail of banks: opened without I/O, and only the seller knows whether the money came."""
+
+from __future__ import annotations
+
+import pytest
+
+from bot.core.errors import InvalidBody
+from bot.service.banking import codes
+from bot.service.model.rail_answers import Asked, Unavailable, Waiting
+from bot.service.rails.bank import BankRail
+from tests.service.banking.test_accounts import SEPA
+from tests.support.bank_codes import read_epc
+
+RAIL = BankRail()
+
+
+async def asked(amount: int = 1230) -> Asked:
+    details = (await RAIL.connect(SEPA)).details
+    return Asked("c1", "r1", amount, "EUR", "Coffee", "RF19234567", 0, 1000, details)
+
+
+async def test_a_checkout_opens_at_once_with_its_code_and_is_never_looked_at() -> None:
+    ask = await asked()
+    opened = RAIL.open_offline(ask)
+    assert opened
+    assert (opened.external_id, opened.looks, opened.arrived) == ("bank-c1", (), None)
+    assert opened.pay_with
+    assert opened.pay_with.qr_text
+    assert read_epc(opened.pay_with.qr_text)["amount"] == "EUR12.30"
+    assert await RAIL.open(ask) == opened
+    assert await RAIL.look(ask, opened) == Waiting()
+    assert RAIL.host(ask.details) == ""
+
+
+async def test_an_amount_that_no_code_can_ask_for_is_refused() -> None:
+    assert RAIL.open_offline(await asked(codes.MOST))
+    ask = await asked(codes.MOST + 1)
+    assert RAIL.open_offline(ask) is None
+    refused = await RAIL.open(ask)
+    assert isinstance(refused, Unavailable)
+    assert refused.reason == "tooLarge"
+
+
+async def test_a_wrong_account_is_refused() -> None:
+    with pytest.raises(InvalidBody) as refused:
+        await RAIL.connect(SEPA | {"iban": "DE88370400440532013000"})
+    assert [problem.field for problem in refused.value.info] == ["details.iban"]
