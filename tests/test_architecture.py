@@ -79,7 +79,10 @@ ROOMS = {
     "service.banking.code_picture": Room("core.images", "PIL", pure=True),
     "service.banking.references": Room("", "stdnum"),
     "service.lightning": Room("core.errors core.text", pure=True),
-    "service.rails": Room("service.banking service.model core"),
+    "service.nostr": Room(
+        "core.errors core.exact_json core.net core.text", "coincurve cryptography websockets"
+    ),
+    "service.rails": Room("service.banking service.lightning service.model service.nostr core"),
     "service.store": Room("service.model core"),
     "service.usecases": Room("service.model service.rails service.store core", "structlog"),
     "service.notify": Room(

@@ -164,7 +164,7 @@ class GuardedBackend(httpcore.AsyncNetworkBackend):
             inside, port = self._internal[host]()
             *others, last = [inside]
         else:
-            *others, last = map(str, await self._permitted(host, port, deadline))
+            *others, last = map(str, await self.permitted(host, port, deadline))
 
         async def dial(address: str, tries: int) -> httpcore.AsyncNetworkStream:
             share = max(deadline - anyio.current_time(), 0) / tries
@@ -181,8 +181,11 @@ class GuardedBackend(httpcore.AsyncNetworkBackend):
                 return await dial(address, len(others) + 1 - tried)
         return await dial(last, 1)
 
-    async def _permitted(self, host: str, port: int, deadline: float) -> list[Address]:
-        """Return the permitted addresses of the host, at least one."""
+    async def permitted(self, host: str, port: int, deadline: float) -> list[Address]:
+        """Return the permitted addresses of the host, at least one.
+
+        Raises ForbiddenAddress, and httpcore's ConnectError and ConnectTimeout.
+        """
         literal = literal_address(host)
         found = [literal] if literal else await self._resolve(host, port, deadline)
         if self._allow.permits_host(host):

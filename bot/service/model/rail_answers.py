@@ -31,7 +31,7 @@ class Connected:
     """
 
     kind: str
-    details: dict[str, Any]
+    details: dict[str, Any] = field(repr=False)
     label: str
     currencies: tuple[str, ...]
     automatic: bool
@@ -54,7 +54,7 @@ class Asked:
     reference: str
     created_at: int
     lapses_at: int
-    details: dict[str, Any] = field(default_factory=dict)
+    details: dict[str, Any] = field(default_factory=dict, repr=False)
     hint_url: str | None = None
     manner: Manner = Manner.AT_ONCE
 

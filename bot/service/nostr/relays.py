@@ -1,0 +1,102 @@
+"""The connections to relays: few, shared, and closed when nobody has asked for a while."""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING
+
+from bot.core.errors import Unreachable
+from bot.service.nostr.relay_connection import MOST_HEARD, Ask, Refusal, RelayConnection
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Sequence
+
+    from bot.service.nostr.events import Event, Filter
+    from bot.service.nostr.relay_connection import Dial, Heard
+
+ASKS = 16
+"""Simultaneous asks on a connection: relays commonly allow twenty subscriptions."""
+
+MOST_CONNECTIONS = 200
+"""Simultaneous connections to all relays: at most 125 MiB, if all of them send their largest."""
+
+IDLE_SECONDS = 30.0
+"""Seconds without an ask after which a connection is closed."""
+
+
+class Relays:
+    """Asks relays over shared connections."""
+
+    def __init__(self, dial: Dial, idle: float = IDLE_SECONDS) -> None:
+        self._dial = dial
+        self._idle = idle
+        self._open: dict[str, list[RelayConnection]] = {}
+        self._ends: dict[RelayConnection, asyncio.TimerHandle] = {}
+
+    @property
+    def connections(self) -> int:
+        return sum(map(len, self._open.values()))
+
+    @asynccontextmanager
+    async def asking(
+        self, urls: Sequence[str], where: Filter, event: Event | None = None
+    ) -> AsyncIterator[asyncio.Queue[Heard]]:
+        """Ask several relays at the same time; yield the queue of all that they answer.
+
+        The relays are left when the block ends. One that can't be reached is a Refusal.
+        """
+        ask = Ask(where, event, asyncio.Queue(MOST_HEARD))
+        tasks = [asyncio.create_task(self._ask(url, ask)) for url in urls]
+        try:
+            yield ask.heard
+        finally:
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
+
+    async def close(self) -> None:
+        """Close all connections."""
+        for timer in self._ends.values():
+            timer.cancel()
+        tasks = [connection.task for each in self._open.values() for connection in each]
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+    async def _ask(self, url: str, ask: Ask) -> None:
+        try:
+            connection = self._connection(url)
+            connection.asks += 1
+            try:
+                await connection.ask(ask)
+            finally:
+                connection.asks -= 1
+                self._end_when_idle(connection)
+        except Unreachable as error:
+            ask.tell(Refusal(url, str(error)))
+
+    def _connection(self, url: str) -> RelayConnection:
+        for connection in self._open.get(url, ()):
+            if connection.usable and connection.asks < ASKS:
+                if timer := self._ends.pop(connection, None):
+                    timer.cancel()
+                return connection
+        if self.connections >= MOST_CONNECTIONS:
+            raise Unreachable("too many relays are connected")
+        connection = RelayConnection(url, self._dial)
+        self._open.setdefault(url, []).append(connection)
+        connection.task.add_done_callback(lambda _: self._forget(connection))
+        return connection
+
+    def _end_when_idle(self, connection: RelayConnection) -> None:
+        if connection.usable and not connection.asks:
+            later = asyncio.get_running_loop().call_later
+            self._ends[connection] = later(self._idle, connection.end, "idle")
+
+    def _forget(self, connection: RelayConnection) -> None:
+        if timer := self._ends.pop(connection, None):
+            timer.cancel()
+        self._open[connection.url].remove(connection)
+        if not self._open[connection.url]:
+            del self._open[connection.url]

@@ -1,0 +1,348 @@
+"""A relay is trusted with nothing: not with answers, their order, their number or their size."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import socket
+import time
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from websockets.asyncio.server import serve
+from websockets.http11 import Response
+
+from bot.core.errors import BadAnswer, ForbiddenAddress, Unreachable
+from bot.core.net.guarded_socket import GuardedDialler
+from bot.core.net.http_client import ssl_context
+from bot.core.net.webhook_addresses import AllowList
+from bot.service.nostr.connection_string import parse_connection
+from bot.service.nostr.encryption import Cryptor, Scheme
+from bot.service.nostr.events import sign_event
+from bot.service.nostr.keys import SecretKey
+from bot.service.nostr.relay_connection import MAX_FRAME, guarded_dial
+from bot.service.nostr.relays import Relays
+from bot.service.nostr.wallet import REQUEST, RESPONSE, Call, WalletError, Wallets
+from tests.support.scripted_relay import Request, scripted_relay
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Callable
+
+    from bot.service.nostr.connection_string import Connection
+
+LOOPBACK = AllowList.parse("127.0.0.1")
+WALLET, APP, STRANGER = (SecretKey(f"{number:064x}") for number in (7, 8, 9))
+TAKEN, REFUSED = (True, ""), (False, "rate-limited: slow down")
+TO_APP = Cryptor(WALLET.shared_with(APP.public))
+
+
+def now() -> int:
+    return int(time.time() * 1000)
+
+
+def answer(request: Request, body: Any = None, **changes: Any) -> dict[str, Any]:
+    """The wallet's answer to a request, or one with other parts."""
+    text = body or {"result_type": "get_info", "result": {"methods": ["make_invoice"]}}
+    parts = {
+        "key": WALLET,
+        "kind": RESPONSE,
+        "tags": (("p", APP.public), ("e", request.event["id"])),
+        "content": TO_APP.seal(Scheme.NIP44, json.dumps(text)),
+        "created_at": request.event["created_at"],
+    } | changes
+    return sign_event(**parts).as_json()
+
+
+def connection(*urls: str) -> Connection:
+    relays = "&".join(f"relay={url}" for url in urls)
+    text = f"nostr+walletconnect://{WALLET.public}?{relays}&secret={8:064x}"
+    return parse_connection(text, LOOPBACK)
+
+
+@pytest.fixture
+async def relays() -> AsyncIterator[Relays]:
+    pool = Relays(guarded_dial(GuardedDialler(LOOPBACK), ssl_context()))
+    yield pool
+    await pool.close()
+    assert pool.connections == 0
+
+
+async def call(relays: Relays, *urls: str, patience: tuple[float, ...] = (5.0,)) -> dict[str, Any]:
+    wallets = Wallets(relays, now)
+    return await wallets.call(connection(*urls), Scheme.NIP44, Call("get_info", {}, patience))
+
+
+async def honest(request: Request) -> None:
+    await request.send("OK", request.event["id"], *TAKEN)
+    await request.send_event(answer(request))
+
+
+async def test_a_wallets_answer_arrives(relays: Relays) -> None:
+    async with scripted_relay(honest) as relay:
+        assert await call(relays, relay.url) == {"methods": ["make_invoice"]}
+        assert [message[0] for message in relay.heard[:2]] == ["REQ", "EVENT"]
+
+
+async def test_a_request_is_sealed_signed_and_ends(relays: Relays) -> None:
+    async with scripted_relay(honest) as relay:
+        await call(relays, relay.url)
+        event = next(message[1] for message in relay.heard if message[0] == "EVENT")
+    tags = dict(event["tags"])
+    assert (event["kind"], event["pubkey"]) == (REQUEST, APP.public)
+    assert (tags["p"], tags["encryption"]) == (WALLET.public, "nip44_v2")
+    assert int(tags["expiration"]) == event["created_at"] + 60
+    assert json.loads(TO_APP.open(event["content"])) == {"method": "get_info", "params": {}}
+
+
+FALSE_ANSWERS: dict[str, Callable[[Request], Any]] = {
+    "another key": lambda request: answer(request, key=STRANGER),
+    "our own key": lambda request: answer(request, key=APP),
+    "another request": lambda request: answer(request, tags=(("p", APP.public), ("e", "00" * 32))),
+    "no request": lambda request: answer(request, tags=(("p", APP.public),)),
+    "another app": lambda request: answer(
+        request, tags=(("p", STRANGER.public), ("e", request.event["id"]))
+    ),
+    "another kind": lambda request: answer(request, kind=23194),
+    "a wrong id": lambda request: answer(request) | {"id": "00" * 32},
+    "a wrong signature": lambda request: answer(request) | {"sig": "00" * 64},
+    "changed content": lambda request: answer(request) | {"content": "x"},
+    "the request itself": lambda request: request.event,
+    "no event": lambda _: {},
+    "nothing": lambda _: None,
+}
+
+
+@pytest.mark.parametrize("lie", FALSE_ANSWERS)
+async def test_an_answer_with_a_flaw_is_passed_over(relays: Relays, lie: str) -> None:
+    async def script(request: Request) -> None:
+        await request.send_event(FALSE_ANSWERS[lie](request))
+        await honest(request)
+
+    async with scripted_relay(script) as relay:
+        assert await call(relays, relay.url) == {"methods": ["make_invoice"]}
+
+
+@pytest.mark.parametrize("lie", FALSE_ANSWERS)
+async def test_an_answer_with_a_flaw_alone_is_silence(relays: Relays, lie: str) -> None:
+    async def script(request: Request) -> None:
+        await request.send_event(FALSE_ANSWERS[lie](request))
+
+    async with scripted_relay(script) as relay:
+        with pytest.raises(Unreachable, match="no answer"):
+            await call(relays, relay.url, patience=(0.1,))
+
+
+async def test_an_answer_that_is_replayed_counts_for_its_own_request_only(relays: Relays) -> None:
+    kept: list[dict[str, Any]] = []
+
+    async def script(request: Request) -> None:
+        kept.append(answer(request))
+        await request.send_event(kept[0])
+
+    async with scripted_relay(script) as relay:
+        await call(relays, relay.url)
+        with pytest.raises(Unreachable):
+            await call(relays, relay.url, patience=(0.1,))
+
+
+async def test_each_try_is_a_new_event(relays: Relays) -> None:
+    """Wallets drop a request that they know, and a relay that restarted has lost it."""
+
+    async def script(request: Request) -> None:
+        if len([one for one in relay.heard if one[0] == "EVENT"]) == 2:
+            await honest(request)
+
+    async with scripted_relay(script) as relay:
+        await call(relays, relay.url, patience=(0.1, 5.0))
+        sent = [message[1]["id"] for message in relay.heard if message[0] == "EVENT"]
+    assert len(set(sent)) == 2
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "x", "{}", "[]", '["EVENT"]', '["EVENT", 1, 2]', '["OK", 1]', "[" * 100, "\x00", "[NaN]"],
+)
+async def test_nonsense_of_a_relay_is_passed_over(relays: Relays, text: str) -> None:
+    async def script(request: Request) -> None:
+        await request.send_text(text)
+        await honest(request)
+
+    async with scripted_relay(script) as relay:
+        assert await call(relays, relay.url)
+
+
+async def test_an_oversized_event_ends_the_connection(relays: Relays) -> None:
+    async def script(request: Request) -> None:
+        await request.send_event(answer(request, content="x" * MAX_FRAME))
+
+    async with scripted_relay(script) as relay:
+        with pytest.raises(Unreachable):
+            await call(relays, relay.url)
+        assert relays.connections == 0
+
+
+async def test_a_relay_that_floods_is_cut_off(relays: Relays) -> None:
+    async def script(request: Request) -> None:
+        while True:
+            await request.send_event(answer(request, key=STRANGER))
+
+    async with scripted_relay(script) as relay:
+        with pytest.raises(Unreachable, match="more than was asked for"):
+            await call(relays, relay.url)
+        assert relays.connections == 0
+
+
+async def test_an_answer_of_any_length_of_nonsense_is_refused(relays: Relays) -> None:
+    async def script(request: Request) -> None:
+        await request.send_event(answer(request, content="x" * 90_000))
+
+    async with scripted_relay(script) as relay:
+        with pytest.raises(BadAnswer):
+            await call(relays, relay.url)
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        {"result_type": "pay_invoice", "result": {}},
+        {"result_type": "get_info", "result": []},
+        {"result_type": "get_info"},
+        {"result": {}},
+        [1],
+    ],
+)
+async def test_an_answer_to_another_question_is_refused(relays: Relays, body: Any) -> None:
+    async def script(request: Request) -> None:
+        await request.send_event(answer(request, body))
+
+    async with scripted_relay(script) as relay:
+        with pytest.raises(BadAnswer):
+            await call(relays, relay.url)
+
+
+@pytest.mark.parametrize(
+    ("error", "code"),
+    [
+        ({"code": "RATE_LIMITED", "message": "x"}, "RATE_LIMITED"),
+        ({"code": "<b>&", "message": "x"}, "OTHER"),
+        ({"code": "A" * 1_000}, "A" * 40),
+        ({"message": 1}, "OTHER"),
+        ("text", "OTHER"),
+    ],
+)
+async def test_an_error_is_told_by_its_code_alone(relays: Relays, error: Any, code: str) -> None:
+    async def script(request: Request) -> None:
+        await request.send_event(answer(request, {"error": error}))
+
+    async with scripted_relay(script) as relay:
+        with pytest.raises(WalletError) as caught:
+            await call(relays, relay.url)
+    assert caught.value.code == code
+    assert str(caught.value) == f"the wallet answered {code}"
+
+
+@pytest.mark.parametrize("refusal", ["OK", "CLOSED"])
+async def test_a_request_that_no_relay_takes_ends_at_once(relays: Relays, refusal: str) -> None:
+    async def script(request: Request) -> None:
+        if refusal == "OK":
+            await request.send("OK", request.event["id"], *REFUSED)
+        else:
+            await request.send("CLOSED", request.subscription, "rate-limited: slow down")
+
+    async with scripted_relay(script) as one, scripted_relay(script) as two:
+        with pytest.raises(Unreachable, match="rate-limited: slow down"):
+            await call(relays, one.url, two.url)
+
+
+async def test_one_of_two_relays_is_enough(relays: Relays) -> None:
+    async def deaf(_: Request) -> None:
+        await asyncio.sleep(0)
+
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        unanswered = f"ws://127.0.0.1:{listener.getsockname()[1]}"
+        async with scripted_relay(honest) as good, scripted_relay(deaf) as silent:
+            began = time.monotonic()
+            assert await call(relays, unanswered, silent.url, good.url)
+            assert time.monotonic() - began < 2
+
+
+async def test_calls_share_a_connection_that_ends_when_nobody_asks() -> None:
+    pool = Relays(guarded_dial(GuardedDialler(LOOPBACK), ssl_context()), idle=0.0)
+    async with scripted_relay(honest) as relay:
+        await asyncio.gather(*(call(pool, relay.url) for _ in range(10)))
+        assert relay.connections == 1
+        async with asyncio.timeout(5):
+            while pool.connections:  # noqa: ASYNC110 - it ends by a timer of no seconds
+                await asyncio.sleep(0)
+
+
+async def test_many_calls_at_once_spread_over_a_few_connections(relays: Relays) -> None:
+    async with scripted_relay(honest) as relay:
+        await asyncio.gather(*(call(relays, relay.url) for _ in range(40)))
+        assert relay.connections == 3
+
+
+async def test_a_connection_that_broke_is_dialled_again(relays: Relays) -> None:
+    async def script(request: Request) -> None:
+        if relay.connections == 1:
+            await request.close()
+        else:
+            await honest(request)
+
+    async with scripted_relay(script) as relay:
+        assert await call(relays, relay.url, patience=(4.0, 4.0))
+        assert relay.connections == 2
+
+
+async def test_a_relay_that_is_gone_is_unreachable(relays: Relays) -> None:
+    async with scripted_relay(honest) as relay:
+        url = relay.url
+    with pytest.raises(Unreachable, match="no relay takes the request"):
+        await call(relays, url)
+
+
+async def test_a_redirect_is_not_followed(relays: Relays) -> None:
+    async with scripted_relay(honest) as target:
+        moved = Response(302, "Found", {"Location": target.url})  # type: ignore[arg-type]
+
+        def redirect(*_: Any) -> Response:
+            return moved
+
+        async with serve(lambda _: asyncio.sleep(0), "127.0.0.1", 0, process_request=redirect) as s:
+            url = f"ws://127.0.0.1:{next(iter(s.sockets)).getsockname()[1]}"
+            with pytest.raises(Unreachable):
+                await call(relays, url)
+        assert target.connections == 0
+
+
+async def test_only_permitted_addresses_are_dialled() -> None:
+    async def resolve(_host: str, _port: int) -> list[str]:
+        return ["127.0.0.1"]
+
+    dialler = GuardedDialler(AllowList(), resolve)
+    with pytest.raises(ForbiddenAddress):
+        await dialler.connect("relay.example.com", 80, 1)
+    async with scripted_relay(honest) as relay:
+        permitted = GuardedDialler(LOOPBACK, resolve)
+        port = int(relay.url.rpartition(":")[2])
+        (await permitted.connect("relay.example.com", port, 1)).close()
+
+
+async def test_the_next_address_of_a_relay_is_dialled_when_one_refuses() -> None:
+    async def resolve(_host: str, _port: int) -> list[str]:
+        return ["127.0.0.2", "127.0.0.1"]
+
+    async with scripted_relay(honest) as relay:
+        dialler = GuardedDialler(AllowList.parse("127.0.0.0/8"), resolve)
+        port = int(relay.url.rpartition(":")[2])
+        connected = await dialler.connect("relay.example.com", port, 5)
+        assert connected.getpeername()[0] == "127.0.0.1"
+        connected.close()
+
+
+async def test_a_name_that_is_not_found_is_unreachable() -> None:
+    async def resolve(_host: str, _port: int) -> list[str]:
+        return []
+
+    with pytest.raises(OSError, match="has no address"):
+        await GuardedDialler(LOOPBACK, resolve).connect("relay.example.com", 80, 1)

@@ -1,0 +1,359 @@
+"""The rail of Nostr Wallet Connect, with a real relay and another implementation's wallet."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from typing import TYPE_CHECKING, Any
+
+import pytest
+import structlog
+
+from bot.core.errors import InvalidBody
+from bot.core.net.webhook_addresses import AllowList
+from bot.service.model.rail_answers import (
+    Arrived,
+    Asked,
+    Gone,
+    Look,
+    Opened,
+    Unavailable,
+    Waiting,
+)
+from bot.service.rails import nwc
+from bot.service.rails.nwc import NwcRail
+from tests.support.lightning_invoices import InvoiceDraft
+from tests.support.nwc_wallet import PAY, LocalRelay, NwcWallet
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
+LIFE = 600_000
+
+
+def now() -> int:
+    return int(time.time() * 1000)
+
+
+@pytest.fixture
+async def relay() -> AsyncIterator[LocalRelay]:
+    async with LocalRelay() as relay:
+        yield relay
+
+
+@pytest.fixture
+async def wallet(relay: LocalRelay) -> AsyncIterator[NwcWallet]:
+    async with NwcWallet(relay.url) as wallet:
+        yield wallet
+
+
+@pytest.fixture
+async def rail() -> AsyncIterator[NwcRail]:
+    rail = NwcRail(AllowList.parse("127.0.0.1"), now)
+    yield rail
+    await rail.close()
+
+
+@pytest.fixture
+def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A wallet's silence, which is ten seconds long, is a tenth of a second."""
+    monkeypatch.setattr(nwc, "SECONDS", 0.3)
+
+
+def ask(wallet: NwcWallet, amount: int = 21, encryption: str = "nip44_v2") -> Asked:
+    details = {"connection": wallet.connection, "encryption": encryption}
+    at = now()
+    return Asked("c1", "r1", amount, "SAT", "Lemonade", "", at, at + LIFE, details)
+
+
+async def opened(rail: NwcRail, wallet: NwcWallet) -> Opened:
+    made = await rail.open(ask(wallet))
+    assert isinstance(made, Opened)
+    return made
+
+
+async def look(rail: NwcRail, wallet: NwcWallet, made: Opened) -> Look:
+    return await rail.look(ask(wallet), made)
+
+
+async def problem(rail: NwcRail, connection: Any) -> str:
+    with pytest.raises(InvalidBody) as caught:
+        await rail.connect({"connection": connection})
+    (found,) = caught.value.info
+    assert found.field == "details.connection"
+    return found.message
+
+
+@pytest.mark.parametrize(
+    ("announced", "used"),
+    [
+        ("nip44_v2 nip04", "nip44_v2"),
+        ("nip04 nip44_v2", "nip44_v2"),
+        ("nip44_v2", "nip44_v2"),
+        ("nip04", "nip04"),
+        (None, "nip04"),
+    ],
+)
+async def test_the_best_encryption_that_the_wallet_announces_is_used(
+    rail: NwcRail, relay: LocalRelay, announced: str | None, used: str
+) -> None:
+    wallet = NwcWallet(relay.url)
+    wallet.encryption = announced
+    async with wallet:
+        connected = await rail.connect({"connection": wallet.connection})
+        made = await rail.open(ask(wallet, encryption=connected.details["encryption"]))
+    assert connected.details["encryption"] == used
+    assert {heard["scheme"] for heard in wallet.heard} == {used}
+    assert isinstance(made, Opened)
+
+
+async def test_a_wallet_without_an_announcement_is_asked_in_both_ways(
+    rail: NwcRail, relay: LocalRelay
+) -> None:
+    wallet = NwcWallet(relay.url)
+    wallet.encryption = "unannounced"
+    async with wallet:
+        connected = await rail.connect({"connection": wallet.connection})
+        assert isinstance(await rail.open(ask(wallet, encryption="nip04")), Opened)
+    assert connected.details["encryption"] == "nip04"
+
+
+async def test_a_connection_is_kept_with_its_encryption_and_a_name(
+    rail: NwcRail, wallet: NwcWallet
+) -> None:
+    connected = await rail.connect({"connection": f" {wallet.connection}\n"})
+    assert connected.details == {"connection": wallet.connection, "encryption": "nip44_v2"}
+    assert (connected.kind, connected.currencies, connected.automatic) == ("nwc", ("SAT",), True)
+    assert connected.label.startswith("127.0.0.1 · ")
+
+
+@pytest.mark.parametrize("typed", [None, 1, "", "name@example.com", "nostr+walletconnect://x"])
+async def test_what_is_no_connection_is_refused(rail: NwcRail, typed: Any) -> None:
+    assert await problem(rail, typed)
+
+
+async def test_a_connection_that_can_spend_is_refused(rail: NwcRail, relay: LocalRelay) -> None:
+    async with NwcWallet(relay.url, methods=PAY) as wallet:
+        message = await problem(rail, wallet.connection)
+    assert "can also spend (pay_invoice)" in message
+    assert "only create and look up invoices" in message
+
+
+@pytest.mark.parametrize(
+    ("code", "hint"), [("RESTRICTED", "get_info"), ("UNAUTHORIZED", "isn't valid")]
+)
+async def test_an_error_of_the_wallet_is_explained(
+    rail: NwcRail, wallet: NwcWallet, code: str, hint: str
+) -> None:
+    wallet.errors["get_info"] = code
+    assert hint in await problem(rail, wallet.connection)
+
+
+@pytest.mark.usefixtures("impatient")
+async def test_a_wallet_that_does_not_answer_is_refused_in_time(
+    rail: NwcRail, wallet: NwcWallet
+) -> None:
+    wallet.silent.add("*")
+    assert "didn't answer" in await problem(rail, wallet.connection)
+
+
+async def test_an_invoice_is_asked_for_with_amount_name_and_end(
+    rail: NwcRail, wallet: NwcWallet
+) -> None:
+    made = await opened(rail, wallet)
+    (heard,) = wallet.heard
+    assert heard["params"]["amount"] == 21_000
+    assert heard["params"]["description"] == "Lemonade"
+    assert 595 <= heard["params"]["expiry"] <= 600
+    (own,) = wallet.invoices.values()
+    assert made.external_id == own["payment_hash"]
+    assert made.pay_with
+    assert made.pay_with.lightning_invoice == own["invoice"]
+    assert made.lapses_at == own["expires_at"] * 1000
+
+
+async def test_a_long_name_is_cut_between_characters(rail: NwcRail, wallet: NwcWallet) -> None:
+    asked = ask(wallet)
+    long = Asked(
+        "c", "r", 1, "SAT", "🍋" * 200, "", asked.created_at, asked.lapses_at, asked.details
+    )
+    assert isinstance(await rail.open(long), Opened)
+    assert wallet.heard[0]["params"]["description"] == "🍋" * 75
+
+
+def other_invoice(**changes: Any) -> Any:
+    def lie(result: dict[str, Any]) -> dict[str, Any]:
+        draft = {"msat": 21_000, "created_at": now(), "payment_hash": result["payment_hash"]}
+        return result | {"invoice": InvoiceDraft(**draft | changes).write()}
+
+    return lie
+
+
+@pytest.mark.parametrize(
+    "lie",
+    [
+        other_invoice(msat=20_000),
+        other_invoice(msat=None),
+        other_invoice(network="bcrt"),
+        other_invoice(network="tb"),
+        other_invoice(created_at=now() - 3_600_000),
+        other_invoice(expiry=30),
+        other_invoice(payment_hash="ab" * 32),
+        lambda result: result | {"payment_hash": "ab" * 32},
+        lambda result: result | {"invoice": "lnbc1"},
+        lambda result: result | {"invoice": None},
+        lambda _: {},
+    ],
+)
+async def test_an_invoice_that_was_not_asked_for_is_a_lie(
+    rail: NwcRail, wallet: NwcWallet, lie: Any
+) -> None:
+    wallet.lies["make_invoice"] = lie
+    found = await rail.open(ask(wallet))
+    assert isinstance(found, Unavailable)
+    assert found.reason == "lied"
+
+
+@pytest.mark.parametrize(
+    ("code", "reason"),
+    [("RATE_LIMITED", "slow"), ("RESTRICTED", "refused"), ("INTERNAL", "refused")],
+)
+async def test_a_wallet_may_refuse_to_make_an_invoice(
+    rail: NwcRail, wallet: NwcWallet, code: str, reason: str
+) -> None:
+    wallet.errors["make_invoice"] = code
+    assert await rail.open(ask(wallet)) == Unavailable(reason, f"the wallet answered {code}")
+
+
+@pytest.mark.usefixtures("impatient")
+async def test_a_revoked_connection_is_silence_and_ends_in_time(
+    rail: NwcRail, wallet: NwcWallet
+) -> None:
+    made = await opened(rail, wallet)
+    wallet.silent.add("*")
+    began = time.monotonic()
+    assert isinstance(await rail.open(ask(wallet)), Unavailable)
+    assert isinstance(await look(rail, wallet, made), Waiting)
+    assert time.monotonic() - began < 3
+
+
+async def test_a_payment_is_found_once_the_wallet_has_it(rail: NwcRail, wallet: NwcWallet) -> None:
+    made = await opened(rail, wallet)
+    assert await look(rail, wallet, made) == Waiting()
+    wallet.settle(made.external_id)
+    found = await look(rail, wallet, made)
+    preimage = wallet.invoices[made.external_id]["preimage"]
+    assert found == Arrived(21, preimage)
+
+
+async def test_an_invoice_that_the_wallet_does_not_know_is_gone(
+    rail: NwcRail, wallet: NwcWallet
+) -> None:
+    found = await look(rail, wallet, Opened("ab" * 32))
+    assert found == Gone("the wallet answered NOT_FOUND")
+
+
+@pytest.mark.parametrize("code", ["INTERNAL", "RATE_LIMITED", "UNAUTHORIZED", "RESTRICTED"])
+async def test_any_other_error_leaves_the_payment_open(
+    rail: NwcRail, wallet: NwcWallet, code: str
+) -> None:
+    made = await opened(rail, wallet)
+    wallet.errors["lookup_invoice"] = code
+    assert await look(rail, wallet, made) == Waiting(f"the wallet answered {code}")
+
+
+@pytest.mark.parametrize(
+    "lie", [{"preimage": "ab" * 32}, {"payment_hash": "ab" * 32}, {"amount": -1}, {"state": 1.5}]
+)
+async def test_a_lie_about_a_payment_is_not_believed(
+    rail: NwcRail, wallet: NwcWallet, lie: dict[str, Any]
+) -> None:
+    made = await opened(rail, wallet)
+    if "state" not in lie:
+        wallet.settle(made.external_id)
+    wallet.lies["lookup_invoice"] = lambda result: result | lie
+    assert isinstance(await look(rail, wallet, made), Waiting)
+
+
+@pytest.mark.parametrize("paid", [True, False])
+async def test_a_wallet_that_says_no_state_is_asked_for_its_list_after_the_end(
+    rail: NwcRail, wallet: NwcWallet, *, paid: bool
+) -> None:
+    """LNbits names a time of settling for an invoice that ended unpaid."""
+    made = await opened(rail, wallet)
+    if paid:
+        wallet.settle(made.external_id)
+    wallet.lies["lookup_invoice"] = lambda result: (
+        {name: value for name, value in result.items() if name != "state"}
+        | {"settled_at": result["created_at"]}
+    )
+    ended = Opened(made.external_id, lapses_at=now() - 1)
+    found = await look(rail, wallet, ended)
+    assert isinstance(found, Arrived if paid else Gone)
+
+
+async def test_looks_go_on_when_the_relay_was_stopped_and_started_again(
+    rail: NwcRail, relay: LocalRelay, wallet: NwcWallet
+) -> None:
+    made = await opened(rail, wallet)
+    relay.stop()
+    assert isinstance(await look(rail, wallet, made), Waiting)
+    await relay.start()
+    wallet.settle(made.external_id)
+    async with asyncio.timeout(30):
+        while not isinstance(await look(rail, wallet, made), Arrived):
+            pass  # the wallet comes back within a second, and each look asks twice
+
+
+async def test_the_answer_may_come_in_another_encryption(rail: NwcRail, wallet: NwcWallet) -> None:
+    wallet.answer_as = "nip04"
+    assert await opened(rail, wallet)
+
+
+async def test_one_of_two_relays_is_enough(rail: NwcRail, relay: LocalRelay) -> None:
+    async with LocalRelay() as other, NwcWallet(relay.url, other.url) as wallet:
+        made = await opened(rail, wallet)
+        relay.stop()
+        wallet.settle(made.external_id)
+        assert isinstance(await look(rail, wallet, made), Arrived)
+
+
+async def test_each_wallet_has_a_lane_of_its_own(rail: NwcRail, relay: LocalRelay) -> None:
+    one, two = NwcWallet(relay.url), NwcWallet(relay.url)
+    lanes = {rail.host({"connection": wallet.connection}) for wallet in (one, two)}
+    assert len(lanes) == 2
+    assert rail.host({"connection": "nothing"}) == ""
+
+
+@pytest.mark.usefixtures("impatient")
+async def test_no_answer_log_or_error_shows_the_secret(
+    rail: NwcRail,
+    wallet: NwcWallet,
+    caplog: pytest.LogCaptureFixture,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    caplog.set_level("DEBUG")
+    said: list[Any] = []
+    with structlog.testing.capture_logs() as logs:
+        connected = await rail.connect({"connection": wallet.connection})
+        made = await opened(rail, wallet)
+        for fault in ({"*"}, set[str]()):
+            wallet.silent = fault
+            said += [await rail.open(ask(wallet)), await look(rail, wallet, made)]
+        said += [await problem(rail, wallet.connection.replace(wallet.public, "ab"))]
+        said += [await problem(rail, wallet.connection.replace("127.0.0.1", "192.168.0.1"))]
+        said += [await problem(rail, wallet.connection.replace("ws%3A", "ftp%3A"))]
+        wallet.methods = PAY
+        said += [await problem(rail, wallet.connection)]
+    rail_host = rail.host({"connection": wallet.connection})
+    shown = [
+        repr(connected),
+        repr(ask(wallet)),
+        rail_host,
+        repr(said),
+        repr(logs),
+        caplog.text,
+        *capsys.readouterr(),
+    ]
+    assert any(record.name.startswith("websockets") for record in caplog.records)
+    assert not [text for text in shown if wallet.secret in text]

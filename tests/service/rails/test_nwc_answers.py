@@ -1,0 +1,163 @@
+"""What a wallet's answers mean: a payment is believed only where it can be this one."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from bot.core.errors import BadAnswer
+from bot.service.model.rail_answers import Arrived, Gone, Look, Waiting
+from bot.service.rails import nwc_answers
+from tests.support.lightning_invoices import PREIMAGE, hash_of
+
+HASH = hash_of()
+PENDING = {
+    "type": "incoming",
+    "state": "pending",
+    "payment_hash": HASH,
+    "amount": 21_000,
+    "created_at": 1_794_000_000,
+    "settled_at": None,
+    "preimage": "",
+}
+PAID = PENDING | {"state": "settled", "settled_at": 1_794_000_050, "preimage": PREIMAGE}
+SAYS_NO_STATE = {name: value for name, value in PAID.items() if name != "state"}
+
+
+def read(found: dict[str, Any], *, ended: bool = False) -> Look | None:
+    return nwc_answers.read_lookup(found, HASH, ended=ended)
+
+
+@pytest.mark.parametrize(
+    ("found", "look"),
+    [
+        (PENDING, Waiting()),
+        (PENDING | {"state": "accepted"}, Waiting()),
+        (PENDING | {"preimage": PREIMAGE}, Waiting()),  # LNbits gives it for unpaid invoices
+        (PENDING | {"settled_at": 0}, Waiting()),
+        (PENDING | {"state": "paid"}, Waiting("the wallet says an unknown state")),
+        (PENDING | {"state": "expired"}, Gone("the wallet says expired")),
+        (PENDING | {"state": "FAILED"}, Gone("the wallet says failed")),
+        (PAID, Arrived(21, PREIMAGE)),
+        (PAID | {"state": "SETTLED"}, Arrived(21, PREIMAGE)),
+        (PAID | {"type": None} | {"type": "incoming"}, Arrived(21, PREIMAGE)),
+        (PAID | {"preimage": None}, Arrived(21)),
+        (PAID | {"preimage": ""}, Arrived(21)),
+        (PAID | {"preimage": "0" * 64}, Arrived(21)),
+        (PAID | {"amount": None}, Arrived(None, PREIMAGE)),
+        (PAID | {"amount": 20_999}, Arrived(20, PREIMAGE)),
+        (PAID | {"amount": 22_000}, Arrived(22, PREIMAGE)),
+        (SAYS_NO_STATE, Arrived(21, PREIMAGE)),
+        (SAYS_NO_STATE | {"settled_at": None}, Waiting()),
+        (SAYS_NO_STATE | {"settled_at": 0}, Waiting()),
+        (SAYS_NO_STATE | {"state": None}, Arrived(21, PREIMAGE)),
+    ],
+)
+def test_what_a_lookup_says(found: dict[str, Any], look: Look) -> None:
+    assert read(found) == look
+
+
+def test_a_time_of_settling_without_a_state_says_nothing_once_the_invoice_has_ended() -> None:
+    assert read(SAYS_NO_STATE, ended=True) is None
+    assert read(PAID, ended=True) == Arrived(21, PREIMAGE)
+
+
+@pytest.mark.parametrize(
+    "lie",
+    [
+        {"payment_hash": hash_of("22" * 32)},
+        {"payment_hash": None},
+        {"type": "outgoing"},
+        {"amount": 0},
+        {"amount": -21_000},
+        {"amount": True},
+        {"amount": "21000"},
+        {"amount": 21_000.0},
+        {"preimage": "22" * 32},
+        {"preimage": "an internal id"},
+    ],
+)
+def test_a_lie_about_a_payment_is_refused(lie: dict[str, Any]) -> None:
+    with pytest.raises(BadAnswer):
+        read(PAID | lie)
+
+
+@pytest.mark.parametrize(
+    ("listed", "look"),
+    [
+        ([SAYS_NO_STATE], Arrived(21, PREIMAGE)),
+        ([{"payment_hash": "other"}, None, SAYS_NO_STATE], Arrived(21, PREIMAGE)),
+        ([PENDING], Waiting()),
+        ([], Gone("the invoice ended without a payment")),
+        (None, Gone("the invoice ended without a payment")),
+        ("text", Gone("the invoice ended without a payment")),
+    ],
+)
+def test_what_a_list_of_payments_says(listed: Any, look: Look) -> None:
+    assert nwc_answers.read_list({"transactions": listed}, HASH) == look
+
+
+RECEIVE = ["make_invoice", "lookup_invoice", "get_info"]
+
+
+@pytest.mark.parametrize(
+    "info",
+    [
+        {"methods": RECEIVE},
+        {"methods": RECEIVE, "network": "mainnet"},
+        {"methods": RECEIVE, "network": None},
+        {"methods": [*RECEIVE, "get_balance", "get_budget", "list_transactions", "notifications"]},
+        {"methods": [*RECEIVE, "make_hold_invoice", "settle_hold_invoice", "cancel_hold_invoice"]},
+    ],
+)
+def test_a_connection_that_can_only_receive_is_taken(info: dict[str, Any]) -> None:
+    assert nwc_answers.problem_of(info) is None
+
+
+@pytest.mark.parametrize(
+    "method",
+    [
+        *("pay_invoice", "pay_keysend", "multi_pay_invoice", "multi_pay_keysend", "pay_offer"),
+        *("pay", "create_connection", "send", "PAY_INVOICE", "", "<b>"),
+    ],
+)
+def test_a_connection_that_may_do_more_is_refused(method: str) -> None:
+    problem = nwc_answers.problem_of({"methods": [*RECEIVE, method]})
+    assert problem
+    assert "can also spend" in problem
+    assert "only create and look up invoices" in problem
+    assert "<" not in problem
+
+
+@pytest.mark.parametrize(
+    ("info", "problem"),
+    [
+        ({"methods": ["get_info", "lookup_invoice"]}, "lacks make_invoice."),
+        ({"methods": ["get_info", "make_invoice"]}, "lacks lookup_invoice."),
+        ({"methods": []}, "lacks make_invoice and lookup_invoice."),
+        ({"methods": RECEIVE, "network": "regtest"}, "test network"),
+        ({"methods": RECEIVE, "network": "signet"}, "test network"),
+        ({"methods": None}, "doesn't say"),
+        ({"methods": "make_invoice"}, "doesn't say"),
+        ({"methods": [1]}, "doesn't say"),
+        ({}, "doesn't say"),
+    ],
+)
+def test_a_connection_that_can_not_be_paid_to_is_refused(
+    info: dict[str, Any], problem: str
+) -> None:
+    assert problem in (nwc_answers.problem_of(info) or "")
+
+
+@pytest.mark.parametrize(
+    ("code", "hint"),
+    [
+        ("RATE_LIMITED", "busy"),
+        ("UNAUTHORIZED", "isn't valid"),
+        ("RESTRICTED", "get_info"),
+        ("INTERNAL", "error (INTERNAL)"),
+    ],
+)
+def test_an_error_while_connecting_is_explained(code: str, hint: str) -> None:
+    assert hint in nwc_answers.refusal_of(code)
