@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, TypeAlias
 
-from bot.service.model.payout import SANDBOX
+from bot.core.errors import ConfigError
+from bot.core.net.webhook_addresses import AllowList
+from bot.service.model.payout import NWC, SANDBOX
 from bot.service.rails.rail import Rails
 from bot.service.rails.sandbox import SandboxRail
 
@@ -16,8 +18,23 @@ if TYPE_CHECKING:
 
     Builder: TypeAlias = Callable[[Settings, Callable[[], int]], Rail]
 
+
+def _nwc(settings: Settings, now: Callable[[], int]) -> Rail:
+    """Build the rail of wallets over Nostr; without it, nothing of its libraries is loaded."""
+    try:
+        from bot.service.rails.nwc import NwcRail  # noqa: PLC0415
+    except ImportError as error:
+        problem = (
+            f"RAILS: nwc needs {error.name}, which has no release for this Python: "
+            "use Python 3.11 to 3.13, or leave nwc out"
+        )
+        raise ConfigError([problem]) from error
+    return NwcRail(AllowList.parse(settings.rail_allow), now)
+
+
 BUILDERS: Mapping[str, Builder] = {
     SANDBOX: lambda _settings, _now: SandboxRail(),
+    NWC: _nwc,
 }
 """The rail of each kind, from the settings and the clock (epoch ms)."""
 
