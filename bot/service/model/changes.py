@@ -14,6 +14,8 @@ from bot.service.model.seller import SellerProfile
 if TYPE_CHECKING:
     from decimal import Decimal
 
+    from bot.service.model.request import WebhookEvent
+
 T = TypeVar("T")
 
 
@@ -66,6 +68,7 @@ class Edit:
     redirect_url: str | Keep | None = KEEP
     webhook_url: str | Keep | None = KEEP
     custom_parameters: str | Keep | None = KEEP
+    webhook_events: tuple[WebhookEvent, ...] | Keep | None = KEEP
     email: str | Keep | None = KEEP
     seller: SellerEdit | Keep | None = KEEP
     expires_at: int | Keep | None = KEEP
@@ -175,11 +178,15 @@ def _webhook(webhook: Webhook | None, change: Edit) -> Webhook | None:
         return None
     url = _or(change.webhook_url, webhook.url if webhook else None)
     if url is None:
-        if isinstance(change.custom_parameters, Keep):
+        if change.custom_parameters is change.webhook_events is KEEP:
             return None
         raise invalid_field("notifications.webhook.webhookUrl", "is required: there is none yet")
-    kept = webhook.custom_parameters if webhook else None
-    return Webhook(url, _or(change.custom_parameters, kept))
+    kept = webhook or Webhook(url)
+    return Webhook(
+        url,
+        _or(change.custom_parameters, kept.custom_parameters),
+        _or(change.webhook_events, kept.events),
+    )
 
 
 def _decreased(request: PaymentRequest, count: int) -> Units | None:

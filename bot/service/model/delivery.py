@@ -1,4 +1,4 @@
-"""A delivery: a payment reported by webhook or email, in one or more attempts."""
+"""A delivery: a payment or a claim reported by webhook or email, in one or more attempts."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class DeliveryState(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Delivery:
-    """A report of one payment by one channel; times in UTC epoch ms.
+    """A report of one payment, or of one claimed checkout, by one channel; times in UTC epoch ms.
 
     `attempts` counts from the first one, or from the last retry of the operator. `next_at` is set
     while it waits, `settled_at` afterwards.
@@ -39,7 +39,7 @@ class Delivery:
     id: str
     app_id: str
     request_id: str
-    transaction_id: str
+    transaction_id: str | None
     channel: Channel
     address: str
     state: DeliveryState
@@ -48,6 +48,7 @@ class Delivery:
     next_at: int | None
     settled_at: int | None
     note: str | None
+    checkout_id: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

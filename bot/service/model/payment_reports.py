@@ -6,6 +6,10 @@ A queue stores them, so their fields have types that exist at run time, and time
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Self
+
+if TYPE_CHECKING:
+    from bot.service.model.request import Payment
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,10 +31,58 @@ class PaymentReport:
     oversold: bool = False
 
 
+@dataclass(frozen=True, slots=True)
+class PaidBy:
+    """How a payment came: `amount` in minor units of `currency`, converted at `rate`.
+
+    `reference` is that of the transfer, or the invoice.
+    """
+
+    kind: str
+    amount: int
+    currency: str
+    reference: str
+    rate: str | None = None
+    rate_source: str | None = None
+    rated_at: int | None = None
+
+    @classmethod
+    def of(cls, payment: Payment) -> Self:
+        """Return how a payment came."""
+        paid, rate = payment.paid, payment.paid.rate
+        known = (str(rate.rate), rate.source, rate.at) if rate else ()
+        return cls(payment.rail, paid.amount, paid.currency, payment.external_id, *known)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WebhookReport(PaymentReport):
-    """A webhook to `url`; `custom_parameters` is the JSON text that goes along."""
+    """A webhook to `url`; `custom_parameters` is the JSON text that goes along.
 
+    `paid_by`, `checkout_id` and `underpaid` are for applications that know of real money.
+    """
+
+    url: str
+    custom_parameters: str | None = None
+    checkout_id: str | None = None
+    paid_by: PaidBy | None = None
+    underpaid: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClaimReport:
+    """A webhook to `url`: a payer says that the money of a checkout was sent.
+
+    `amount` in minor units of `currency`, the payer's.
+    """
+
+    app_id: str
+    request_id: str
+    checkout_id: str
+    kind: str
+    amount: int
+    currency: str
+    reference: str | None
+    claimed_at: int
     url: str
     custom_parameters: str | None = None
 

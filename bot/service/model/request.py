@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
-from bot.service.model.payout import DESTINATION
+from bot.service.model.payout import DESTINATION, SANDBOX
 from bot.service.model.seller import OWNERS
 
 if TYPE_CHECKING:
@@ -20,6 +20,13 @@ PayerField: TypeAlias = Literal["paymail", "email", "phoneNumber"]
 
 PAYOUT = re.compile(f"{DESTINATION}({OWNERS.pattern})")
 """The destination of a receiver that names an owner of payout accounts."""
+
+
+class WebhookEvent(StrEnum):
+    """What a webhook may report; payments always are."""
+
+    PAYMENT = "payment"
+    CLAIMED = "checkout.claimed"
 
 
 class Kind(StrEnum):
@@ -78,10 +85,14 @@ class Receiver:
 
 @dataclass(frozen=True, slots=True)
 class Webhook:
-    """Where payments are reported, with `custom_parameters`, a JSON text."""
+    """Where payments are reported, with `custom_parameters`, a JSON text.
+
+    `events` are those that the application knows of real money; None: it knows only the interface.
+    """
 
     url: str
     custom_parameters: str | None = None
+    events: tuple[WebhookEvent, ...] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -248,7 +259,8 @@ class PaymentState(StrEnum):
 class Payment:
     """A payment; `amount` and shares in minor units of `currency`, that of the price.
 
-    `paid` is what the payer paid in the instrument currency.
+    `paid` is what the payer paid in the instrument currency, by a `rail`; `external_id` is the
+    invoice or the reference of the transfer.
     """
 
     id: str
@@ -260,6 +272,9 @@ class Payment:
     completed_at: int
     paid: Quote
     state: PaymentState = PaymentState.PAID
+    rail: str = SANDBOX
+    external_id: str = ""
+    checkout_id: str = ""
 
     @property
     def took_unit(self) -> bool:

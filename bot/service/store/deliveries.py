@@ -16,6 +16,7 @@ from bot.service.model.delivery import (
     ReceiptLetter,
 )
 from bot.service.model.payment_reports import (
+    ClaimReport,
     ConfirmationQuestion,
     ErasedLetter,
     LetterReport,
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
     from bot.core.database.database import Database, Row, Transaction
     from bot.core.outbox.queue_policy import Queue
 
-WEBHOOK_PAYLOADS = PayloadKinds(webhook=WebhookReport)
+WEBHOOK_PAYLOADS = PayloadKinds(webhook=WebhookReport, claim=ClaimReport)
 LETTER_PAYLOADS = PayloadKinds(
     letter=LetterReport, question=ConfirmationQuestion, erased=ErasedLetter
 )
@@ -70,9 +71,10 @@ SHOWN = 100
 
 INSERT = """
     INSERT INTO deliveries
-    (id, app_id, request_id, payment_id, channel, address, created_at, recipient_id)
+    (id, app_id, request_id, payment_id, channel, address, created_at, recipient_id, checkout_id)
     VALUES
-    (:id, :app_id, :request_id, :payment_id, :channel, :address, :created_at, :recipient_id)
+    (:id, :app_id, :request_id, :payment_id, :channel, :address, :created_at, :recipient_id,
+     :checkout_id)
 """
 # Inserts nothing if the delivery was deleted during the attempt.
 ADD_ATTEMPT = """
@@ -132,6 +134,25 @@ def insert(
         address=address,
         created_at=report.completed_at,
         recipient_id=recipient_id,
+        checkout_id=None,
+    )
+    return delivery_id
+
+
+def insert_claim(tx: Transaction, report: ClaimReport, number: str) -> str:
+    """Store the webhook of a claim and return its id, made as that of a payment."""
+    delivery_id = f"{Channel.WEBHOOK.value}-{number}"
+    tx.execute(
+        INSERT,
+        id=delivery_id,
+        app_id=report.app_id,
+        request_id=report.request_id,
+        payment_id=None,
+        channel=Channel.WEBHOOK.value,
+        address=report.url,
+        created_at=report.claimed_at,
+        recipient_id=None,
+        checkout_id=report.checkout_id,
     )
     return delivery_id
 
@@ -239,4 +260,5 @@ def _delivery(row: Row) -> Delivery:
         next_at=row["due_at"] if state == "waiting" else None,
         settled_at=row["settled_at"],
         note=row["note"],
+        checkout_id=row["checkout_id"],
     )

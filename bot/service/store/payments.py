@@ -145,6 +145,9 @@ def _payment(row: Row) -> Payment:
         completed_at=row["completed_at"],
         paid=_paid(row),
         state=PaymentState(row["state"]),
+        rail=row["rail"],
+        external_id=row["external_id"],
+        checkout_id=row["checkout_id"],
     )
 
 

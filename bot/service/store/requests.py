@@ -12,7 +12,16 @@ from typing import TYPE_CHECKING, Any
 
 from bot.core import exact_json
 from bot.service.model.recipient import RecipientState, RecipientStatus
-from bot.service.model.request import Kind, PaymentRequest, Product, Receiver, Terms, Units, Webhook
+from bot.service.model.request import (
+    Kind,
+    PaymentRequest,
+    Product,
+    Receiver,
+    Terms,
+    Units,
+    Webhook,
+    WebhookEvent,
+)
 from bot.service.model.seller import SellerProfile
 from bot.service.store import payout_accounts, status_index
 from bot.service.store.state_conditions import HOLDS
@@ -28,12 +37,12 @@ INSERT = """
       image_url, instrument_currency, denomination_currency, receivers, amount,
       price_before_discount, requested_user_data, redirect_url, webhook_url, custom_parameters,
       email, expiration_type, total_units, remaining_units, enabled_at, expires_at, owner,
-      recipient_id, seller, payout)
+      recipient_id, seller, payout, webhook_events)
     VALUES (:id, :app_id, :created_at, :name, :description, :long_description,
       :image_url, :instrument_currency, :denomination_currency, :receivers, :amount,
       :price_before_discount, :requested_user_data, :redirect_url, :webhook_url, :custom_parameters,
       :email, :expiration_type, :total_units, :remaining_units, :enabled_at, :expires_at, :owner,
-      :recipient_id, :seller, :payout)
+      :recipient_id, :seller, :payout, :webhook_events)
 """
 PAYABLE = payout_accounts.PAYABLE.format(request="r")
 # A lapsed reservation counts as remaining although no statement has returned it yet.
@@ -200,7 +209,7 @@ def _terms(row: Row) -> Terms:
         price_before_discount=row["price_before_discount"],
         requested_user_data=tuple(exact_json.loads(row["requested_user_data"])),
         redirect_url=row["redirect_url"],
-        webhook=Webhook(url, row["custom_parameters"]) if url else None,
+        webhook=Webhook(url, row["custom_parameters"], _events(row)) if url else None,
         email=row["email"],
         seller=read_seller(row["seller"]),
     )
@@ -247,7 +256,17 @@ def _row(request: PaymentRequest) -> dict[str, Any]:
         "paused": int(request.paused),
         "seller": write_seller(terms.seller),
         "payout": terms.payout,
+        "webhook_events": _write_events(webhook),
     }
+
+
+def _events(row: Row) -> tuple[WebhookEvent, ...] | None:
+    text = row["webhook_events"]
+    return None if text is None else tuple(map(WebhookEvent, exact_json.loads(text)))
+
+
+def _write_events(webhook: Webhook | None) -> str | None:
+    return json.dumps(webhook.events) if webhook and webhook.events is not None else None
 
 
 def write_receivers(receivers: Iterable[Receiver]) -> str:

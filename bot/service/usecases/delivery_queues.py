@@ -11,9 +11,9 @@ from bot.core.ops import audit
 from bot.core.outbox import outbox
 from bot.core.outbox.queue_policy import Queue
 from bot.service.model.delivery import Channel
-from bot.service.model.payment_reports import LetterReport, WebhookReport
+from bot.service.model.payment_reports import ClaimReport, LetterReport, PaidBy, WebhookReport
 from bot.service.model.recipient import RecipientState
-from bot.service.model.request import Kind
+from bot.service.model.request import Kind, PaymentState, WebhookEvent
 from bot.service.store import deliveries, joined_letters, recipients
 from bot.service.usecases import recipient_consent
 from bot.service.usecases.letter_limits import MAILS
@@ -22,9 +22,10 @@ from bot.service.usecases.request_commands import INTERNAL_HOST
 
 if TYPE_CHECKING:
     from bot.core.database.database import Transaction
+    from bot.service.model.checkout import Checkout
     from bot.service.model.delivery import Delivery
     from bot.service.model.recipient import Recipient
-    from bot.service.model.request import Payment, PaymentRequest
+    from bot.service.model.request import Payment, PaymentRequest, Webhook
 
 
 def lane_of(url: str, request_id: str) -> str:
@@ -88,18 +89,56 @@ def queue_deliveries(tx: Transaction, request: PaymentRequest, payment: Payment)
     left it.
     """
     terms, at = request.terms, payment.completed_at
-    if terms.webhook:
-        webhook = WebhookReport(
-            url=terms.webhook.url,
-            custom_parameters=terms.webhook.custom_parameters,
-            **_facts(request, payment),
-        )
-        lane = lane_of(webhook.url, request.id)
-        delivery_id = deliveries.insert(tx, webhook, outbox.new_id(at))
-        outbox.put(tx, queue_of(Channel.WEBHOOK, webhook.url), lane, webhook, at, key=delivery_id)
+    underpaid = payment.state is PaymentState.UNDERPAID
+    if terms.webhook and (terms.webhook.events is not None or not underpaid):
+        webhook = _webhook_report(request, terms.webhook, payment)
+        _put_webhook(tx, webhook, deliveries.insert(tx, webhook, outbox.new_id(at)), at)
     recipient = recipients.find(tx, request.recipient.id) if request.recipient else None
-    if terms.email and recipient:
+    if terms.email and recipient and not underpaid:
         _queue_letter(tx, request, payment, recipient)
+
+
+def queue_claim(tx: Transaction, request: PaymentRequest, checkout: Checkout) -> None:
+    """Queue the webhook of a checkout just claimed, if the request asks for this event."""
+    webhook, at = request.terms.webhook, checkout.claimed_at or 0
+    if webhook is None or WebhookEvent.CLAIMED not in (webhook.events or ()):
+        return
+    report = ClaimReport(
+        app_id=request.app_id,
+        request_id=request.id,
+        checkout_id=checkout.id,
+        kind=checkout.kind,
+        amount=checkout.quote.amount,
+        currency=checkout.quote.currency,
+        reference=checkout.reference or checkout.external_id,
+        claimed_at=at,
+        url=webhook.url,
+        custom_parameters=webhook.custom_parameters,
+    )
+    _put_webhook(tx, report, deliveries.insert_claim(tx, report, outbox.new_id(at)), at)
+
+
+def _webhook_report(request: PaymentRequest, webhook: Webhook, payment: Payment) -> WebhookReport:
+    real_money: dict[str, Any] = {}
+    if webhook.events is not None:
+        real_money = {
+            "checkout_id": payment.checkout_id,
+            "paid_by": PaidBy.of(payment),
+            "underpaid": payment.state is PaymentState.UNDERPAID,
+        }
+    return WebhookReport(
+        url=webhook.url,
+        custom_parameters=webhook.custom_parameters,
+        **real_money,
+        **_facts(request, payment),
+    )
+
+
+def _put_webhook(
+    tx: Transaction, report: WebhookReport | ClaimReport, delivery_id: str, at: int
+) -> None:
+    lane, queue = lane_of(report.url, report.request_id), queue_of(Channel.WEBHOOK, report.url)
+    outbox.put(tx, queue, lane, report, at, key=delivery_id)
 
 
 def _queue_letter(

@@ -37,18 +37,26 @@ def record_settlement(tx: Transaction, settlement: Settlement, now: int) -> Paym
     request = requests.find_ever(tx, checkout.request_id, now)
     if request is None:
         raise RuntimeError(f"checkout {checkout.id} has no request")
-    return _record(tx, request, checkout, settlement, _payment(request, checkout, state, now))
+    payment = _payment(request, checkout, settlement, state, now)
+    return _record(tx, request, checkout, settlement, payment)
 
 
 def record_at_once(
     tx: Transaction, request: PaymentRequest, checkout: Checkout, settlement: Settlement, now: int
 ) -> Payment:
     """Record the payment of a checkout just opened, whose money came with it."""
-    payment = _payment(request, checkout, unit_moves.take_unit(tx, checkout, now), now)
+    state = unit_moves.take_unit(tx, checkout, now)
+    payment = _payment(request, checkout, settlement, state, now)
     return _record(tx, request.paid(), checkout, settlement, payment)
 
 
-def _payment(request: PaymentRequest, checkout: Checkout, state: PaymentState, now: int) -> Payment:
+def _payment(
+    request: PaymentRequest,
+    checkout: Checkout,
+    settlement: Settlement,
+    state: PaymentState,
+    now: int,
+) -> Payment:
     return Payment(
         id=new_id(),
         request_id=request.id,
@@ -59,6 +67,9 @@ def _payment(request: PaymentRequest, checkout: Checkout, state: PaymentState, n
         completed_at=now,
         paid=checkout.quote,
         state=state,
+        rail=settlement.rail,
+        external_id=settlement.external_id,
+        checkout_id=checkout.id,
     )
 
 

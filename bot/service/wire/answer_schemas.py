@@ -16,6 +16,9 @@ from bot.service.model.request import NO_PAYOUT, Kind, PayerField, Status
 
 Number: TypeAlias = Annotated[Decimal, WithJsonSchema({"type": "number"})]
 Time: TypeAlias = Annotated[str, Field(json_schema_extra={"format": "date-time"})]
+Event: TypeAlias = Annotated[
+    str, Field(json_schema_extra={"enum": ["payment", "checkout.claimed"]})
+]
 Id: TypeAlias = Annotated[str, Field(pattern="^[0-9a-f]{24}$")]
 DeliveryId: TypeAlias = Annotated[str, Field(pattern="^(webhook|email)-[0-9a-f]{24}$")]
 
@@ -73,6 +76,7 @@ class WebhookAnswer(Answer):
 
     webhook_url: str
     custom_parameters: dict[str, Any] | None = None
+    events: list[Event] | None = None
 
 
 class NotificationsAnswer(Answer):
@@ -168,11 +172,28 @@ class PaidAnswer(Answer):
     rated_at: Time
 
 
+class PaidByAnswer(Answer):
+    """How money came: `amount` in `currencyCode`, the payer's.
+
+    `reference` is that of the bank transfer, or the invoice. The rate is left out if the price is
+    in this currency.
+    """
+
+    kind: str
+    amount: Number
+    currency_code: str
+    reference: str
+    rate: Number | None = None
+    rate_source: str | None = None
+    rated_at: Time | None = None
+
+
 class PaymentAnswer(Answer):
     """A payment; amounts in `currencyCode`.
 
-    `settlement` is set for money that came `late`, after its reservation had lapsed, or that is
-    `oversold`: no unit was left for it.
+    `settlement` is set for money that came `late`, after its reservation had lapsed, that is
+    `oversold`: no unit was left for it, or `underpaid`: it was less than the price and took none.
+    `paidBy` and `checkoutId` are those of real money.
     """
 
     transaction_id: Id
@@ -182,7 +203,9 @@ class PaymentAnswer(Answer):
     user_data: dict[PayerField, str]
     completed_at: Time
     paid: PaidAnswer | None = None
-    settlement: Literal["late", "oversold"] | None = None
+    settlement: Literal["late", "oversold", "underpaid"] | None = None
+    checkout_id: Id | None = None
+    paid_by: PaidByAnswer | None = None
 
 
 class PaymentList(Answer):
@@ -202,7 +225,10 @@ class StatsAnswer(Answer):
 
 
 class WebhookEvent(Answer):
-    """Body of the webhook of a payment; `oversold` if no unit was left for it."""
+    """Body of the webhook of a payment; `oversold` if no unit was left for it.
+
+    `underpaid`, `checkoutId` and `paidBy` are for requests that name `events`.
+    """
 
     payment_request_id: Id
     transaction_id: Id
@@ -214,17 +240,37 @@ class WebhookEvent(Answer):
     reserved_units: int | None = None
     oversold: Literal[True] | None = None
     completed_at: Time
+    underpaid: Literal[True] | None = None
+    checkout_id: Id | None = None
+    paid_by: PaidByAnswer | None = None
+
+
+class ClaimEvent(Answer):
+    """Body of the webhook of a claim: its payer says that the money was sent."""
+
+    event: Literal["checkout.claimed"]
+    checkout_id: Id
+    payment_request_id: Id
+    kind: str
+    amount: Number
+    currency_code: str
+    reference: str | None = None
+    custom_parameters: dict[str, Any]
+    claimed_at: Time
 
 
 class DeliveryItem(Answer):
-    """A report of a payment; `attempts` counts from the first, or from the last retry.
+    """A report of a payment, or of the claim of a checkout.
+
+    `attempts` counts from the first, or from the last retry.
 
     `nextAt` is set while it waits, `settledAt` afterwards.
     """
 
     id: DeliveryId
     payment_request_id: Id
-    transaction_id: Id
+    transaction_id: Id | None = None
+    checkout_id: Id | None = None
     channel: Literal["webhook", "email"]
     address: str
     state: DeliveryState

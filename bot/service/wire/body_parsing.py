@@ -193,9 +193,11 @@ def _webhook(notifications: NotificationsBody) -> Webhook | None:
     webhook = notifications.webhook
     if webhook is None:
         return None
-    parameters = webhook.custom_parameters
+    parameters, events = webhook.custom_parameters, webhook.events
     return Webhook(
-        webhook.webhook_url, None if parameters is None else exact_json.dumps(parameters)
+        webhook.webhook_url,
+        None if parameters is None else exact_json.dumps(parameters),
+        None if events is None else tuple(events),
     )
 
 
@@ -220,6 +222,9 @@ def _notifications(body: EditBody) -> dict[str, Any]:
     if "webhook" in fields:
         webhook = fields.pop("webhook")
         fields |= {"webhook_url": None} if webhook is None else _named(webhook)
+    if "events" in fields:
+        events = fields.pop("events")
+        fields["webhook_events"] = events and tuple(events)
     if fields.get("custom_parameters") is not None:
         fields["custom_parameters"] = exact_json.dumps(fields["custom_parameters"])
     return fields

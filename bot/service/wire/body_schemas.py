@@ -1,22 +1,50 @@
 """Schemas of the bodies of create and edit (interface sections 2.1 and 4.3)."""
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, TypeAlias, TypeVar
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    WithJsonSchema,
+)
 from pydantic.alias_generators import to_camel
 from pydantic.config import JsonDict
 
-from bot.service.model.request import PayerField
+from bot.service.model.request import PayerField, WebhookEvent
 from bot.service.wire import field_types as types
+
+T = TypeVar("T")
 
 ON_CHAIN = "onChain"
 """HandCash Cloud's name of a payment in the instrument currency, its default."""
 
 
-def _distinct(values: list[PayerField]) -> list[PayerField]:
+def _distinct(values: list[T]) -> list[T]:
     if len(set(values)) < len(values):
-        raise ValueError("names a field twice")
+        raise ValueError("names one twice")
     return values
+
+
+def _event(value: Any) -> Any:
+    if value not in [*WebhookEvent]:
+        raise ValueError(f"must be one of {', '.join(WebhookEvent)}")
+    return WebhookEvent(value)
+
+
+Events: TypeAlias = Annotated[
+    list[
+        Annotated[
+            WebhookEvent,
+            BeforeValidator(_event),
+            WithJsonSchema({"type": "string", "enum": [*WebhookEvent]}),
+        ]
+    ],
+    AfterValidator(_distinct),
+    Field(min_length=1, json_schema_extra={"uniqueItems": True}),
+]
 
 
 def _method(value: Any) -> Any:
@@ -52,10 +80,14 @@ class ReceiverBody(Body):
 
 
 class WebhookBody(Body):
-    """Where payments are reported."""
+    """Where payments are reported; with `events`, how they were paid too.
+
+    `checkout.claimed`: a payer says that the money was sent, and the seller has to confirm it.
+    """
 
     webhook_url: types.WebhookUrl
     custom_parameters: types.Parameters | None = None
+    events: Events | None = None
 
 
 class NotificationsBody(Body):
@@ -176,6 +208,7 @@ class WebhookEdit(Body):
 
     webhook_url: types.WebhookUrl = ""
     custom_parameters: types.Parameters | None = None
+    events: Events | None = None
 
 
 class NotificationsEdit(Body):

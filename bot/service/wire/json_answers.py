@@ -6,12 +6,15 @@ with the schemas.
 
 from __future__ import annotations
 
+from decimal import Decimal
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from bot.core import exact_json
 from bot.core.money import amounts
+from bot.service.model.payment_reports import ClaimReport, PaidBy
+from bot.service.model.payout import SANDBOX
 from bot.service.model.recipient import RecipientState
-from bot.service.model.request import Kind, PaymentState
+from bot.service.model.request import Kind, PaymentState, WebhookEvent
 from bot.service.wire.field_types import iso, iso_or_none
 
 if TYPE_CHECKING:
@@ -73,7 +76,15 @@ def payment(it: Payment) -> Json:
         completedAt=iso(it.completed_at),
         paid=_paid(it.paid),
         settlement=None if it.state is PaymentState.PAID else it.state,
+        **_real_money(it),
     )
+
+
+def _real_money(it: Payment) -> Json:
+    """Return how real money came; nothing for test money."""
+    if it.rail == SANDBOX:
+        return {}
+    return {"checkoutId": it.checkout_id, "paidBy": _paid_by(PaidBy.of(it))}
 
 
 def _paid(it: Quote) -> Json | None:
@@ -100,9 +111,14 @@ def stats(it: PaymentRequest, payers: int) -> Json:
     }
 
 
-def event(it: WebhookReport) -> bytes:
-    """Write the body of a webhook, a WebhookEvent."""
-    fields = given(
+def event(it: WebhookReport | ClaimReport) -> bytes:
+    """Write the body of a webhook, a WebhookEvent or a ClaimEvent."""
+    fields = _claim(it) if isinstance(it, ClaimReport) else _payment_event(it)
+    return exact_json.dumps(fields).encode()
+
+
+def _payment_event(it: WebhookReport) -> Json:
+    return given(
         paymentRequestId=it.request_id,
         transactionId=it.transaction_id,
         customParameters=_parameters(it.custom_parameters),
@@ -113,8 +129,36 @@ def event(it: WebhookReport) -> bytes:
         reservedUnits=it.reserved_units,
         oversold=it.oversold or None,
         completedAt=iso(it.completed_at),
+        underpaid=it.underpaid or None,
+        checkoutId=it.checkout_id,
+        paidBy=it.paid_by and _paid_by(it.paid_by),
     )
-    return exact_json.dumps(fields).encode()
+
+
+def _claim(it: ClaimReport) -> Json:
+    return given(
+        event=WebhookEvent.CLAIMED,
+        checkoutId=it.checkout_id,
+        paymentRequestId=it.request_id,
+        kind=it.kind,
+        amount=amounts.from_minor(it.amount, it.currency),
+        currencyCode=it.currency,
+        reference=it.reference,
+        customParameters=_parameters(it.custom_parameters),
+        claimedAt=iso(it.claimed_at),
+    )
+
+
+def _paid_by(it: PaidBy) -> Json:
+    return given(
+        kind=it.kind,
+        amount=amounts.from_minor(it.amount, it.currency),
+        currencyCode=it.currency,
+        reference=it.reference,
+        rate=it.rate and Decimal(it.rate),
+        rateSource=it.rate_source,
+        ratedAt=iso_or_none(it.rated_at),
+    )
 
 
 def delivery_item(it: Delivery) -> Json:
@@ -123,6 +167,7 @@ def delivery_item(it: Delivery) -> Json:
         id=it.id,
         paymentRequestId=it.request_id,
         transactionId=it.transaction_id,
+        checkoutId=it.checkout_id,
         channel=it.channel,
         address=it.address,
         state=it.state,
@@ -249,7 +294,7 @@ def _webhook(webhook: Webhook | None) -> Json | None:
         return None
     text = webhook.custom_parameters
     parameters = None if text is None else exact_json.loads(text)
-    return given(webhookUrl=webhook.url, customParameters=parameters)
+    return given(webhookUrl=webhook.url, customParameters=parameters, events=webhook.events)
 
 
 def _parameters(text: str | None) -> Json:

@@ -13,7 +13,7 @@ from bot.core.errors import MoneyError, Unreadable
 from bot.core.money import amounts
 from bot.core.outbox import bulk_changes, queries
 from bot.core.outbox.payload_kinds import read_object
-from bot.service.model.payment_reports import PaymentReport
+from bot.service.model.payment_reports import PaymentReport, WebhookReport
 from bot.service.usecases import delivery_queues
 from bot.service.usecases.delivery_queues import OWN_WEBHOOKS
 from bot.service.usecases.looking import LOOKS
@@ -23,12 +23,12 @@ if TYPE_CHECKING:
     from bot.config import Settings
     from bot.core.database.database import Transaction
     from bot.core.database.vault import Vault
-    from bot.service.model.payment_reports import WebhookReport
 
 SEALED = (
     ("kept_secrets", "name", "sealed"),
     ("apps", "id", "webhook_secret"),
     ("apps", "id", "former_webhook_secret"),
+    ("payout_accounts", "id", "details"),
 )
 """Tables, their keys, and their columns with secrets that SECRET_KEY has sealed."""
 
@@ -67,8 +67,8 @@ def mark_doubtful(tx: Transaction, settings: Settings, now: int) -> int:
     """
     rates = (settings.telegram_rate, settings.telegram_chat_rate, settings.telegram_group_rate)
     ledger = Ledger(tx, make_queues(*rates), now)
-    report: WebhookReport
-    for report in queries.unsettled_of_queue(tx, OWN_WEBHOOKS):
+    reports = queries.unsettled_of_queue(tx, OWN_WEBHOOKS)
+    for report in (one for one in reports if isinstance(one, WebhookReport)):
         token = report.url.removeprefix(INWARD)
         listing = listings.listing_by_token(tx, token) if token != report.url else None
         if listing is not None:

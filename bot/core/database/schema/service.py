@@ -235,14 +235,16 @@ SERVICE = (
     )
     """,
     "CREATE INDEX idempotency_oldest ON idempotency (created_at)",
-    # One for each payment and channel; the outbox has its state under the same id. `letter` is the
-    # delivery whose letter reports this payment too; its own id where it has its own letter.
+    # One for each payment and channel, or for each time that a checkout was claimed; the outbox has
+    # its state under the same id. `letter` is the delivery whose letter reports this payment too;
+    # its own id where it has its own letter.
     """
     CREATE TABLE deliveries (
         id TEXT PRIMARY KEY,
         app_id TEXT NOT NULL REFERENCES apps (id),
         request_id TEXT NOT NULL REFERENCES payment_requests (id),
-        payment_id TEXT NOT NULL,
+        payment_id TEXT,
+        checkout_id TEXT,
         channel TEXT NOT NULL,
         address TEXT NOT NULL,
         recipient_id TEXT,
