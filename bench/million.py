@@ -24,7 +24,8 @@ from bot.service.rails.sandbox import SandboxRail
 from bot.service.store import deliveries, payments, requests, status_index
 from bot.service.store.requests import Place
 from bot.service.usecases import applications, paying
-from bot.service.usecases.paying import PaymentContext, PaymentForm
+from bot.service.usecases.paying import PaymentForm
+from bot.service.usecases.payment_context import PaymentContext
 from bot.service.usecases.request_commands import new_id
 
 if TYPE_CHECKING:

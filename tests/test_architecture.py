@@ -84,7 +84,9 @@ ROOMS = {
     ),
     "service.rails": Room("service.banking service.lightning service.model service.nostr core"),
     "service.store": Room("service.model core"),
-    "service.usecases": Room("service.model service.rails service.store core", "structlog"),
+    "service.usecases": Room(
+        "service.banking service.model service.rails service.store core", "structlog"
+    ),
     "service.notify": Room(
         "service.model service.store service.usecases service.wire core", "httpx structlog"
     ),

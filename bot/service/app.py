@@ -12,7 +12,13 @@ from starlette.exceptions import HTTPException
 
 from bot.core import errors
 from bot.core.errors import Refused, StorageError
-from bot.service.api import delivery_routes, openapi_route, payout_routes, request_routes
+from bot.service.api import (
+    delivery_routes,
+    hint_route,
+    openapi_route,
+    payout_routes,
+    request_routes,
+)
 from bot.service.http import responses
 from bot.service.http.responses import Internal, Unavailable
 from bot.service.http.service import ServiceState
@@ -39,7 +45,16 @@ if TYPE_CHECKING:
 PAGES = ("/pay/", "/email/", "/privacy")
 """Addresses for people, whose errors are pages too."""
 
-PROGRAMS = ("/v3", "/openapi.json", "/webhooks", "/telegram", "/metrics", "/livez", "/readyz")
+PROGRAMS = (
+    "/v3",
+    "/openapi.json",
+    "/hints",
+    "/webhooks",
+    "/telegram",
+    "/metrics",
+    "/livez",
+    "/readyz",
+)
 """Addresses for programs, whose errors are JSON whatever they accept."""
 
 ROUTERS = (
@@ -51,6 +66,7 @@ ROUTERS = (
     privacy_route.router,
     delivery_routes.router,
     payout_routes.router,
+    hint_route.router,
     openapi_route.router,
     site_routes.router,
     docs_page.docs_router(openapi_route.spec),

@@ -159,7 +159,7 @@ async def test_every_queue_is_in_the_metrics_even_while_empty(run: Process) -> N
     async with patient_client() as http:
         text = (await http.get(f"{run.url}/metrics")).text
     queues = (
-        *("answers", "jobs", "looks", "messages", "photos", "updates"),
+        *("answers", "jobs", "looks", "messages", "openings", "photos", "updates"),
         *("webhooks", "own_webhooks"),
     )
     for queue in queues:

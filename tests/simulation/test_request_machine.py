@@ -34,7 +34,8 @@ from bot.service.rails.sandbox import SandboxRail
 from bot.service.store import requests as store
 from bot.service.usecases import applications, claiming, paying, request_commands, settling
 from bot.service.usecases.looking import LOOKS
-from bot.service.usecases.paying import PaymentContext, PaymentForm, PaymentProgress
+from bot.service.usecases.paying import PaymentForm, PaymentProgress
+from bot.service.usecases.payment_context import PaymentContext
 from bot.service.usecases.request_commands import Caller, Policy
 from tests.support.service_harness import LOOPBACK, NOON
 

@@ -30,14 +30,15 @@ async def open_service_on_port(folder: Path, **settings: Any) -> AsyncIterator[S
     credentials = db.run(lambda tx: applications.create(tx, vault, "shop", clock()))
     port = free_port()
     url = f"http://127.0.0.1:{port}"
-    app = create_app(make_service(db, clock, url, **settings))
+    service = make_service(db, clock, url, **settings)
+    app, context = create_app(service), service.payment_context
     headers = headers_of(credentials)
     async with (
         serve_asgi(app, int(port)),
         patient_client(url, headers) as seller,
         patient_client(url) as anyone,
     ):
-        yield ServiceHarness(db, clock, vault, credentials, seller, anyone)
+        yield ServiceHarness(db, clock, vault, credentials, seller, anyone, context)
     db.close()
 
 

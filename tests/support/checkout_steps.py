@@ -5,8 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from bot.core.outbox import outbox
-from bot.service.rails.rail import Rails
-from bot.service.rails.sandbox import SandboxRail
 from bot.service.usecases.delivery_queues import WEBHOOKS
 from bot.service.usecases.looking import LOOKS, LookHandler
 
@@ -23,7 +21,7 @@ HOOK = {"notifications": {"webhook": {"webhookUrl": "https://h.example/w"}}}
 
 async def hear(service: ServiceHarness) -> int:
     """Look for all money that is due by now; return the number of looks."""
-    looker = LookHandler(service.db, Rails(SandboxRail()), service.clock)
+    looker = LookHandler(service.db, service.context, service.clock)
     messages = await service.db.transaction(
         lambda tx: outbox.claim(tx, LOOKS, service.clock(), 100)
     )

@@ -104,7 +104,8 @@ async def open_reconciled_service(
     """Serve the payment service on its own database, at the time of the chat."""
     db, vault = open_database(f"sqlite:///{folder}/there/bot.db"), Vault("key")
     keys = db.run(lambda tx: applications.create(tx, vault, "bot", chat.clock()))
-    app = create_app(make_service(db, chat.clock, allow=LOOPBACK))
+    made = make_service(db, chat.clock, allow=LOOPBACK)
+    app, context = create_app(made), made.payment_context
 
     async def watched(scope: Any, receive: Any, send: Any) -> None:
         if scope["type"] == "http":
@@ -124,7 +125,7 @@ async def open_reconciled_service(
         client(app) as anyone,
     ):
         caller = Client(root, keys.app_id, keys.app_secret)
-        service = ServiceHarness(db, chat.clock, vault, keys, owner, anyone)
+        service = ServiceHarness(db, chat.clock, vault, keys, owner, anyone, context)
         market = ReconciledService(service, chat, seller, caller)
         yield market
         await caller.close()

@@ -19,7 +19,7 @@ from bot.service.rails.exchange_rates import SandboxExchange
 from bot.service.rails.rail import Rails
 from bot.service.rails.sandbox import SandboxRail
 from bot.service.usecases import applications
-from bot.service.usecases.paying import PaymentContext
+from bot.service.usecases.payment_context import PaymentContext
 from bot.service.usecases.payouts import Payouts
 from bot.service.usecases.request_commands import Policy
 from bot.service.wire.answer_schemas import ErrorAnswer
@@ -72,6 +72,7 @@ class ServiceHarness:
     credentials: Credentials
     seller: httpx.AsyncClient
     anyone: httpx.AsyncClient
+    context: PaymentContext
 
     async def create(self, **fields: Any) -> dict[str, Any]:
         answer = await self.seller.post(REQUESTS_PATH, json=NEW | fields)
@@ -123,12 +124,13 @@ def make_service(
     policy: dict[str, Any] = {"allow": AllowList(), "exchange": SandboxExchange()}
     context: dict[str, Any] = {"rails": Rails(SandboxRail()), "reservation": 900_000}
     policy |= _taken(settings, Policy)
+    payouts = Payouts(db, Vault(KEY), settings.get("rails", context["rails"]), now)
+    context |= {"details_of": payouts.details_of}
     context |= _taken(settings, PaymentContext) | {"exchange": policy["exchange"]}
     known = {
         one.name for kind in (Service, Policy, PaymentContext) for one in dataclasses.fields(kind)
     }
     assert not settings.keys() - known
-    payouts = Payouts(db, Vault(KEY), context["rails"], now)
     return Service(
         db,
         now,
@@ -151,9 +153,10 @@ async def open_service(folder: Path, **settings: Any) -> AsyncIterator[ServiceHa
     """Open the service on a new database; `settings` go to `make_service`."""
     db, clock, vault = open_database(f"sqlite:///{folder}/bot.db"), Clock(), Vault(KEY)
     credentials = db.run(lambda tx: applications.create(tx, vault, "shop", clock()))
-    app = create_app(make_service(db, clock, **settings))
+    service = make_service(db, clock, **settings)
+    app, context = create_app(service), service.payment_context
     async with client(app, headers_of(credentials)) as seller, client(app) as anyone:
-        yield ServiceHarness(db, clock, vault, credentials, seller, anyone)
+        yield ServiceHarness(db, clock, vault, credentials, seller, anyone, context)
     db.close()
 
 

@@ -8,10 +8,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from bot.core.outbox import lanes
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from bot.core.database.database import Transaction
+    from bot.core.outbox.queue_policy import Queue
 
 
 def join_waiting(tx: Transaction, chosen: str, **given: object) -> int:
@@ -88,6 +91,21 @@ def delete_about(tx: Transaction, queue: str, subject: str) -> int:
 def delete_lane(tx: Transaction, queue: str, lane: str) -> None:
     """Delete the row of a lane, which may name a person; its messages stay."""
     tx.execute("DELETE FROM lanes WHERE queue = :queue AND lane = :lane", queue=queue, lane=lane)
+
+
+def bring_forward(tx: Transaction, queue: Queue, message_id: str, due_at: int) -> bool:
+    """Make a waiting message due at `due_at` if that is earlier; return False for any other."""
+    row = tx.one(
+        "UPDATE outbox SET due_at = CASE WHEN due_at > :due_at THEN :due_at ELSE due_at END"
+        " WHERE id = :id AND queue = :queue AND state = 'waiting' RETURNING lane",
+        id=message_id,
+        queue=queue.name,
+        due_at=due_at,
+    )
+    if row:
+        lanes.reopen(tx, queue, row["lane"])
+        tx.wake(queue.name)
+    return row is not None
 
 
 def _update(tx: Transaction, change: str, where: str, values: Mapping[str, object]) -> int:

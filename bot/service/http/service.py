@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from bot.core.database.database import Database
     from bot.core.net.rates import Rate
-    from bot.service.usecases.paying import PaymentContext
+    from bot.service.usecases.payment_context import PaymentContext
     from bot.service.usecases.payouts import Payouts
     from bot.service.usecases.request_commands import Policy
 

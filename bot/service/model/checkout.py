@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from bot.service.model.checkout_states import CheckoutState
 from bot.service.model.payout import SANDBOX
+from bot.service.model.rail_answers import Asked, Opened
 
 if TYPE_CHECKING:
     from bot.service.model.rail_answers import PayWith
     from bot.service.model.request import PayerField, Quote, Units
 
 SHARE = 2
-"""One network holds at most the unsold units divided by this."""
+"""One network holds at most the unsold units divided by this, and claims the whole drop's."""
+
+LONGEST_INVOICE = 24 * 3600 * 1000
+"""Milliseconds after which an invoice counts as expired, whatever its wallet says."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,9 +28,9 @@ class Checkout:
     `automatic`: the rail learns of its money itself. `external_id` is the invoice's, over all
     rails, or the `reference` that a bank transfer has. `pay_with` is what the payer is shown, None
     while it is opening, `look` what the rail looks for, `failure` why it could not be opened.
-    `lapses_at` is the end of its unit, `expires_at` that of its invoice; `looked_at` is the time of
-    the last look, None where no wallet is asked. `language` is that of the receipt to email to the
-    payer, None if none is.
+    `host` is the wallet's, '' without one. `lapses_at` is the end of its unit, `expires_at` that of
+    its invoice; `looked_at` is the time of the last look, None where no wallet is asked. `language`
+    is that of the receipt to email to the payer, None if none is.
     """
 
     id: str
@@ -42,6 +46,7 @@ class Checkout:
     way: str = SANDBOX
     account_id: str | None = None
     automatic: bool = True
+    host: str = ""
     external_id: str | None = None
     reference: str | None = None
     pay_with: PayWith | None = None
@@ -57,6 +62,50 @@ class Checkout:
         if self.stored_state.holds_unit and self.lapses_at <= now:
             return CheckoutState.LAPSED
         return self.stored_state
+
+    @property
+    def settles_as(self) -> str:
+        """Return the external id of its payment."""
+        return self.external_id or f"{self.kind}-{self.id}"
+
+    def asked(self, memo: str, details: dict[str, Any]) -> Asked:
+        """Return what its rail is asked, for the product's name and the account's details."""
+        return Asked(
+            checkout_id=self.id,
+            request_id=self.request_id,
+            amount=self.quote.amount,
+            currency=self.quote.currency,
+            memo=memo,
+            reference=self.reference or "",
+            created_at=self.created_at,
+            lapses_at=self.lapses_at,
+            details=details,
+        )
+
+    def as_opened(self) -> Opened:
+        """Return what its rail has opened, for a look."""
+        return Opened(self.settles_as, self.pay_with, self.expires_at, self.look)
+
+    def open(self, opened: Opened, now: int) -> Checkout:
+        """Return it as its rail has opened it; an invoice that ends earlier shortens it."""
+        ends = opened.lapses_at or self.lapses_at
+        return replace(
+            self,
+            stored_state=CheckoutState.OPEN,
+            # Money that came with the opening is found by its payment.
+            external_id=None if opened.arrived else opened.external_id,
+            pay_with=opened.pay_with,
+            look=opened.look,
+            opened_at=now,
+            looked_at=now if opened.looks is None else None,
+            expires_at=min(ends, now + LONGEST_INVOICE),
+            lapses_at=min(self.lapses_at, ends),
+        )
+
+    def claimed(self, now: int, until: int) -> Checkout:
+        """Return it as claimed by its payer, for its seller to confirm."""
+        state = CheckoutState.CLAIMED
+        return replace(self, stored_state=state, automatic=False, claimed_at=now, lapses_at=until)
 
 
 @dataclass(frozen=True, slots=True)

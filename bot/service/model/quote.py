@@ -7,6 +7,7 @@ remainder, so that their sum is the total.
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from decimal import MAX_EMAX, MAX_PREC, MIN_EMIN, ROUND_FLOOR, ROUND_HALF_UP, Context, Decimal
 
 from bot.core import exact_json
@@ -32,6 +33,16 @@ def quote(terms: Terms, rate: ExchangeRate | None) -> Quote:
     total = _total(_EXACT.multiply(factor, terms.amount), terms.instrument)
     exact = [_EXACT.multiply(factor, amount) for amount in amounts]
     return Quote(total, terms.instrument, _shares(exact, total), rate)
+
+
+def with_amount(kept: Quote, amount: int) -> Quote:
+    """Return a quote for another amount than was asked, its shares in the same proportion."""
+    exact = [share * amount for share in kept.shares]
+    shares = [one // kept.amount for one in exact]
+    by_loss = sorted(range(len(exact)), key=lambda place: exact[place] % kept.amount, reverse=True)
+    for place in by_loss[: amount - sum(shares)]:
+        shares[place] += 1
+    return replace(kept, amount=amount, shares=tuple(shares))
 
 
 def _factor(terms: Terms, rate: ExchangeRate | None) -> Decimal:

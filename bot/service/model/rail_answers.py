@@ -19,6 +19,8 @@ class Manner(StrEnum):
     TWICE = "twice"
     LATE = "late"
     NEVER = "never"
+    UNDERPAID = "underpaid"
+    CLAIMED = "claimed"
 
 
 @dataclass(frozen=True, slots=True)

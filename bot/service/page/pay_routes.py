@@ -128,7 +128,7 @@ def _next_page(
     The scheme of the redirect is checked again: the operator may have disallowed it since.
     """
     payment = standing.payment
-    if payment is None or payment.oversold:
+    if payment is None or not payment.took_unit:
         return _checkout_path(request_id, standing.checkout_id)
     url = found and found.terms.redirect_url
     if url and redirects.may_lead_to(url, service.policy.schemes):
@@ -171,7 +171,7 @@ async def show_checkout(request: Request) -> Response:
     if found is None:
         raise NotFound
     payment = await payments.read_of_checkout(service.db, held.id)
-    if payment and not payment.oversold:
+    if payment and payment.took_unit:
         onward = _next_page(service, found, found.id, PaymentProgress(held.id, payment))
         return RedirectResponse(onward, 303, render.HEADERS)
     reader = forms.reader(request)

@@ -33,7 +33,9 @@ class SandboxRail:
         at_once = asked.manner in {Manner.AT_ONCE, Manner.TWICE}
         return Opened(
             external_id=f"{self.kind}-{asked.checkout_id}",
+            look=_arriving(asked),
             looks=_looks(asked),
+            claimed=asked.manner is Manner.CLAIMED,
             arrived=Arrived() if at_once else None,
         )
 
@@ -43,8 +45,8 @@ class SandboxRail:
 
     async def look(self, asked: Asked, opened: Opened) -> Look:
         """Return the money: it is looked for only when it has arrived."""
-        del asked, opened
-        return Arrived()
+        del asked
+        return Arrived(opened.look.get("amount"))
 
     def host(self, details: Mapping[str, Any]) -> str:
         """Return '': there is no wallet."""
@@ -55,8 +57,13 @@ class SandboxRail:
         """Return at once: there is no connection."""
 
 
+def _arriving(asked: Asked) -> dict[str, Any]:
+    """Return the amount that arrives where it is another than was asked: half of it."""
+    return {"amount": max(1, asked.amount // 2)} if asked.manner is Manner.UNDERPAID else {}
+
+
 def _looks(asked: Asked) -> tuple[int, ...]:
     """Return when the money is reported afterwards, in epoch ms."""
-    if asked.manner in {Manner.LATER, Manner.TWICE}:
+    if asked.manner in {Manner.LATER, Manner.TWICE, Manner.UNDERPAID}:
         return (asked.created_at + DELAY,)
     return (asked.lapses_at + DELAY,) if asked.manner is Manner.LATE else ()

@@ -19,11 +19,11 @@ if TYPE_CHECKING:
 
 INSERT = """
     INSERT INTO checkouts (id, request_id, token, state, user_data, quote, created_at, lapses_at,
-      network, payer, language, kind, way, account_id, automatic, external_id, reference, pay_with,
-      look, opened_at, looked_at, expires_at, claimed_at)
+      network, payer, language, kind, way, account_id, automatic, host, external_id, reference,
+      pay_with, look, opened_at, looked_at, expires_at, claimed_at)
     VALUES (:id, :request_id, :token, :state, :user_data, :quote, :created_at, :lapses_at,
-      :network, :payer, :language, :kind, :way, :account_id, :automatic, :external_id, :reference,
-      :pay_with, :look, :opened_at, :looked_at, :expires_at, :claimed_at)
+      :network, :payer, :language, :kind, :way, :account_id, :automatic, :host, :external_id,
+      :reference, :pay_with, :look, :opened_at, :looked_at, :expires_at, :claimed_at)
 """
 # What a wallet has opened is stored once: a repeated opening shows no second invoice.
 STORE_OPENED = """
@@ -80,6 +80,7 @@ def insert(tx: Transaction, checkout: Checkout, holder: Holder) -> None:
         way=checkout.way,
         account_id=checkout.account_id,
         automatic=int(checkout.automatic),
+        host=checkout.host,
         reference=checkout.reference,
         claimed_at=checkout.claimed_at,
         **_opened(checkout),
@@ -193,6 +194,7 @@ def _found(row: Row | None) -> Checkout | None:
         way=row["way"],
         account_id=row["account_id"],
         automatic=bool(row["automatic"]),
+        host=row["host"],
         external_id=row["external_id"],
         reference=row["reference"],
         pay_with=_pay_with(row["pay_with"]),

@@ -10,13 +10,13 @@ from bot.service.model.checkout import Settlement, may_claim
 from bot.service.model.checkout_states import CheckoutState
 from bot.service.model.request import RESERVED, WAY_CLOSED
 from bot.service.store import checkouts, requests, unit_moves
-from bot.service.usecases import settling
+from bot.service.usecases import delivery_queues, settling
 
 if TYPE_CHECKING:
     from bot.core.database.database import Transaction
     from bot.service.model.checkout import Checkout
     from bot.service.model.request import PaymentRequest
-    from bot.service.usecases.paying import PaymentContext
+    from bot.service.usecases.payment_context import PaymentContext
 
 
 def claim(
@@ -42,7 +42,9 @@ def claim(
         raise NotPayable(_hindrance(tx, request_id, now))
     elif not may_hold(tx, _request(tx, checkout, now), now):
         raise NotPayable(WAY_CLOSED)
-    return _found(tx, checkout_id)
+    claimed = _found(tx, checkout_id)
+    delivery_queues.queue_claim(tx, _request(tx, claimed, now), claimed)
+    return claimed
 
 
 def cancel(tx: Transaction, request_id: str, checkout_id: str, now: int) -> bool:
@@ -65,8 +67,8 @@ def confirm(tx: Transaction, app_id: str, checkout_id: str, now: int) -> Checkou
         return checkout
     if state is CheckoutState.OPENING:
         raise WrongState(state)
-    external_id = checkout.external_id or f"{checkout.kind}-{checkout.id}"
-    settling.record_settlement(tx, Settlement(checkout.kind, checkout.id, external_id), now)
+    settlement = Settlement(checkout.kind, checkout.id, checkout.settles_as)
+    settling.record_settlement(tx, settlement, now)
     _audit(tx, app_id, "checkout.confirmed", checkout, now)
     return _found(tx, checkout_id)
 

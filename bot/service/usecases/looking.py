@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+import asyncio
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 import structlog
 
-from bot.core.outbox import outbox
+from bot.core.outbox import bulk_changes, outbox
 from bot.core.outbox.payload_kinds import PayloadKinds
 from bot.core.outbox.queue_policy import Queue
 from bot.core.outbox.worker import Job
+from bot.service.model import look_times
 from bot.service.model.checkout import Settlement
-from bot.service.model.payout import SANDBOX
-from bot.service.model.rail_answers import Arrived, Asked, Opened, Waiting
-from bot.service.store import checkouts
+from bot.service.model.rail_answers import Arrived, Waiting
+from bot.service.store import checkouts, payout_accounts
 from bot.service.usecases import settling
 
 if TYPE_CHECKING:
@@ -23,18 +25,31 @@ if TYPE_CHECKING:
     from bot.core.database.database import Database, Transaction
     from bot.core.outbox.outbox import Message
     from bot.service.model.checkout import Checkout
-    from bot.service.model.rail_answers import Look
+    from bot.service.model.rail_answers import Look, Opened
     from bot.service.model.request import Payment
-    from bot.service.rails.rail import Rails
+    from bot.service.usecases.payment_context import PaymentContext
 
 log = structlog.get_logger()
+
+LOOK_SECONDS = 15
+"""Seconds after which a look is given up; a rail gives up earlier."""
+
+ROOM = 256
+"""Looks at once in this process: wallets that never answer fill their own lanes only."""
+
+NOT_YET = "the money has not arrived"
 
 
 @dataclass(frozen=True, slots=True)
 class DueLook:
-    """A look for the money of a checkout."""
+    """A look for the money of a checkout; `once`: no other look follows it."""
 
     checkout_id: str
+    once: bool = False
+
+
+def _wallet(lane: str) -> str | None:
+    return lane or None
 
 
 LOOKS = Queue(
@@ -42,63 +57,126 @@ LOOKS = Queue(
     lease=60_000,
     ordered=False,
     width=64,
+    group=_wallet,
+    group_width=16,
     payloads=PayloadKinds(look=DueLook),
 )
-"""Looks at wallets for money; a lane a wallet's host."""
+"""Looks for money. A lane a wallet's host, each a group of its own, so that one that hangs delays
+no other; test money has the lane '', which waits for nobody and so has no group.
+"""
 
 
-def queue_looks(tx: Transaction, checkout: Checkout, opened: Opened) -> None:
-    """Queue the looks that the rail asks for."""
-    for at in opened.looks or ():
-        outbox.put(tx, LOOKS, SANDBOX, DueLook(checkout.id), checkout.created_at, due_at=at)
+def queue_looks(tx: Transaction, checkout: Checkout, opened: Opened, now: int) -> None:
+    """Queue the looks that the rail asks for, or the first of those at a wallet."""
+    if opened.looks is None:
+        _put(tx, checkout, now, look_times.next_look(now, checkout.expires_at or now, now))
+        return
+    for at in opened.looks:
+        outbox.put(tx, LOOKS, checkout.host, DueLook(checkout.id, once=True), now, due_at=at)
+
+
+def hint(tx: Transaction, checkout_id: str, now: int) -> None:
+    """Queue a look at a checkout's wallet as soon as may be: someone says that money arrived.
+
+    Nothing happens where no wallet is asked, or the money is known to have arrived.
+    """
+    checkout = checkouts.find(tx, checkout_id)
+    if checkout is None or not _may_look(checkout):
+        return
+    due_at = max(now, (checkout.looked_at or 0) + look_times.CLOSEST)
+    if bulk_changes.bring_forward(tx, LOOKS, _key(checkout_id), due_at):
+        return
+    if not _put(tx, checkout, now, due_at):  # under way: what it finds may be older than the hint
+        outbox.put(
+            tx, LOOKS, checkout.host, DueLook(checkout_id, once=True), now,
+            key=f"{_key(checkout_id)}-hinted", due_at=max(due_at, now + look_times.CLOSEST),
+        )  # fmt: skip
+
+
+async def hint_for_page(db: Database, checkout: Checkout, now: int) -> None:
+    """Queue a look for a payer who has the checkout's page open, without a write for each ask.
+
+    `checkout` is as it was just read.
+    """
+    if _may_look(checkout) and now >= (checkout.looked_at or 0) + look_times.CLOSEST:
+        await db.transaction(partial(hint, checkout_id=checkout.id, now=now))
+
+
+def _may_look(checkout: Checkout) -> bool:
+    return checkout.looked_at is not None and not checkout.stored_state.is_settled
+
+
+def _key(checkout_id: str) -> str:
+    return f"look-{checkout_id}"
+
+
+def _put(tx: Transaction, checkout: Checkout, now: int, due_at: int | None) -> bool:
+    key = _key(checkout.id)
+    return outbox.put(tx, LOOKS, checkout.host, DueLook(checkout.id), now, key=key, due_at=due_at)
 
 
 class LookHandler:
     """Asks the rails for the money of checkouts; a worker performs its `job`."""
 
-    def __init__(self, db: Database, rails: Rails, now: Callable[[], int]) -> None:
+    def __init__(self, db: Database, context: PaymentContext, now: Callable[[], int]) -> None:
         self._db = db
-        self._rails = rails
+        self._context = context
         self._now = now
-        self.job = Job(LOOKS, self.handle)
+        self.job = Job(LOOKS, self.handle, room=ROOM)
 
     async def handle(self, message: Message) -> None:
         """Ask once, and settle the message with what was found in one transaction."""
-        checkout = await self._db.read(lambda tx: checkouts.find(tx, message.body.checkout_id))
-        found = await self._look(checkout) if checkout else Waiting()
+        checkout, details = await self._db.read(lambda tx: self._read(tx, message))
+        found = await self._look(checkout, details) if checkout else Waiting()
         payment = await self._db.transaction_until_stored(
             lambda tx: self._settle(tx, message, found)
         )
-        if payment is None:
-            if isinstance(found, Arrived):
-                log.info("payment reported again", checkout=message.body.checkout_id)
-            return
-        write = log.warning if payment.oversold else log.info
-        write(
-            "payment recorded",
-            request=payment.request_id,
-            payment=payment.id,
-            settlement=payment.state.value,
-        )
+        if payment is not None:
+            settling.log_payment(payment)
+        elif isinstance(found, Arrived):
+            log.info("payment reported again", checkout=message.body.checkout_id)
 
-    async def _look(self, checkout: Checkout) -> Look:
-        asked = Asked(
-            checkout_id=checkout.id,
-            request_id=checkout.request_id,
-            amount=checkout.quote.amount,
-            currency=checkout.quote.currency,
-            memo="",
-            reference="",
-            created_at=checkout.created_at,
-            lapses_at=checkout.lapses_at,
-        )
-        return await self._rails.of(SANDBOX).look(asked, Opened(f"{SANDBOX}-{checkout.id}"))
+    def _read(self, tx: Transaction, message: Message) -> tuple[Checkout | None, dict[str, Any]]:
+        """Return the checkout and its account's details; None if there is nothing to look for."""
+        checkout = checkouts.find(tx, message.body.checkout_id)
+        if checkout is None or checkout.kind not in self._context.rails.kinds:
+            return None, {}
+        if checkout.account_id is None:
+            return checkout, {}
+        account = payout_accounts.find(tx, checkout.account_id)
+        return (checkout, self._context.details_of(account)) if account else (None, {})
+
+    async def _look(self, checkout: Checkout, details: dict[str, Any]) -> Look:
+        """Ask the rail; a bug of it must not end the looking for money."""
+        rail = self._context.rails.of(checkout.kind)
+        try:
+            async with asyncio.timeout(LOOK_SECONDS):
+                found = await rail.look(checkout.asked("", details), checkout.as_opened())
+        except TimeoutError:
+            found = Waiting("no answer in time")
+        except Exception:
+            log.exception("look failed", checkout=checkout.id, kind=checkout.kind)
+            return Waiting()
+        if not isinstance(found, Arrived):
+            log.debug("no money yet", checkout=checkout.id, kind=checkout.kind, reason=found.detail)
+        return found
 
     def _settle(self, tx: Transaction, message: Message, found: Look) -> Payment | None:
+        """Record what was found, and queue the next look."""
+        now, task = self._now(), message.body
+        checkout = checkouts.find(tx, task.checkout_id)
         payment = None
-        if isinstance(found, Arrived):
-            checkout_id = message.body.checkout_id
-            settlement = Settlement(SANDBOX, checkout_id, f"{SANDBOX}-{checkout_id}")
-            payment = settling.record_settlement(tx, settlement, self._now())
-        outbox.done(tx, LOOKS, message, self._now())
+        if checkout is not None and isinstance(found, Arrived):
+            settlement = Settlement(checkout.kind, checkout.id, checkout.settles_as, found.amount)
+            payment = settling.record_settlement(tx, settlement, now)
+            checkout = checkouts.find(tx, task.checkout_id)
+        due_at = None
+        if checkout is not None and _may_look(checkout):
+            checkouts.mark_looked(tx, checkout.id, now)
+            opened_at, expires_at = checkout.opened_at or now, checkout.expires_at or now
+            due_at = look_times.next_look(opened_at, expires_at, now)
+        if due_at is None or task.once:
+            outbox.done(tx, LOOKS, message, now)
+        else:
+            outbox.retry(tx, LOOKS, message, due_at, NOT_YET)
         return payment

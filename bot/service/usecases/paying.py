@@ -1,59 +1,47 @@
-"""Paying a request: a checkout reserves a unit, and the rail's money pays for it."""
+"""Paying a request: a checkout reserves a unit by one of the request's ways.
+
+Test money and bank codes are open in the transaction that reserves; a wallet is asked by a job.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from bot.core.errors import MoneyError, NotFound, NotPayable, TooManyHolds
-from bot.service.model import quote
-from bot.service.model.checkout import UNKNOWN_HOLDER, Checkout, Holder, Settlement, may_reserve
+from bot.core.errors import InvalidBody, NotFound, NotPayable, TooManyHolds
+from bot.service.banking.references import new_reference
+from bot.service.model.checkout import (
+    UNKNOWN_HOLDER,
+    Checkout,
+    Holder,
+    Settlement,
+    may_claim,
+    may_reserve,
+)
+from bot.service.model.checkout_states import CheckoutState
 from bot.service.model.payout import SANDBOX
-from bot.service.model.rail_answers import Asked, Manner
-from bot.service.model.request import UNPRICED, Payment
-from bot.service.store import checkouts, payments, requests, unit_moves
-from bot.service.usecases import looking, settling
+from bot.service.model.rail_answers import Manner
+from bot.service.model.request import NO_PAYOUT, WAY_CLOSED, Payment
+from bot.service.store import checkouts, payments, payout_accounts, requests, unit_moves
+from bot.service.usecases import claiming, delivery_queues, looking, opening, settling
 from bot.service.usecases.request_commands import new_id
 
 if TYPE_CHECKING:
-    from bot.core.database.database import Transaction
+    from bot.core.database.database import Database, Transaction
+    from bot.service.model.payout import PayoutAccount
+    from bot.service.model.rail_answers import Opened
     from bot.service.model.request import PayerField, PaymentRequest, Quote
-    from bot.service.rails.exchange_rates import Exchange
-    from bot.service.rails.rail import Rails
+    from bot.service.usecases.payment_context import PaymentContext
 
-
-CLAIMS_HELD = 168 * 3600 * 1000
-"""Milliseconds for which a claimed unit is held unless CLAIM_HOURS says otherwise."""
-
-
-@dataclass(frozen=True, slots=True)
-class PaymentContext:
-    """How payments are taken: a checkout reserves its unit for `reservation` ms.
-
-    `holds` is PAYER_HOLDS, 0 for no limit; a payment that its seller has to confirm keeps its unit
-    for `claims` ms.
-    """
-
-    rails: Rails
-    exchange: Exchange
-    reservation: int
-    holds: int = 0
-    claims: int = CLAIMS_HELD
-
-    def quote(self, request: PaymentRequest) -> Quote:
-        """Return what a payer pays now. Raises NotPayable if the exchange rate is unknown."""
-        terms = request.terms
-        try:
-            return quote.quote(terms, self.exchange.rate(terms.currency, terms.instrument))
-        except MoneyError:
-            raise NotPayable(UNPRICED) from None
+UNKNOWN_WAY = "The form names no way to pay that this payment link has. Open the link again."
 
 
 @dataclass(frozen=True, slots=True)
 class PaymentForm:
     """A payer's posted form, checked; two forms with one token are one payment.
 
-    `language` is that of the receipt to email, None if none is.
+    `language` is that of the receipt to email, None if none is; `way` the chosen way, None for the
+    seller's first.
     """
 
     request_id: str
@@ -62,6 +50,65 @@ class PaymentForm:
     manner: Manner = Manner.AT_ONCE
     holder: Holder = UNKNOWN_HOLDER
     language: str | None = None
+    way: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Way:
+    """A way to pay a request: `quote` is what the payer pays, None while the rate is unknown.
+
+    `automatic`: its money is found by the rail, else its seller confirms it. `closed`: too many
+    payments wait for the seller.
+    """
+
+    name: str
+    kind: str
+    scheme: str
+    automatic: bool
+    account: PayoutAccount
+    quote: Quote | None
+    closed: bool = False
+
+
+async def read_ways(
+    db: Database, context: PaymentContext, request: PaymentRequest, now: int
+) -> list[Way]:
+    """Return the ways to pay a request, its seller's first one first; none with test money."""
+    if context.rails.test_money or request.payout is None:
+        return []
+    accounts = await payout_accounts.read_ways(db, request.app_id, request.payout)
+    closed = False
+    if not all(account.automatic for account in accounts):
+        waiting = await checkouts.read_to_confirm(db, request.id, now)
+        closed = not may_claim(request.units, waiting + 1)
+    return [
+        Way(
+            name=account.way,
+            kind=account.kind,
+            scheme=account.scheme,
+            automatic=account.automatic,
+            account=account,
+            quote=_quote(context, request, account),
+            closed=closed and not account.automatic,
+        )
+        for account in accounts
+        if account.takes(request.terms.currency)
+    ]
+
+
+def _quote(
+    context: PaymentContext, request: PaymentRequest, account: PayoutAccount
+) -> Quote | None:
+    try:
+        return context.quote(request, _payer_currency(request, account))
+    except NotPayable:
+        return None
+
+
+def _payer_currency(request: PaymentRequest, account: PayoutAccount) -> str:
+    """Return what a payer pays an account in: the price's currency if it takes that."""
+    price = request.terms.currency
+    return price if price in account.currencies else account.currencies[0]
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,53 +123,128 @@ class PaymentProgress:
 def pay(tx: Transaction, context: PaymentContext, form: PaymentForm, now: int) -> PaymentProgress:
     """Open a checkout, and record its payment if the rail has the money at once.
 
-    A form posted before, or a payer with an open checkout of the request, gets the progress of
-    that checkout. Raises NotFound, NotPayable with the state that prevents it, and TooManyHolds.
+    A form posted before, or a payer whose checkout by this way holds a unit, gets the progress of
+    that checkout; by another way it is given up for the new one. Raises NotFound, InvalidBody for
+    an unknown way, NotPayable with the state that prevents it, and TooManyHolds.
     """
     earlier = checkouts.find_by_form(tx, form.request_id, form.token)
     if earlier:
         return PaymentProgress(earlier.id, payments.first_of_checkout(tx, earlier.id))
     held = checkouts.find_by_holder(tx, form.request_id, form.holder, now)
-    if held:
+    if held and not _give_up(tx, held, form, now):
         return PaymentProgress(held.id, None)
     request = unit_moves.reserve(tx, form.request_id, now)
     if request is None:
         raise _refusal(tx, form.request_id, now)
     _check_holds(tx, context, request, form.holder, now)
+    account = _account(tx, context, request, form.way)
+    details = context.details_of(account) if account else {}
+    checkout = _checkout(tx, context, request, form, account, now)
+    rail = context.rails.of(checkout.kind)
+    checkout = replace(checkout, host=rail.host(details))
+    asked = checkout.asked(request.terms.product.name, details)
+    opened = rail.open_offline(replace(asked, manner=form.manner))
+    if opened is not None:
+        checkout = checkout.open(opened, now)
+    if opened is not None and opened.claimed:
+        checkout = checkout.claimed(now, now + context.claims)
+    checkouts.insert(tx, checkout, form.holder)
+    if not checkout.automatic and not claiming.may_hold(tx, request, now):
+        raise NotPayable(WAY_CLOSED)
+    if opened is None:
+        opening.queue_opening(tx, checkout)
+        return PaymentProgress(checkout.id, None)
+    return _opened(tx, request, checkout, opened, now)
+
+
+def _opened(
+    tx: Transaction, request: PaymentRequest, checkout: Checkout, opened: Opened, now: int
+) -> PaymentProgress:
+    """Queue what follows an opening without a wallet, and record money that came with it."""
+    looking.queue_looks(tx, checkout, opened, now)
+    if opened.claimed:
+        delivery_queues.queue_claim(tx, request, checkout)
+    if opened.arrived is None:
+        return PaymentProgress(checkout.id, None)
+    settlement = Settlement(checkout.kind, checkout.id, opened.external_id)
+    payment = settling.record_at_once(tx, request, checkout, settlement, now)
+    return PaymentProgress(checkout.id, payment, fresh=True)
+
+
+def _give_up(tx: Transaction, held: Checkout, form: PaymentForm, now: int) -> bool:
+    """End a payer's checkout for one by another way; return False, unchanged, where it stays.
+
+    One that the payer has claimed stays: the seller decides.
+    """
+    if form.way in {None, held.way} or held.stored_state is CheckoutState.CLAIMED:
+        return False
+    is_open = held.stored_state is CheckoutState.OPEN
+    state = CheckoutState.CANCELLED if is_open else CheckoutState.LAPSED
+    return unit_moves.end(tx, held, state, now)
+
+
+def _account(
+    tx: Transaction, context: PaymentContext, request: PaymentRequest, way: str | None
+) -> PayoutAccount | None:
+    """Return the account of the chosen way, None for test money.
+
+    Raises InvalidBody for an unknown way, and NotPayable where there is none at all.
+    """
+    if context.rails.test_money:
+        if way not in {None, SANDBOX}:
+            raise InvalidBody(UNKNOWN_WAY)
+        return None
+    accounts = [
+        account
+        for account in payout_accounts.ways(tx, request.app_id, request.payout or "")
+        if account.takes(request.terms.currency)
+    ]
+    if not accounts:
+        raise NotPayable(NO_PAYOUT)
+    for account in accounts:
+        if way in {None, account.way}:
+            return account
+    raise InvalidBody(UNKNOWN_WAY)
+
+
+def _checkout(  # noqa: PLR0917 - the parts that a checkout is made of
+    tx: Transaction,
+    context: PaymentContext,
+    request: PaymentRequest,
+    form: PaymentForm,
+    account: PayoutAccount | None,
+    now: int,
+) -> Checkout:
+    """Return a checkout that is not yet open."""
     checkout = Checkout(
         id=new_id(),
         request_id=request.id,
         token=form.token,
         user_data=form.user_data,
-        quote=context.quote(request),
+        quote=context.quote(request, _payer_currency(request, account) if account else None),
         created_at=now,
         lapses_at=now + context.reservation,
+        stored_state=CheckoutState.OPENING,
         language=form.language,
     )
-    checkouts.insert(tx, checkout, form.holder)
-    opened = context.rails.of(SANDBOX).open_offline(_asked(request, checkout, form.manner))
-    if opened is None:
-        raise RuntimeError("test money opens without a wallet")
-    looking.queue_looks(tx, checkout, opened)
-    if opened.arrived is None:
-        return PaymentProgress(checkout.id, None)
-    settlement = Settlement(SANDBOX, checkout.id, opened.external_id)
-    payment = settling.record_at_once(tx, request, checkout, settlement, now)
-    return PaymentProgress(checkout.id, payment, fresh=True)
-
-
-def _asked(request: PaymentRequest, checkout: Checkout, manner: Manner) -> Asked:
-    return Asked(
-        checkout_id=checkout.id,
-        request_id=request.id,
-        amount=checkout.quote.amount,
-        currency=checkout.quote.currency,
-        memo=request.terms.product.name,
-        reference="",
-        created_at=checkout.created_at,
-        lapses_at=checkout.lapses_at,
-        manner=manner,
+    if account is None:
+        return checkout
+    return replace(
+        checkout,
+        kind=account.kind,
+        way=account.way,
+        account_id=account.id,
+        automatic=account.automatic,
+        reference=None if account.automatic else _free_reference(tx),
     )
+
+
+def _free_reference(tx: Transaction) -> str:
+    """Return a new reference; two payers who write the same one could not be told apart."""
+    reference = new_reference()
+    while checkouts.is_reference(tx, reference):
+        reference = new_reference()
+    return reference
 
 
 def _check_holds(

@@ -5,9 +5,14 @@ Unit, payment and deliveries commit together; every settlement is kept.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
+import structlog
+
 from bot.core.errors import NotFound
+from bot.core.money.amounts import MAX_MINOR
+from bot.service.model import quote
 from bot.service.model.payout import SANDBOX
 from bot.service.model.request import Payment, PaymentState
 from bot.service.store import checkouts, payments, requests, unit_moves
@@ -17,7 +22,9 @@ from bot.service.usecases.request_commands import new_id
 if TYPE_CHECKING:
     from bot.core.database.database import Transaction
     from bot.service.model.checkout import Checkout, Settlement
-    from bot.service.model.request import PaymentRequest
+    from bot.service.model.request import PaymentRequest, Quote
+
+log = structlog.get_logger()
 
 
 def record_settlement(tx: Transaction, settlement: Settlement, now: int) -> Payment | None:
@@ -28,16 +35,20 @@ def record_settlement(tx: Transaction, settlement: Settlement, now: int) -> Paym
     checkout = checkouts.find(tx, settlement.checkout_id)
     if checkout is None:
         raise NotFound(f"There is no checkout {settlement.checkout_id}.")
+    paid = _paid(checkout, settlement.amount)
+    short = paid.amount < checkout.quote.amount
+    if short:  # the whole amount may still arrive under the invoice's own id
+        settlement = replace(settlement, external_id=f"{settlement.external_id}:underpaid")
     known = payments.checkout_of(tx, settlement)
     if known:
         if known != checkout.id:
             raise RuntimeError(f"one payment was reported for two checkouts: {settlement}")
         return None
-    state = unit_moves.take_unit(tx, checkout, now)
+    state = PaymentState.UNDERPAID if short else unit_moves.take_unit(tx, checkout, now)
     request = requests.find_ever(tx, checkout.request_id, now)
     if request is None:
         raise RuntimeError(f"checkout {checkout.id} has no request")
-    payment = _payment(request, checkout, settlement, state, now)
+    payment = replace(_payment(request, checkout, settlement, state, now), paid=paid)
     return _record(tx, request, checkout, settlement, payment)
 
 
@@ -48,6 +59,25 @@ def record_at_once(
     state = unit_moves.take_unit(tx, checkout, now)
     payment = _payment(request, checkout, settlement, state, now)
     return _record(tx, request.paid(), checkout, settlement, payment)
+
+
+def log_payment(payment: Payment) -> None:
+    """Log a payment that was recorded."""
+    write = log.info if payment.took_unit else log.warning
+    write(
+        "payment recorded",
+        request=payment.request_id,
+        payment=payment.id,
+        settlement=payment.state.value,
+    )
+
+
+def _paid(checkout: Checkout, amount: int | None) -> Quote:
+    """Return what a payer gave: exactly what was asked unless the rail knows another amount."""
+    asked = checkout.quote
+    if amount is None or amount == asked.amount:
+        return asked
+    return quote.with_amount(asked, min(max(amount, 0), MAX_MINOR))
 
 
 def _payment(
@@ -84,7 +114,7 @@ def _record(
     payments.insert(tx, payment, settlement)
     tx.count("payments", payment.state.value)
     delivery_queues.queue_deliveries(tx, request, payment)
-    if checkout.language is not None:
+    if checkout.language is not None and payment.state is not PaymentState.UNDERPAID:
         test_money = settlement.rail == SANDBOX
         payer_receipts.queue_receipt(tx, request, payment, checkout.language, test_money=test_money)
     return payment

@@ -12,13 +12,15 @@ from bot.core.ops import audit
 from bot.core.outbox import lanes
 from bot.core.text import links
 from bot.service.app import create_app
+from bot.service.http import hint_addresses
 from bot.service.http.service import Service
 from bot.service.notify.webhook_delivery import WebhookDelivery
 from bot.service.rails.exchange_rates import SandboxExchange
 from bot.service.store import apps, checkouts, payout_accounts, status_index, unit_moves
 from bot.service.usecases import applications, delivery_queues, letter_limits, payer_receipts
 from bot.service.usecases.looking import LOOKS, LookHandler
-from bot.service.usecases.paying import PaymentContext
+from bot.service.usecases.opening import OPENINGS, OpeningHandler
+from bot.service.usecases.payment_context import PaymentContext
 from bot.service.usecases.payouts import Payouts
 from bot.service.usecases.request_commands import INTERNAL_HOST, Policy
 from bot.wiring.app.rails import build_rails
@@ -86,7 +88,10 @@ class ServiceSide:
             schemes=links.check_schemes(settings.redirect_schemes),
         )
         claims = settings.claim_hours * 3600 * 1000
-        context = PaymentContext(rails, exchange, reservation, settings.payer_holds, claims)
+        context = PaymentContext(
+            rails, exchange, reservation, settings.payer_holds, claims, payouts.details_of,
+            partial(hint_addresses.hint_url, settings.url, payer_key.encode()),
+        )  # fmt: skip
         service = Service(
             db, now, settings.url, policy, context, payouts,
             settings.api_rate, settings.payer_rate, payer_key.encode(),
@@ -97,7 +102,8 @@ class ServiceSide:
         self.closers += [webhooks.close, rails.close]
         self.jobs = [
             *webhooks.jobs,
-            LookHandler(db, rails, now).job,
+            OpeningHandler(db, context, now).job,
+            LookHandler(db, context, now).job,
             *self._mail(settings, payer_key.encode()),
         ]
         self.app: FastAPI = create_app(service)
@@ -128,7 +134,7 @@ class ServiceSide:
         await self._db.transaction(partial(apps.forget_former, now=moment))
         await self._db.transaction(partial(letter_limits.sweep, now=moment))
         await self._db.transaction(partial(payer_receipts.end_late, now=moment))
-        for queue in (*delivery_queues.QUEUES, LOOKS):
+        for queue in (*delivery_queues.QUEUES, OPENINGS, LOOKS):
             await self._db.transaction(partial(lanes.sweep, queue=queue, now=moment))
         for app in await self._db.read(apps.list_all):
             await status_index.refresh(self._db, app.id, self._now)

@@ -17,6 +17,7 @@ from bot.service.model.payment_reports import PaymentReport, WebhookReport
 from bot.service.usecases import delivery_queues
 from bot.service.usecases.delivery_queues import OWN_WEBHOOKS
 from bot.service.usecases.looking import LOOKS
+from bot.service.usecases.opening import OPENINGS
 from bot.service.usecases.request_commands import INTERNAL_HOST
 
 if TYPE_CHECKING:
@@ -41,7 +42,7 @@ BATCH = 500
 UNREADABLE = "its body could not be read"
 """The note of such a message."""
 
-QUEUES = {queue.name: queue for queue in (*delivery_queues.QUEUES, LOOKS)}
+QUEUES = {queue.name: queue for queue in (*delivery_queues.QUEUES, OPENINGS, LOOKS)}
 """The service's queues, whose messages have known payloads."""
 
 

@@ -16,7 +16,8 @@ from bot.service.rails.rail import Rails
 from bot.service.rails.sandbox import SandboxRail
 from bot.service.usecases import paying
 from bot.service.usecases.delivery_queues import WEBHOOKS
-from bot.service.usecases.paying import PaymentContext, PaymentForm
+from bot.service.usecases.paying import PaymentForm
+from bot.service.usecases.payment_context import PaymentContext
 from tests.support.service_harness import DROP, NOON, ServiceHarness
 
 if TYPE_CHECKING:

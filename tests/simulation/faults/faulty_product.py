@@ -52,6 +52,7 @@ OWED = (
     "own_webhooks",
     "mails",
     "looks",
+    "openings",
 )
 """The queues that are empty when nothing is owed to anybody."""
 

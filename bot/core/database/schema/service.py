@@ -127,8 +127,9 @@ SERVICE = (
     )
     """,
     # `quote` is what the payer pays, `way` the way and `account_id` the account that takes it;
-    # `automatic`: 0 where its seller has to confirm it. `external_id` is the invoice's, over all
-    # rails, null for test money that arrives at once; `reference` is written on a bank transfer.
+    # `automatic`: 0 where its seller has to confirm it, `host` the wallet's. `external_id` is the
+    # invoice's, over all rails, null for test money that arrives at once, `reference` is written on
+    # a bank transfer.
     # `pay_with` and `look`, in JSON, are what the payer is shown and what the rail looks for,
     # `failure` says why it could not be opened. `lapses_at` is the end of its unit, `expires_at`
     # that of its invoice; `looked_at` is null where no wallet is asked. While it holds a unit,
@@ -152,6 +153,7 @@ SERVICE = (
         way TEXT NOT NULL DEFAULT 'sandbox',
         account_id TEXT,
         automatic INTEGER NOT NULL DEFAULT 1,
+        host TEXT NOT NULL DEFAULT '',
         external_id TEXT,
         reference TEXT,
         pay_with TEXT,

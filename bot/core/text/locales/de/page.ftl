@@ -59,6 +59,8 @@ page-manner-later = Nach ein paar Sekunden
 page-manner-twice = Sofort, aber doppelt gemeldet
 page-manner-late = Zu spät, nach Ablauf der Reservierung
 page-manner-never = Nie
+page-manner-underpaid = Zu wenig, nur die Hälfte
+page-manner-claimed = Erst mit der Bestätigung des Verkäufers
 page-pay-test = { $amount } Testgeld zahlen
 
 page-uncharged = Es wurde nichts abgebucht.

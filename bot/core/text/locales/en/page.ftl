@@ -58,6 +58,8 @@ page-manner-later = After a few seconds
 page-manner-twice = Right away, but reported twice
 page-manner-late = Too late, after the reservation ends
 page-manner-never = Never
+page-manner-underpaid = Too little, only half of it
+page-manner-claimed = When the seller confirms it
 page-pay-test = Pay { $amount } in test money
 
 page-uncharged = You haven't been charged.

@@ -1,0 +1,140 @@
+"""Opening checkouts at wallets: I/O outside of the transaction that reserves the unit.
+
+A crash between leaves an invoice that nobody has seen and a reservation that lapses.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import structlog
+
+from bot.core.outbox import outbox
+from bot.core.outbox.payload_kinds import PayloadKinds
+from bot.core.outbox.queue_policy import Queue
+from bot.core.outbox.worker import Job
+from bot.service.model.checkout_states import CheckoutState
+from bot.service.model.rail_answers import Opened, Unavailable
+from bot.service.store import checkouts, payout_accounts, requests, unit_moves
+from bot.service.usecases import looking
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from bot.core.database.database import Database, Transaction
+    from bot.core.outbox.outbox import Message
+    from bot.service.model.checkout import Checkout
+    from bot.service.model.rail_answers import Asked
+    from bot.service.usecases.payment_context import PaymentContext
+
+log = structlog.get_logger()
+
+OPEN_SECONDS = 15
+"""Seconds after which an opening is given up; a rail gives up earlier."""
+
+ROOM = 256
+"""Openings at once in this process: wallets that never answer fill their own lanes only."""
+
+
+@dataclass(frozen=True, slots=True)
+class DueOpening:
+    """A checkout that a wallet has to open."""
+
+    checkout_id: str
+
+
+OPENINGS = Queue(
+    "openings",
+    lease=60_000,
+    ordered=False,
+    width=8,
+    payloads=PayloadKinds(opening=DueOpening),
+)
+"""Checkouts to open; a lane a wallet's host, so that one that hangs delays no other."""
+
+
+def queue_opening(tx: Transaction, checkout: Checkout) -> None:
+    """Queue the opening of a checkout just stored."""
+    outbox.put(tx, OPENINGS, checkout.host, DueOpening(checkout.id), checkout.created_at)
+
+
+class OpeningHandler:
+    """Opens checkouts at the wallets of sellers; a worker performs its `job`."""
+
+    def __init__(self, db: Database, context: PaymentContext, now: Callable[[], int]) -> None:
+        self._db = db
+        self._context = context
+        self._now = now
+        self.job = Job(OPENINGS, self.handle, room=ROOM)
+
+    async def handle(self, message: Message) -> None:
+        """Ask for the invoice, and settle the message with it in one transaction."""
+        checkout_id = message.body.checkout_id
+        found = await self._db.read(lambda tx: self._read(tx, checkout_id))
+        answer = await self._open(*found) if found else None
+        state = await self._db.transaction_until_stored(
+            lambda tx: self._settle(tx, message, answer)
+        )
+        if isinstance(answer, Unavailable):
+            log.warning(
+                "checkout not opened",
+                checkout=checkout_id,
+                reason=answer.reason,
+                detail=answer.detail,
+            )
+        elif answer is not None:
+            log.info("checkout opened", checkout=checkout_id, state=state)
+
+    def _read(self, tx: Transaction, checkout_id: str) -> tuple[str, Asked] | None:
+        """Return the kind and what to ask; None if nobody waits for it any more."""
+        now = self._now()
+        checkout = checkouts.find(tx, checkout_id)
+        if checkout is None or checkout.state(now) is not CheckoutState.OPENING:
+            return None
+        account = checkout.account_id and payout_accounts.find(tx, checkout.account_id)
+        request = requests.find_ever(tx, checkout.request_id, now)
+        if not account or request is None or checkout.kind not in self._context.rails.kinds:
+            return None
+        asked = checkout.asked(request.terms.product.name, self._context.details_of(account))
+        return checkout.kind, replace(asked, hint_url=self._context.hint_url(checkout_id))
+
+    async def _open(self, kind: str, asked: Asked) -> Opened | Unavailable:
+        try:
+            async with asyncio.timeout(OPEN_SECONDS):
+                return await self._context.rails.of(kind).open(asked)
+        except TimeoutError:
+            return Unavailable("slow", "no answer in time")
+        except Exception:
+            log.exception("opening failed", checkout=asked.checkout_id, kind=kind)
+            return Unavailable("refused")
+
+    def _settle(
+        self, tx: Transaction, message: Message, answer: Opened | Unavailable | None
+    ) -> CheckoutState | None:
+        """Store what came, and return the state of the checkout after it.
+
+        A reservation that lapsed meanwhile stays lapsed, but its invoice is looked at: its money
+        would be late.
+        """
+        now = self._now()
+        checkout = checkouts.find(tx, message.body.checkout_id)
+        if checkout is not None and checkout.opened_at is None and answer is not None:
+            if isinstance(answer, Unavailable):
+                unit_moves.end(tx, checkout, CheckoutState.FAILED, now, answer.reason)
+            elif _is_used(tx, answer, now):
+                unit_moves.end(tx, checkout, CheckoutState.FAILED, now, "lied")
+            else:
+                opened = checkout.open(answer, now)
+                checkouts.store_opened(tx, opened, now)
+                looking.queue_looks(tx, opened, answer, now)
+        outbox.done(tx, OPENINGS, message, now)
+        after = checkouts.find(tx, message.body.checkout_id)
+        return after.state(now) if after else None
+
+
+def _is_used(tx: Transaction, answer: Opened, now: int) -> bool:
+    """Return whether an invoice was handed out before, or has ended already."""
+    has_ended = answer.lapses_at is not None and answer.lapses_at <= now
+    return has_ended or checkouts.is_known(tx, answer.external_id)
