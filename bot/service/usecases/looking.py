@@ -89,7 +89,7 @@ def hint(tx: Transaction, checkout_id: str, now: int) -> None:
     if not _put(tx, checkout, now, due_at):  # under way: what it finds may be older than the hint
         outbox.put(
             tx, LOOKS, checkout.host, DueLook(checkout_id, once=True), now,
-            key=f"{_key(checkout_id)}-hinted", due_at=max(due_at, now + look_times.CLOSEST),
+            key=_key(checkout_id) + "-hinted", due_at=max(due_at, now + look_times.CLOSEST),
         )  # fmt: skip
 
 
@@ -157,6 +157,8 @@ class LookHandler:
         except Exception:
             log.exception("look failed", checkout=checkout.id, kind=checkout.kind)
             return Waiting()
+        if isinstance(found, Arrived) and found.amount is not None and found.amount <= 0:
+            found = Waiting("the wallet named no amount that could be paid")
         if not isinstance(found, Arrived):
             log.debug("no money yet", checkout=checkout.id, kind=checkout.kind, reason=found.detail)
         return found
