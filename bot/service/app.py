@@ -13,6 +13,7 @@ from starlette.exceptions import HTTPException
 from bot.core import errors
 from bot.core.errors import Refused, StorageError
 from bot.service.api import (
+    checkout_routes,
     delivery_routes,
     hint_route,
     openapi_route,
@@ -66,6 +67,7 @@ ROUTERS = (
     privacy_route.router,
     delivery_routes.router,
     payout_routes.router,
+    checkout_routes.router,
     hint_route.router,
     openapi_route.router,
     site_routes.router,

@@ -45,6 +45,12 @@ OF_PAYOUTS = {
 }
 """The same for calls about payout accounts."""
 
+OF_CHECKOUTS = {
+    404: "The application has no such checkout (`notFound`).",
+    409: "The checkout is in a state that doesn't allow it (`wrongState`).",
+}
+"""The same for calls about checkouts."""
+
 EXAMPLES = {
     400: ("invalidBody", "product.name: is required", "product.name", "is required"),
     401: ("unauthorized", "The App-Id and App-Secret headers are missing or wrong.", "", ""),
@@ -57,7 +63,10 @@ EXAMPLES = {
     503: ("unavailable", "Not just now: please try again.", "", ""),
 }
 NO_CURSOR = "is none that this list gave"
-EXAMPLES_OF_READING = {400: ("invalidBody", f"cursor: {NO_CURSOR}", "cursor", NO_CURSOR)}
+EXAMPLES_OF_READING = {
+    400: ("invalidBody", f"cursor: {NO_CURSOR}", "cursor", NO_CURSOR),
+    409: ("wrongState", "This checkout is lapsed.", "", ""),
+}
 ANYWHERE = (500, 503)
 OF_WRITING = (400, 401, 404, 409, 413, 415, 429)
 NO_JSON = 415
@@ -138,6 +147,17 @@ LINKS: dict[str, dict[str, dict[str, str]]] = {
         },
     },
     "retryDelivery": {"getDelivery": {"id": ID}},
+    "connectPayoutAccount": {
+        "listPayoutAccounts": {"owner": "$response.body#/owner"},
+        "removePayoutAccount": {"id": ID},
+    },
+    "listPayoutAccounts": {"removePayoutAccount": {"id": FIRST}},
+    "getPayment": {"getCheckout": {"id": "$response.body#/checkoutId"}},
+    "getCheckout": {
+        "confirmCheckout": {"id": ID},
+        "rejectCheckout": {"id": ID},
+        "getPaymentRequest": {"id": "$response.body#/paymentRequestId"},
+    },
 }
 """Links from answers to calls, with the parameters that the answer provides."""
 

@@ -40,6 +40,10 @@ KNOWN = """
     UNION ALL SELECT 1 FROM payments WHERE external_id = :external_id LIMIT 1
 """
 BY_ID = "SELECT * FROM checkouts WHERE id = :id"
+OF_APP = (
+    "SELECT c.* FROM checkouts c JOIN payment_requests r ON r.id = c.request_id"
+    " WHERE c.id = :id AND r.app_id = :app_id"
+)
 BY_FORM = "SELECT * FROM checkouts WHERE request_id = :request_id AND token = :token"
 # The plus keeps SQLite from the index by time, through which it would read every open checkout.
 OPEN_BY = (
@@ -175,6 +179,11 @@ async def read(db: Database, request_id: str, checkout_id: str) -> Checkout | No
     return _found(
         await db.one(f"{BY_ID} AND request_id = :request_id", id=checkout_id, request_id=request_id)
     )
+
+
+async def read_of_app(db: Database, app_id: str, checkout_id: str) -> Checkout | None:
+    """Return a checkout of a request of the application, also of a deleted one."""
+    return _found(await db.one(OF_APP, id=checkout_id, app_id=app_id))
 
 
 def _found(row: Row | None) -> Checkout | None:

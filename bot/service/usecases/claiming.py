@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from bot.service.model.request import PaymentRequest
     from bot.service.usecases.payment_context import PaymentContext
 
+UNKNOWN = "There is no such checkout."
+
 
 def claim(
     tx: Transaction, context: PaymentContext, request_id: str, checkout_id: str, now: int
@@ -103,14 +105,14 @@ def _hindrance(tx: Transaction, request_id: str, now: int) -> str:
 def _of_app(tx: Transaction, app_id: str, checkout_id: str, now: int) -> Checkout:
     checkout = _found(tx, checkout_id)
     if _request(tx, checkout, now).app_id != app_id:
-        raise NotFound("There is no such checkout.")
+        raise NotFound(UNKNOWN)
     return checkout
 
 
 def _found(tx: Transaction, checkout_id: str) -> Checkout:
     checkout = checkouts.find(tx, checkout_id)
     if checkout is None:
-        raise NotFound("There is no such checkout.")
+        raise NotFound(UNKNOWN)
     return checkout
 
 

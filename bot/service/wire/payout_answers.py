@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from bot.core.money import amounts
 from bot.service.wire.field_types import iso
 from bot.service.wire.json_answers import given
 
 if TYPE_CHECKING:
+    from bot.service.model.checkout import Checkout
     from bot.service.model.payout import PayoutAccount
+    from bot.service.model.rail_answers import PayWith
     from bot.service.wire.json_answers import Json
 
 
@@ -25,3 +28,22 @@ def payout(it: PayoutAccount) -> Json:
         label=it.label,
         createdAt=iso(it.created_at),
     )
+
+
+def checkout(it: Checkout, now: int) -> Json:
+    """Write a CheckoutAnswer."""
+    fields = given(
+        id=it.id,
+        paymentRequestId=it.request_id,
+        kind=it.kind,
+        state=it.state(now),
+        amount=amounts.from_minor(it.quote.amount, it.quote.currency),
+        currencyCode=it.quote.currency,
+        expiresAt=iso(it.lapses_at),
+        reference=it.reference,
+    )
+    return fields | {"payWith": it.pay_with and _pay_with(it.pay_with)}
+
+
+def _pay_with(it: PayWith) -> Json:
+    return given(lightningInvoice=it.lightning_invoice, qrText=it.qr_text)

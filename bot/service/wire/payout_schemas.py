@@ -2,11 +2,12 @@
 
 from typing import Annotated, Any, Literal
 
-from pydantic import Field
+from pydantic import Field, WithJsonSchema
 
 from bot.service.model import payout
+from bot.service.model.checkout_states import CheckoutState
 from bot.service.model.seller import OWNERS
-from bot.service.wire.answer_schemas import Answer, Id, Time
+from bot.service.wire.answer_schemas import Answer, Id, Number, Time
 from bot.service.wire.body_schemas import Body
 
 OWNER_PATTERN = f"^{OWNERS.pattern}$"
@@ -51,3 +52,34 @@ class PayoutList(Answer):
     """The owner's accounts; payers are offered the first way first."""
 
     items: list[PayoutAnswer]
+
+
+class PayWithAnswer(Answer):
+    """What the payer pays with: an invoice, or the text of a bank code's picture."""
+
+    lightning_invoice: str | None = None
+    qr_text: str | None = None
+
+
+class CheckoutAnswer(Answer):
+    """An attempt to pay; `amount` in `currencyCode`, the payer's.
+
+    `opening`: the wallet is asked for an invoice, and `payWith` is null until then. `claimed`: its
+    payer says that the money was sent, under `reference`; the seller confirms or rejects it. The
+    unit is held until `expiresAt`.
+    """
+
+    id: Id
+    payment_request_id: Id
+    kind: str
+    state: CheckoutState
+    amount: Number
+    currency_code: str
+    expires_at: Time
+    reference: str | None = None
+    pay_with: Annotated[
+        PayWithAnswer | None,
+        WithJsonSchema(
+            {"oneOf": [{"$ref": "#/components/schemas/PayWithAnswer"}, {"type": "null"}]}
+        ),
+    ]
