@@ -47,7 +47,7 @@ class SandboxExchange:
             if currency not in per_dollar:
                 message = f"No exchange rate of {currency[: amounts.MAX_TEXT]!r} is known here"
                 raise MoneyError("unknownCurrency", message)
-        return ExchangeRate(_crossed(per_dollar[instrument], per_dollar[denomination]), source, at)
+        return ExchangeRate(crossed(per_dollar[instrument], per_dollar[denomination]), source, at)
 
 
 @cache
@@ -59,8 +59,8 @@ def _table() -> tuple[str, int, dict[str, Decimal]]:
     return data["source"], at, per_dollar
 
 
-def _crossed(bought: Decimal, sold: Decimal) -> Decimal:
-    """Divide two prices in dollars, rounded up to DIGITS.
+def crossed(bought: Decimal, sold: Decimal) -> Decimal:
+    """Divide two prices in the same currency, rounded up to DIGITS.
 
     Rounded down, a product of exactly a whole or half minor unit would fall below it.
     """

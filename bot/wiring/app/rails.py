@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from bot.core.errors import ConfigError
 from bot.core.net.webhook_addresses import AllowList
-from bot.service.model.payout import NWC, SANDBOX
+from bot.service.model.payout import BANK, NWC, SANDBOX
+from bot.service.rails.bank import BankRail
 from bot.service.rails.rail import Rails
 from bot.service.rails.sandbox import SandboxRail
 
@@ -34,6 +35,7 @@ def _nwc(settings: Settings, now: Callable[[], int]) -> Rail:
 
 BUILDERS: Mapping[str, Builder] = {
     SANDBOX: lambda _settings, _now: SandboxRail(),
+    BANK: lambda _settings, _now: BankRail(),
     NWC: _nwc,
 }
 """The rail of each kind, from the settings and the clock (epoch ms)."""

@@ -1,0 +1,138 @@
+"""The job that keeps exchange rates fresh: it asks each source every minute or two.
+
+Prices are stored, so that a restart goes on with them and processes beside this one share them.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from contextlib import aclosing
+from functools import partial
+from http import HTTPStatus
+from typing import TYPE_CHECKING
+
+import httpx
+import structlog
+
+from bot.core.errors import BadAnswer, PeerError, StorageError, Unreachable
+from bot.core.net import http_client
+from bot.service.rates import sources
+from bot.service.store import exchange_rates
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+    from decimal import Decimal
+
+    from bot.core.database.database import Database
+    from bot.service.rates.stored_rates import StoredRates
+
+log = structlog.get_logger()
+
+SHORTEST_WAIT, LONGEST_WAIT = 60.0, 120.0
+"""Seconds between two rounds, chosen at random: many installations ask the same sources."""
+
+RECENT = 55_000
+"""Milliseconds: a source that another process has asked since is not asked again."""
+
+SECONDS = 10.0
+"""Limit of a call, however slowly the answer drips."""
+
+LONGEST_ANSWER = 256 * 1024
+"""Bytes; the longest of the known sources has some 30,000."""
+
+HEADERS = {
+    "User-Agent": "payment-request-bot",
+    "Accept": "application/json",
+    "Accept-Encoding": "identity",  # a compressed answer may be a thousand times as large
+}
+
+
+class RatesJob:
+    """Asks the sources at `urls` and hands their prices to `rates`; `now` in epoch ms."""
+
+    def __init__(
+        self, db: Database, rates: StoredRates, urls: Iterable[str], now: Callable[[], int]
+    ) -> None:
+        self._db = db
+        self._rates = rates
+        self._urls = {sources.name_of(url): url for url in urls}
+        self._now = now
+        self._failing: set[str] = set()
+        rates.replace(db.run(exchange_rates.read))
+
+    async def run(self) -> None:
+        """Ask the sources until cancelled; an error is a line in the log."""
+        while True:
+            try:
+                await self.tick()
+            except StorageError as error:
+                log.debug("exchange rates wait", reason=str(error))
+            except Exception:
+                log.exception("exchange rates wait")
+            await asyncio.sleep(random.uniform(SHORTEST_WAIT, LONGEST_WAIT))  # noqa: S311 - no secret
+
+    async def tick(self) -> None:
+        """Ask each source that nobody has asked for a minute, all at once. Raises StorageError."""
+        stored = await self._db.read(exchange_rates.read)
+        self._rates.replace(stored)
+        due = [
+            name
+            for name in self._urls
+            if name not in stored or abs(self._now() - stored[name][0]) > RECENT
+        ]
+        await asyncio.gather(*map(self._refresh, due))
+        self._rates.replace(await self._db.read(exchange_rates.read))
+
+    async def _refresh(self, name: str) -> None:
+        """Ask one source and store its prices; log its first failure, and the end of them."""
+        try:
+            prices = await ask(self._urls[name])
+        except PeerError as error:
+            if name not in self._failing:
+                log.warning("no exchange rates from a source", source=name, reason=str(error))
+            self._failing.add(name)
+            return
+        replace = partial(exchange_rates.replace, source=name, prices=prices, now=self._now())
+        await self._db.transaction(replace)
+        if name in self._failing:
+            log.info("exchange rates from a source again", source=name)
+            self._failing.remove(name)
+
+
+async def ask(url: str) -> dict[str, Decimal]:
+    """Return what a source asks for one bitcoin, by currency. Raises PeerError."""
+    try:
+        async with asyncio.timeout(SECONDS), _client(url) as client:
+            response = await client.send(client.build_request("GET", url), stream=True)
+            async with aclosing(response):
+                body = await _read(response)
+    except (httpx.TimeoutException, TimeoutError):
+        raise Unreachable(f"no answer within {SECONDS:.0f} seconds") from None
+    except (httpx.HTTPError, httpx.InvalidURL, ValueError) as error:
+        raise Unreachable(f"not reached: {error or type(error).__name__}") from None
+    return sources.read_prices(body)
+
+
+def _client(url: str) -> httpx.AsyncClient:
+    """Return a client of its own: a connection would not be kept from minute to minute."""
+    return httpx.AsyncClient(
+        timeout=SECONDS,
+        follow_redirects=False,
+        verify=http_client.ssl_context(),
+        trust_env=http_client.may_use_proxy(url),
+        headers=HEADERS,
+    )
+
+
+async def _read(response: httpx.Response) -> bytes:
+    if response.status_code != HTTPStatus.OK:
+        raise BadAnswer(f"it answered {response.status_code}")
+    if response.headers.get("content-encoding", "identity") != "identity":
+        raise BadAnswer("its answer is compressed")
+    body = bytearray()
+    async for chunk in response.aiter_raw():
+        body += chunk
+        if len(body) > LONGEST_ANSWER:
+            raise BadAnswer(f"its answer is longer than {LONGEST_ANSWER} bytes")
+    return bytes(body)
