@@ -24,7 +24,7 @@ from bot.core.outbox import queries
 from bot.core.version import VERSION
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from prometheus_client import Metric
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -59,6 +59,19 @@ class Family:
     known: tuple[tuple[str, ...], ...] = ()
 
 
+@dataclass(frozen=True, slots=True)
+class Gauge:
+    """A figure that is read when it is asked for: its name, its help, the names of its labels.
+
+    `read` returns the figure by the values of the labels, from memory.
+    """
+
+    name: str
+    help: str
+    labels: tuple[str, ...]
+    read: Callable[[], Mapping[tuple[str, ...], float]]
+
+
 REQUESTS = Family("http_requests", "Answers, by method and status.", ("method", "status"))
 
 
@@ -91,6 +104,7 @@ class Metrics:
     now: Callable[[], int]
     families: tuple[Family, ...] = (REQUESTS,)
     queues: set[str] = field(default_factory=set)
+    gauges: list[Gauge] = field(default_factory=list)
     _registry: CollectorRegistry = field(init=False)
     _counters: dict[str, Counter] = field(init=False)
     _messages: dict[tuple[str, str], int] = field(default_factory=dict)
@@ -120,8 +134,13 @@ class Metrics:
         return ()
 
     def collect(self) -> Iterator[Metric]:
-        """Yield the state of the outbox and the version, for prometheus_client's registry."""
+        """Yield the state of the outbox, gauges and version, for prometheus_client's registry."""
         yield from self._outbox()
+        for one in self.gauges:
+            family = GaugeMetricFamily(one.name, one.help, labels=one.labels)
+            for labels, value in one.read().items():
+                family.add_metric(labels, value)
+            yield family
         build = GaugeMetricFamily("bot_build_info", "This program, always 1.", labels=["version"])
         build.add_metric([VERSION], 1)
         yield build

@@ -64,6 +64,12 @@ class StoredRates:
         ]
         return median(prices, self._now(), len(self._sources))
 
+    def count_usable(self) -> int:
+        """Return the number of currencies whose prices can be converted now."""
+        currencies = {code for _, known in self._prices.values() for code in known}
+        medians = map(self.median, currencies)
+        return sum(1 for found in medians if found is not None and found.agrees)
+
     def answered(self) -> dict[str, int | None]:
         """Return when each source answered last, None for never."""
         return {name: self._prices.get(name, (None, {}))[0] for name in self._sources}

@@ -123,6 +123,8 @@ class Application:
         try:
             if self._service is not None:
                 self._work(self._service.jobs)
+                for loop in self._service.loops:
+                    self._start(loop())
             self._start(self._sweep())
             await self._until_stopped(self._begin())
         finally:
@@ -205,6 +207,7 @@ class Application:
         receiver = self._own_address if has_receiver else None
         side = ServiceSide(foundation, receiver, self._bot_name, self._chat_page)
         self._closers.extend(side.closers)
+        self._ops.metrics.gauges.extend(side.gauges)
         for name, check in side.checks.items():
             self._ops.readiness.watch(name, check)
         return side

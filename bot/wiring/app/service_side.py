@@ -15,7 +15,6 @@ from bot.service.app import create_app
 from bot.service.http import hint_addresses
 from bot.service.http.service import Service
 from bot.service.notify.webhook_delivery import WebhookDelivery
-from bot.service.rails.exchange_rates import SandboxExchange
 from bot.service.store import apps, checkouts, payout_accounts, status_index, unit_moves
 from bot.service.usecases import applications, delivery_queues, letter_limits, payer_receipts
 from bot.service.usecases.looking import LOOKS, LookHandler
@@ -23,6 +22,7 @@ from bot.service.usecases.opening import OPENINGS, OpeningHandler
 from bot.service.usecases.payment_context import PaymentContext
 from bot.service.usecases.payouts import Payouts
 from bot.service.usecases.request_commands import INTERNAL_HOST, Policy
+from bot.wiring.app.exchange import ExchangeSide
 from bot.wiring.app.rails import build_rails
 
 if TYPE_CHECKING:
@@ -77,19 +77,20 @@ class ServiceSide:
             lambda tx: vault.load_or_create(tx, keys, "payers", vault.random_password)
         )
         allow = AllowList.parse(settings.webhook_allow)
-        rails, exchange = build_rails(settings, now), SandboxExchange()
+        rails, rates = build_rails(settings, now), ExchangeSide(settings, db, now)
+        self.loops, self.gauges = [rates.job.run] if rates.job else [], rates.gauges
         payouts = Payouts(db, keys, rails, now)
         reservation = settings.reservation_seconds * 1000
         policy = Policy(
             allow,
-            exchange,
+            rates.exchange,
             embedded_app_id=self.own.app_id,
             mails=settings.smtp_url is not None,
             schemes=links.check_schemes(settings.redirect_schemes),
         )
         claims = settings.claim_hours * 3600 * 1000
         context = PaymentContext(
-            rails, exchange, reservation, settings.payer_holds, claims, payouts.details_of,
+            rails, rates.exchange, reservation, settings.payer_holds, claims, payouts.details_of,
             partial(hint_addresses.hint_url, settings.url, payer_key.encode()),
         )  # fmt: skip
         service = Service(

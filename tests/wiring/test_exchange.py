@@ -1,0 +1,67 @@
+"""The exchange that RAILS and RATES_URLS ask for, and its figures in /metrics."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from bot.config import Settings
+from bot.core.database.database import open_database
+from bot.core.ops.metrics import Metrics
+from bot.service.rails.exchange_rates import SandboxExchange
+from bot.service.rates.stored_rates import StoredRates
+from bot.wiring.app.exchange import ExchangeSide
+from tests.support.rate_sources import coinbase, serve_sources, yadio
+from tests.support.service_harness import Clock
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from bot.core.database.database import Database
+
+
+@pytest.fixture
+def db(tmp_path: Path) -> Iterator[Database]:
+    database = open_database(f"sqlite:///{tmp_path}/bot.db")
+    yield database
+    database.close()
+
+
+def side(db: Database, clock: Clock, rails: str, urls: str) -> ExchangeSide:
+    return ExchangeSide(Settings(_env_file=None, rails=rails, rates_urls=urls), db, clock)
+
+
+@pytest.mark.parametrize(
+    ("rails", "urls"),
+    [("sandbox", "https://a.example.com"), ("lightning,bank", "table"), ("bank", "https://b.de/x")],
+)
+def test_sources_are_only_asked_where_something_is_converted(
+    db: Database, rails: str, urls: str
+) -> None:
+    made = side(db, Clock(), rails, urls)
+    assert isinstance(made.exchange, SandboxExchange)
+    assert (made.job, made.gauges) == (None, ())
+    assert made.exchange.rate("EUR", "SAT")
+
+
+async def test_metrics_show_the_age_of_each_source_and_what_can_be_converted(
+    db: Database,
+) -> None:
+    clock = Clock()
+    async with serve_sources(coinbase(EUR="5", USD="6"), yadio(EUR="5", USD="9")) as found:
+        made = side(db, clock, "lightning", ",".join(one.url for one in found))
+        assert isinstance(made.exchange, StoredRates)
+        assert made.job
+        found[1].status = 500
+        await made.job.tick()
+        clock.advance(70)
+        metrics = Metrics(db, clock, (), gauges=[*made.gauges])
+        text = (await metrics.render()).decode()
+        assert f'exchange_rates_age_seconds{{source="{found[0].name}"}} 70.0' in text
+        assert f'exchange_rates_age_seconds{{source="{found[1].name}"}} +Inf' in text
+        assert "exchange_rates_usable_currencies 0.0" in text
+        found[1].status = 200
+        await made.job.tick()
+        assert "exchange_rates_usable_currencies 1.0" in (await metrics.render()).decode()
