@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 LONGEST_REASON = 200  # characters
 LONGEST_URL = 2_000  # characters
 MOST_COMMENT = 2_000  # characters
+_MOST = 10**20
+"""Millisatoshi, more than all there are; `1e99999999` would fill the memory as an int."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +99,7 @@ def _check_status(answer: Mapping[str, Any]) -> None:
 def _whole(value: Any, missing: int | None = None) -> int:
     if value is None and missing is not None:
         return missing
-    if isinstance(value, Decimal) and value == value.to_integral_value():
+    if isinstance(value, Decimal) and -_MOST < value < _MOST and value == value.to_integral_value():
         value = int(value)
     if type(value) is not int:
         raise BadAnswer("an amount of the answer is no whole number")

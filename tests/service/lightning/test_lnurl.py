@@ -42,6 +42,7 @@ def test_a_whole_number_may_be_written_with_decimals() -> None:
         *({"tag": None}, {"tag": "withdrawRequest"}, {"callback": None}, {"callback": 5}),
         *({"callback": ""}, {"callback": "x" * 3_000}, {"minSendable": None}),
         *({"minSendable": "1000"}, {"minSendable": True}, {"minSendable": Decimal("1.5")}),
+        *({"maxSendable": Decimal("1e99999999")}, {"minSendable": Decimal("-1e99999999")}),
         *({"minSendable": 0}, {"minSendable": -5}, {"minSendable": 3_000_000}),
         *({"maxSendable": None}, {"maxSendable": []}, {"commentAllowed": "many"}),
     ],
@@ -142,7 +143,11 @@ def test_settled_is_a_plain_yes_or_no(answer: dict[str, Any]) -> None:
 
 
 VALUES = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.decimals() | st.text(max_size=20),
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.decimals(allow_nan=False, allow_infinity=False)
+    | st.text(max_size=20),
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3),
     max_leaves=5,
 )

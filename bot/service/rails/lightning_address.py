@@ -1,0 +1,178 @@
+"""The rail of Lightning addresses: LNURL-pay, with the verify address where the wallet has one."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from bot.core.errors import (
+    BadAnswer,
+    ForbiddenAddress,
+    InvalidBody,
+    InvoiceError,
+    PeerError,
+    PeerRefusal,
+)
+from bot.service.lightning import address, invoice, lnurl
+from bot.service.model.payout import LIGHTNING
+from bot.service.model.rail_answers import (
+    Arrived,
+    Asked,
+    Connected,
+    Look,
+    Opened,
+    PayWith,
+    Unavailable,
+    Waiting,
+)
+from bot.service.rails import wallet_http
+from bot.service.rails.wallet_http import FAILURES, WalletHttp
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from bot.core.net.webhook_addresses import AllowList
+    from bot.service.lightning.address import LightningAddress
+    from bot.service.lightning.bolt11 import Invoice
+    from bot.service.lightning.lnurl import OfferedInvoice, PayOffer
+
+
+class LightningAddressRail:
+    """Asks the wallet of a Lightning address for invoices; `allow` is RAIL_ALLOW.
+
+    A wallet that announces a verify address is asked there for the payment; of any other, the
+    seller confirms payments.
+    """
+
+    kind = LIGHTNING
+    test_money = False
+
+    def __init__(self, allow: AllowList, now: Callable[[], int]) -> None:
+        self._http = WalletHttp(allow)
+        self._now = now
+
+    async def close(self) -> None:
+        """Close the connections."""
+        await self._http.close()
+
+    def host(self, details: Mapping[str, Any]) -> str:
+        """Return the wallet's host and port."""
+        return wallet_http.lane(details["url"])
+
+    async def connect(self, details: Mapping[str, Any]) -> Connected:
+        """Ask the wallet for its smallest invoice, which says whether payments are reported.
+
+        Raises InvalidBody.
+        """
+        typed = details.get("address")
+        wanted = address.parse(typed if isinstance(typed, str) else "")
+        if wanted.port is not None and not self._http.permits(wanted.host):
+            raise address.refusal("Leave the port out: a Lightning address has none.")
+        try:
+            url, offer = await self._find(wanted)
+            offered, _ = await self._invoice(offer, -(-offer.least // invoice.MSAT), "")
+            await self._try_verify(offered)
+        except FAILURES as error:
+            raise _refusal(wanted.server, error) from None
+        return Connected(
+            self.kind,
+            {"address": str(wanted), "url": url},
+            str(wanted),
+            ("SAT",),
+            automatic=offered.verify is not None,
+        )
+
+    def open_offline(self, asked: Asked) -> None:
+        """Return None: the wallet has to be asked."""
+        del asked
+
+    async def open(self, asked: Asked) -> Opened | Unavailable:
+        """Ask the wallet for an invoice of whole satoshi."""
+        try:
+            async with wallet_http.time_limit():
+                return await self._open(asked)
+        except FAILURES as error:
+            return wallet_http.unavailable(error)
+
+    async def look(self, asked: Asked, opened: Opened) -> Look:
+        """Ask the verify address; a settled invoice with a preimage of another is a lie."""
+        del asked
+        try:
+            answer = await self._http.get(opened.look["verify"])
+            found = lnurl.read_verification(answer.fields)
+        except FAILURES as error:
+            return Waiting(str(error))
+        shown = opened.pay_with and opened.pay_with.lightning_invoice
+        if found.invoice and shown and found.invoice.lower() != shown:
+            return Waiting("the wallet answers for another invoice")
+        if not found.settled:
+            return Waiting()
+        if found.preimage and not invoice.fits(found.preimage, opened.external_id):
+            return Waiting("the wallet's preimage does not fit the invoice")
+        return Arrived(proof=found.preimage or "settled")
+
+    async def _find(self, wanted: LightningAddress) -> tuple[str, PayOffer]:
+        """Return where the wallet says what it takes, and its answer."""
+        if self._http.permits(wanted.host):
+            url = wanted.url("http")
+            try:
+                return url, await self._offer(url)
+            except (BadAnswer, PeerError) as error:
+                if isinstance(error, PeerRefusal):
+                    raise
+        url = wanted.url("https")
+        return url, await self._offer(url)
+
+    async def _offer(self, url: str) -> PayOffer:
+        return lnurl.read_offer((await self._http.get(url)).fields)
+
+    async def _open(self, asked: Asked) -> Opened | Unavailable:
+        offer = await self._offer(asked.details["url"])
+        msat = asked.amount * invoice.MSAT
+        if msat < offer.least:
+            return Unavailable("tooSmall", f"the wallet takes {offer.least} millisatoshi or more")
+        if msat > offer.most:
+            return Unavailable("tooLarge", f"the wallet takes {offer.most} millisatoshi or less")
+        offered, made = await self._invoice(offer, asked.amount, asked.memo)
+        return Opened(
+            made.payment_hash,
+            PayWith(lightning_invoice=made.text),
+            made.lapses_at,
+            look={"verify": offered.verify} if offered.verify else {},
+            looks=None if offered.verify else (),
+        )
+
+    async def _invoice(
+        self, offer: PayOffer, satoshi: int, memo: str
+    ) -> tuple[OfferedInvoice, Invoice]:
+        url = lnurl.callback_url(offer, satoshi * invoice.MSAT, memo)
+        offered = lnurl.read_invoice((await self._http.get(url)).fields)
+        if offered.verify:
+            self._http.check(offered.verify)
+        return offered, invoice.check(offered.text, satoshi, self._now())
+
+    async def _try_verify(self, offered: OfferedInvoice) -> None:
+        """Raise ForbiddenAddress for a verify address that can never be asked.
+
+        Any answer will do: some wallets know an invoice only once its payment has begun.
+        """
+        if offered.verify:
+            try:
+                await self._http.get(offered.verify)
+            except PeerError:
+                return
+
+
+def _refusal(server: str, error: Exception) -> InvalidBody:
+    """Return what the seller reads; `server` is a part of what the seller typed."""
+    match error:
+        case ForbiddenAddress():
+            message = f"{server} can't be used: payments are asked for at public addresses only."
+        case PeerRefusal():
+            message = f"{server} says: {error}"
+        case InvoiceError():
+            message = f"{server} sent a wrong invoice when it was tried: {error}."
+        case BadAnswer():
+            message = f"{server} has no Lightning address of this name. Check the spelling."
+        case _:
+            message = f"{server} didn't answer. Check the address, or try again later."
+    return address.refusal(message)

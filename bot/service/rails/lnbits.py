@@ -1,0 +1,250 @@
+"""The rail of LNbits: invoices of the seller's own wallet, with a key that can't spend.
+
+Checked against LNbits 1.6.2. `GET /payments/{hash}` answers any key, so only an answer with
+`details` is the wallet's own; `failed` is what LNbits says of a lapsed invoice, which may still be
+paid; webhooks are unsigned and come twice, so they are hints.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from http import HTTPStatus
+from typing import TYPE_CHECKING, Any
+
+from bot.core.errors import (
+    BadAnswer,
+    FieldProblem,
+    ForbiddenAddress,
+    InvalidBody,
+    InvoiceError,
+    Overloaded,
+    PeerError,
+    PeerRefusal,
+)
+from bot.core.net import webhook_addresses
+from bot.core.text import sanitize
+from bot.service.lightning import invoice
+from bot.service.model.payout import LNBITS
+from bot.service.model.rail_answers import (
+    Arrived,
+    Asked,
+    Connected,
+    Gone,
+    Look,
+    Opened,
+    PayWith,
+    Unavailable,
+    Waiting,
+)
+from bot.service.rails import wallet_http
+from bot.service.rails.wallet_http import FAILURES, WalletHttp
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from bot.core.net.webhook_addresses import AllowList
+    from bot.service.rails.wallet_http import Answer
+
+LONGEST_MEMO = 639  # bytes of UTF-8, the limit of a BOLT 11 field
+LONGEST_URL = 200  # characters
+LONGEST_REASON = 200  # characters
+WHERE = "In LNbits, open the wallet, then “API docs”, and copy the invoice key."
+_KEY = re.compile(r"[0-9A-Za-z_-]{16,128}")
+_OWN_PATHS = re.compile(r"/(?:wallet|api|account|extensions)(?:/|$)")
+"""Pages of LNbits, whose address a seller may copy instead."""
+
+
+class LNbitsRail:
+    """Asks sellers' LNbits wallets for invoices and payments; `allow` is RAIL_ALLOW."""
+
+    kind = LNBITS
+    test_money = False
+
+    def __init__(self, allow: AllowList, now: Callable[[], int]) -> None:
+        self._http = WalletHttp(allow)
+        self._now = now
+
+    async def close(self) -> None:
+        """Close the connections."""
+        await self._http.close()
+
+    def host(self, details: Mapping[str, Any]) -> str:
+        """Return the wallet's host and port."""
+        return wallet_http.lane(details["url"])
+
+    async def connect(self, details: Mapping[str, Any]) -> Connected:
+        """Check the wallet with calls that change nothing, and refuse a key that can spend.
+
+        Raises InvalidBody.
+        """
+        url, key = self._typed(details)
+        where = webhook_addresses.endpoint(url).host
+        known = {"url": url, "key": key}
+        try:
+            await self._refuse_spender(known)
+        except FAILURES as error:
+            raise _refusal(where, error) from None
+        return Connected(self.kind, known, where, ("SAT",), automatic=True)
+
+    def open_offline(self, asked: Asked) -> None:
+        """Return None: the wallet has to be asked."""
+        del asked
+
+    async def open(self, asked: Asked) -> Opened | Unavailable:
+        """Ask the wallet for an invoice that lapses with the checkout."""
+        try:
+            async with wallet_http.time_limit():
+                fields = _accepted(await self._create(asked))
+            return self._opened(asked, fields)
+        except FAILURES as error:
+            return wallet_http.unavailable(error)
+
+    async def look(self, asked: Asked, opened: Opened) -> Look:
+        """Ask the wallet for the payment of its invoice."""
+        try:
+            answer = await self._get(asked.details, f"payments/{opened.external_id}")
+        except FAILURES as error:
+            return Waiting(str(error))
+        if answer.status == HTTPStatus.NOT_FOUND:
+            return Gone("the wallet does not know the invoice")
+        if answer.status != HTTPStatus.OK:
+            return Waiting(f"the wallet answers {answer.status}")
+        return _read_payment(answer.fields, asked, opened)
+
+    def _typed(self, details: Mapping[str, Any]) -> tuple[str, str]:
+        """Return address and key as typed. Raises InvalidBody with the problems of both."""
+        url, key = details.get("url"), details.get("key")
+        problems = []
+        if not (isinstance(key, str) and _KEY.fullmatch(key.strip())):
+            problems.append(_problem("key", f"This isn't a key of LNbits. {WHERE}"))
+        base = _base(url) if isinstance(url, str) else ""
+        try:
+            self._http.check(base)
+        except ForbiddenAddress:
+            told = "Enter the public address of your LNbits, such as https://lnbits.example."
+            problems.append(_problem("url", told))
+        if problems:
+            raise InvalidBody(info=problems)
+        return base, str(key).strip()
+
+    async def _refuse_spender(self, known: Mapping[str, Any]) -> None:
+        """Raise InvalidBody unless LNbits says that the key can make invoices and nothing more.
+
+        The second call asks for a payment without naming an invoice: LNbits checks the kind of
+        the key first, so it pays nothing with any key.
+        """
+        wallet = await self._get(known, "wallet")
+        if wallet.status in {HTTPStatus.UNAUTHORIZED, HTTPStatus.NOT_FOUND}:
+            raise InvalidBody(info=[_problem("key", f"LNbits doesn't know this key. {WHERE}")])
+        if "balance" not in _accepted(wallet):
+            raise BadAnswer("the answer is no wallet")
+        refused = await self._post(known, {"out": True})
+        limited = refused.status in {HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN}
+        if "id" in wallet.fields or not limited or "key required" not in _reason(refused):
+            told = f"This key can spend your money. Enter the invoice key instead. {WHERE}"
+            raise InvalidBody(info=[_problem("key", told)])
+
+    async def _create(self, asked: Asked) -> Answer:
+        """Create an invoice, without a webhook where LNbits does not permit ours."""
+        seconds = max(asked.lapses_at - self._now(), invoice.LEAST_LIFE) // 1000 + 1
+        body = {
+            "out": False,
+            "amount": asked.amount,
+            "unit": "sat",
+            "memo": asked.memo.encode()[:LONGEST_MEMO].decode(errors="ignore"),
+            "expiry": seconds,
+            "external_id": asked.checkout_id,
+        }
+        if not asked.hint_url:
+            return await self._post(asked.details, body)
+        answer = await self._post(asked.details, body | {"webhook": asked.hint_url})
+        if answer.status == HTTPStatus.BAD_REQUEST:
+            return await self._post(asked.details, body)
+        return answer
+
+    def _opened(self, asked: Asked, fields: Mapping[str, Any]) -> Opened:
+        text = fields.get("bolt11") or fields.get("payment_request")
+        if not isinstance(text, str):
+            raise BadAnswer("the answer holds no invoice")
+        made = invoice.check(text, asked.amount, self._now())
+        if fields.get("payment_hash") != made.payment_hash:
+            raise InvoiceError("the payment hash is not the invoice's")
+        wallet = str(fields.get("wallet_id") or "")
+        pay_with = PayWith(lightning_invoice=made.text)
+        return Opened(made.payment_hash, pay_with, made.lapses_at, look={"wallet": wallet})
+
+    async def _get(self, known: Mapping[str, Any], path: str) -> Answer:
+        return await self._http.get(f"{known['url']}/api/v1/{path}", {"X-Api-Key": known["key"]})
+
+    async def _post(self, known: Mapping[str, Any], body: dict[str, Any]) -> Answer:
+        url = f"{known['url']}/api/v1/payments"
+        return await self._http.post(url, body, {"X-Api-Key": known["key"]})
+
+
+def _base(typed: str) -> str:
+    """Return the address of an LNbits without what follows it on its own pages."""
+    plain = typed.strip()[:LONGEST_URL]
+    where = webhook_addresses.endpoint(plain if "://" in plain else f"https://{plain}")
+    return str(replace(where, path=_OWN_PATHS.split(where.path)[0].rstrip("/")))
+
+
+def _accepted(answer: Answer) -> dict[str, Any]:
+    """Return the fields of a success. Raises PeerRefusal and Overloaded."""
+    if answer.status in {HTTPStatus.OK, HTTPStatus.CREATED}:
+        return answer.fields
+    if answer.status == HTTPStatus.INTERNAL_SERVER_ERROR:
+        raise Overloaded(f"the wallet answers {answer.status}")
+    raise PeerRefusal(_reason(answer) or f"the wallet answers {answer.status}")
+
+
+def _reason(answer: Answer) -> str:
+    return sanitize.line(str(answer.fields.get("detail") or ""), LONGEST_REASON)
+
+
+def _read_payment(fields: Mapping[str, Any], asked: Asked, opened: Opened) -> Look:
+    """Return what LNbits says of a payment, if it is that of our invoice in our wallet."""
+    details = fields.get("details")
+    if not isinstance(details, dict):
+        return Waiting("the wallet does not accept the key any more")
+    ours = {
+        "payment_hash": opened.external_id,
+        "wallet_id": opened.look.get("wallet") or details.get("wallet_id"),
+        "external_id": details.get("external_id") and asked.checkout_id,
+    }
+    for name, value in ours.items():
+        if details.get(name) != value:
+            return Waiting(f"the answer is about another payment: {name}")
+    if fields.get("paid") is not True:
+        return Gone("failed") if details.get("status") == "failed" else Waiting()
+    return _read_arrival(details.get("amount"), fields.get("preimage"), opened.external_id)
+
+
+def _read_arrival(amount: Any, preimage: Any, payment_hash: str) -> Look:
+    """Return what came in: an amount below zero went out, and some wallets know no preimage."""
+    if type(amount) is not int or amount < invoice.MSAT:
+        return Waiting("the payment did not come in")
+    known = isinstance(preimage, str) and preimage.strip("0")
+    if known and not invoice.fits(preimage, payment_hash):
+        return Waiting("the wallet's preimage does not fit the invoice")
+    return Arrived(amount // invoice.MSAT, preimage if known else "paid")
+
+
+def _problem(name: str, message: str) -> FieldProblem:
+    return FieldProblem(f"details.{name}", message)
+
+
+def _refusal(where: str, error: Exception) -> InvalidBody:
+    """Return what the seller reads of a wallet that can't be used."""
+    match error:
+        case ForbiddenAddress():
+            message = f"{where} can't be used: payments are asked for at public addresses only."
+        case PeerRefusal():
+            message = f"{where} says: {error}"
+        case BadAnswer():
+            message = f"There is no LNbits at {where}. Check the address."
+        case PeerError():
+            message = f"{where} didn't answer. Check the address, or try again later."
+        case _:
+            raise error
+    return InvalidBody(info=[_problem("url", message)])

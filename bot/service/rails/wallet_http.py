@@ -1,0 +1,170 @@
+"""The HTTP client for wallets that sellers name; nothing that a wallet does can harm more than it.
+
+Hosts of RAIL_ALLOW may be private and may use http; all others are public and use https. Redirects
+are not followed: a seller enters the address that the wallet itself gives.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import aclosing, asynccontextmanager
+from dataclasses import dataclass
+from http import HTTPStatus
+from http.cookiejar import CookieJar, DefaultCookiePolicy
+from typing import TYPE_CHECKING, Any
+
+import httpx
+
+from bot.core import exact_json
+from bot.core.errors import (
+    BadAnswer,
+    BotError,
+    ForbiddenAddress,
+    InvoiceError,
+    NotReached,
+    Overloaded,
+    PeerError,
+    Throttled,
+    Unreachable,
+)
+from bot.core.net import http_client, webhook_addresses
+from bot.core.net.guarded_transport import GuardedTransport
+from bot.service.model.rail_answers import Unavailable
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Mapping
+
+    from bot.core.net.webhook_addresses import AllowList
+
+SECONDS = 10.0
+"""Limit of a call, and of all calls of one opening together, however slowly the answer drips."""
+
+LONGEST_ANSWER = 64 * 1024  # bytes
+DEPTH = 20
+CONNECTIONS = 100
+HEADERS = {
+    "User-Agent": "payment-request-bot",
+    "Accept": "application/json",
+    "Accept-Encoding": "identity",  # a compressed answer may be a thousand times as large
+}
+FAILURES = (PeerError, ForbiddenAddress, InvoiceError)
+"""What a wallet can do wrong; the messages hold no secret."""
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """A JSON object with its HTTP status."""
+
+    status: int
+    fields: dict[str, Any]
+
+
+class WalletHttp:
+    """Calls wallets; `allow` is RAIL_ALLOW."""
+
+    def __init__(self, allow: AllowList) -> None:
+        self._allow = allow
+        limits = httpx.Limits(max_connections=CONNECTIONS, max_keepalive_connections=20)
+        self._client = httpx.AsyncClient(
+            transport=GuardedTransport(allow, verify=http_client.ssl_context(), limits=limits),
+            timeout=SECONDS,
+            follow_redirects=False,
+            trust_env=False,
+            # A cookie that a wallet sets is never sent to it or to another one.
+            cookies=CookieJar(DefaultCookiePolicy(allowed_domains=[])),
+            headers=HEADERS,
+        )
+
+    async def close(self) -> None:
+        """Close the connections."""
+        await self._client.aclose()
+
+    def permits(self, host: str) -> bool:
+        """Return whether the operator has allowed the host as written, whatever it resolves to."""
+        address = webhook_addresses.literal_address(host)
+        listed = address is not None and self._allow.permits_address(address)
+        return listed or self._allow.permits_host(host)
+
+    def check(self, url: str) -> str:
+        """Return the address if it may be called. Raises ForbiddenAddress."""
+        host = webhook_addresses.check_url(url, self._allow)
+        if not url.lower().startswith("https:") and not self.permits(host):
+            raise ForbiddenAddress(f"{host} is not called over plain http")
+        return url
+
+    async def get(self, url: str, headers: Mapping[str, str] | None = None) -> Answer:
+        """Return a JSON object. Raises ForbiddenAddress and PeerError."""
+        return await self._ask(httpx.Request("GET", self.check(url), headers=headers))
+
+    async def post(self, url: str, body: dict[str, Any], headers: Mapping[str, str]) -> Answer:
+        """Send a JSON object and return another. Raises ForbiddenAddress and PeerError."""
+        content = exact_json.dumps(body).encode()
+        headers = {"Content-Type": "application/json", **headers}
+        request = httpx.Request("POST", self.check(url), content=content, headers=headers)
+        return await self._ask(request)
+
+    async def _ask(self, request: httpx.Request) -> Answer:
+        server = lane(str(request.url))
+        for name, value in HEADERS.items():
+            request.headers.setdefault(name, value)
+        try:
+            async with time_limit():
+                response = await self._client.send(request, stream=True)
+                async with aclosing(response):
+                    body = await _read(response)
+        except httpx.ConnectError:
+            raise NotReached(f"no connection to {server}") from None
+        except httpx.TimeoutException:
+            raise Unreachable(f"no answer of {server} in time") from None
+        except (httpx.HTTPError, httpx.InvalidURL, ValueError) as error:
+            raise Unreachable(f"{server} broke off: {type(error).__name__}") from None
+        return _parsed(server, response.status_code, body)
+
+
+@asynccontextmanager
+async def time_limit() -> AsyncIterator[None]:
+    """Limit what happens inside to SECONDS. Raises Unreachable."""
+    try:
+        async with asyncio.timeout(SECONDS):
+            yield
+    except TimeoutError:
+        raise Unreachable(f"no answer within {SECONDS:g} seconds") from None
+
+
+def lane(url: str) -> str:
+    """Return the host and port of an address: calls there delay no other's."""
+    where = webhook_addresses.endpoint(url)
+    return f"{where.host}:{where.port}"
+
+
+def unavailable(error: BotError) -> Unavailable:
+    """Return the answer to an opening at which one of FAILURES was raised."""
+    if isinstance(error, InvoiceError):
+        return Unavailable("lied", str(error))
+    slow = isinstance(error, Unreachable | Overloaded)
+    return Unavailable("slow" if slow else "refused", str(error))
+
+
+async def _read(response: httpx.Response) -> bytes:
+    body = b""
+    async for chunk in response.aiter_raw():
+        body += chunk
+        if len(body) > LONGEST_ANSWER:
+            raise BadAnswer(f"the answer is longer than {LONGEST_ANSWER} bytes")
+    return body
+
+
+def _parsed(server: str, status: int, body: bytes) -> Answer:
+    if status == HTTPStatus.TOO_MANY_REQUESTS:
+        raise Throttled(f"{server} answers 429: too many calls")
+    if HTTPStatus.MULTIPLE_CHOICES <= status < HTTPStatus.BAD_REQUEST:
+        raise BadAnswer(f"{server} redirects to another address")
+    try:
+        fields = exact_json.loads(body, depth=DEPTH)
+    except exact_json.JsonError:
+        fields = None
+    if isinstance(fields, dict):
+        return Answer(status, fields)
+    if status >= HTTPStatus.INTERNAL_SERVER_ERROR:
+        raise Overloaded(f"{server} answers {status}")
+    raise BadAnswer(f"{server} answers {status} without a JSON object")
