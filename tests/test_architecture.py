@@ -82,7 +82,9 @@ ROOMS = {
     "service.nostr": Room(
         "core.errors core.exact_json core.net core.text", "coincurve cryptography websockets"
     ),
-    "service.rails": Room("service.banking service.lightning service.model service.nostr core", "httpx"),
+    "service.rails": Room(
+        "service.banking service.lightning service.model service.nostr core", "httpx"
+    ),
     "service.store": Room("service.model core"),
     "service.rates": Room("service.model service.rails service.store core", "httpx structlog"),
     "service.rates.median": Room(pure=True),

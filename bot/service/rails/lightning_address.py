@@ -81,9 +81,10 @@ class LightningAddressRail:
             automatic=offered.verify is not None,
         )
 
-    def open_offline(self, asked: Asked) -> None:
+    def open_offline(self, asked: Asked) -> Opened | None:
         """Return None: the wallet has to be asked."""
         del asked
+        return None
 
     async def open(self, asked: Asked) -> Opened | Unavailable:
         """Ask the wallet for an invoice of whole satoshi."""

@@ -87,9 +87,10 @@ class LNbitsRail:
             raise _refusal(where, error) from None
         return Connected(self.kind, known, where, ("SAT",), automatic=True)
 
-    def open_offline(self, asked: Asked) -> None:
+    def open_offline(self, asked: Asked) -> Opened | None:
         """Return None: the wallet has to be asked."""
         del asked
+        return None
 
     async def open(self, asked: Asked) -> Opened | Unavailable:
         """Ask the wallet for an invoice that lapses with the checkout."""
@@ -118,15 +119,15 @@ class LNbitsRail:
         problems = []
         if not (isinstance(key, str) and _KEY.fullmatch(key.strip())):
             problems.append(_problem("key", f"This isn't a key of LNbits. {WHERE}"))
-        base = _base(url) if isinstance(url, str) else ""
+        plain = _with_scheme(url) if isinstance(url, str) else ""
         try:
-            self._http.check(base)
+            self._http.check(plain)
         except ForbiddenAddress:
             told = "Enter the public address of your LNbits, such as https://lnbits.example."
             problems.append(_problem("url", told))
         if problems:
             raise InvalidBody(info=problems)
-        return base, str(key).strip()
+        return _base(plain), str(key).strip()
 
     async def _refuse_spender(self, known: Mapping[str, Any]) -> None:
         """Raise InvalidBody unless LNbits says that the key can make invoices and nothing more.
@@ -182,10 +183,14 @@ class LNbitsRail:
         return await self._http.post(url, body, {"X-Api-Key": known["key"]})
 
 
-def _base(typed: str) -> str:
-    """Return the address of an LNbits without what follows it on its own pages."""
+def _with_scheme(typed: str) -> str:
     plain = typed.strip()[:LONGEST_URL]
-    where = webhook_addresses.endpoint(plain if "://" in plain else f"https://{plain}")
+    return plain if "://" in plain else f"https://{plain}"
+
+
+def _base(url: str) -> str:
+    """Return the address of an LNbits without what follows it on its own pages."""
+    where = webhook_addresses.endpoint(url)
     return str(replace(where, path=_OWN_PATHS.split(where.path)[0].rstrip("/")))
 
 

@@ -1,0 +1,360 @@
+"""The rail of Lightning addresses: what it asks, what it believes, and each lie that it refuses."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from bot.core.errors import InvalidBody
+from bot.core.net.webhook_addresses import AllowList
+from bot.service.model.rail_answers import Arrived, Connected, Opened, PayWith, Unavailable, Waiting
+from bot.service.rails import wallet_http
+from bot.service.rails.lightning_address import LightningAddressRail
+from tests.support.lightning_invoices import InvoiceDraft
+from tests.support.lightning_wallet import (
+    BROKEN_ANSWERS,
+    THIS_MACHINE,
+    LnurlService,
+    asked,
+    redirect_to,
+    serve_wallet,
+    text_answer,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
+    from bot.service.model.rail_answers import Look
+    from tests.support.service_harness import Clock
+
+ERROR = '{"status":"ERROR","reason":"Not today."}'
+
+
+@dataclass
+class Shop:
+    """A seller's wallet and the rail to it; `details` are those of the connected account."""
+
+    rail: LightningAddressRail
+    wallet: LnurlService
+    clock: Clock
+    details: dict[str, Any] = field(default_factory=dict)
+
+    async def connect(self) -> Connected:
+        found = await self.rail.connect({"address": self.wallet.address})
+        self.details = found.details
+        self.wallet.asked.clear()
+        return found
+
+    async def refusal(self, typed: Any) -> str:
+        """Return what is wrong with an address, as its seller reads it."""
+        with pytest.raises(InvalidBody) as raised:
+            await self.rail.connect({"address": typed})
+        (problem,) = raised.value.info
+        assert problem.field == "details.address"
+        return problem.message
+
+    async def open(self, **changed: Any) -> Opened | Unavailable:
+        return await self.rail.open(asked(self.details, self.clock(), **changed))
+
+    async def opened(self) -> Opened:
+        found = await self.open()
+        assert isinstance(found, Opened), found
+        return found
+
+    async def refused(self, **changed: Any) -> str:
+        """Return why an opening failed."""
+        found = await self.open(**changed)
+        assert isinstance(found, Unavailable), found
+        return found.reason
+
+    async def look(self, opened: Opened) -> Look:
+        return await self.rail.look(asked(self.details, self.clock()), opened)
+
+
+@pytest.fixture
+async def shop(clock: Clock) -> AsyncIterator[Shop]:
+    rail = LightningAddressRail(THIS_MACHINE, clock)
+    wallet = LnurlService(clock)
+    async with serve_wallet(wallet):
+        shop = Shop(rail, wallet, clock)
+        await shop.connect()
+        yield shop
+        await rail.close()
+
+
+async def test_connecting_tries_the_smallest_invoice_and_says_that_payments_are_reported(
+    shop: Shop,
+) -> None:
+    found = await shop.rail.connect({"address": f" lightning:SHOP@{shop.wallet.host}"})
+    url = f"{shop.wallet.url}/.well-known/lnurlp/shop"
+    details = {"address": shop.wallet.address, "url": url}
+    assert found == Connected("lightning", details, shop.wallet.address, ("SAT",), automatic=True)
+    assert shop.wallet.paths() == [
+        "/.well-known/lnurlp/shop",
+        "/callback",
+        f"/verify/{shop.wallet.last}",
+    ]
+    assert dict(shop.wallet.asked[1].query_params) == {
+        "user": "shop",
+        "sig": "a b",
+        "amount": "1000",
+    }
+    assert shop.rail.host(found.details) == shop.wallet.host
+
+
+async def test_without_a_verify_address_the_seller_confirms(shop: Shop) -> None:
+    shop.wallet.changed["invoice"] = {"verify": None}
+    assert not (await shop.connect()).automatic
+    made = await shop.opened()
+    assert (made.looks, made.look) == ((), {})
+
+
+async def test_the_smallest_amount_is_rounded_up_to_whole_satoshi(shop: Shop) -> None:
+    shop.wallet.changed["offer"] = {"minSendable": 1_001}
+    await shop.rail.connect({"address": shop.wallet.address})
+    assert shop.wallet.asked[1].query_params["amount"] == "2000"
+
+
+@pytest.mark.parametrize("typed", [None, 5, "", "shop"])
+async def test_an_address_is_needed(shop: Shop, typed: Any) -> None:
+    assert "such as maria@wallet.example" in await shop.refusal(typed)
+
+
+async def test_a_port_is_for_hosts_that_the_operator_allows(shop: Shop) -> None:
+    assert "Leave the port out" in await shop.refusal("shop@wallet.example:8443")
+
+
+@pytest.mark.parametrize("host", ["10.0.0.1", "127.0.0.2", "localhost", "[::1]", "2130706434"])
+async def test_a_private_address_is_not_connected(shop: Shop, host: str) -> None:
+    assert "public addresses only" in await shop.refusal(f"shop@{host}")
+
+
+async def test_the_services_own_words_explain_its_refusal(shop: Shop) -> None:
+    assert (
+        await shop.refusal(f"nobody@{shop.wallet.host}")
+        == f"{shop.wallet.host} says: No such user."
+    )
+
+
+async def test_a_host_that_is_down_is_named(shop: Shop) -> None:
+    assert "127.0.0.1:9 didn't answer." in await shop.refusal("shop@127.0.0.1:9")
+
+
+@pytest.mark.parametrize("route", ["offer", "invoice"])
+@pytest.mark.parametrize("name", BROKEN_ANSWERS)
+async def test_a_host_with_a_broken_answer_is_not_connected(
+    shop: Shop, name: str, route: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(wallet_http, "SECONDS", 0.2)
+    shop.wallet.answers[route] = BROKEN_ANSWERS[name]
+    message = await shop.refusal(shop.wallet.address)
+    assert "no Lightning address" in message or "didn't answer" in message
+
+
+async def test_a_wrong_test_invoice_is_not_connected(shop: Shop) -> None:
+    shop.wallet.invoice = {"network": "tb"}
+    assert "wrong invoice" in await shop.refusal(shop.wallet.address)
+
+
+@pytest.mark.parametrize("host", ["10.0.0.1", "127.0.0.2", "wallet.localhost"])
+async def test_a_verify_address_at_a_private_host_is_not_connected(shop: Shop, host: str) -> None:
+    shop.wallet.changed["invoice"] = {"verify": f"https://{host}/verify"}
+    assert "public addresses only" in await shop.refusal(shop.wallet.address)
+
+
+async def test_a_verify_address_may_not_know_an_unpaid_invoice(shop: Shop) -> None:
+    shop.wallet.answers["verify"] = text_answer('{"status":"ERROR","reason":"Not found"}', 404)
+    assert (await shop.connect()).automatic
+
+
+async def test_an_invoice_of_whole_satoshi_is_asked_for_with_the_products_name(shop: Shop) -> None:
+    found = await shop.opened()
+    assert shop.wallet.paths() == ["/.well-known/lnurlp/shop", "/callback"]
+    query = {"user": "shop", "sig": "a b", "amount": "21000", "comment": "Coffee & cake for tw"}
+    assert dict(shop.wallet.asked[1].query_params) == query
+    draft = InvoiceDraft(21_000, shop.clock(), payment_hash=shop.wallet.last)
+    assert found == Opened(
+        shop.wallet.last,
+        PayWith(lightning_invoice=draft.write()),
+        shop.clock() // 1000 * 1000 + 900_000,
+        look={"verify": f"{shop.wallet.url}/verify/{shop.wallet.last}"},
+    )
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"msat": 22_000},
+        {"msat": 20_999},
+        {"msat": 21_999},
+        {"msat": 20_000},
+        {"msat": None},
+        {"network": "tb"},
+        {"network": "bcrt"},
+        {"network": "tbs"},
+        {"created_at": 1_799_990_000_000, "expiry": 86_400},
+        {"created_at": 1_800_010_000_000},
+        {"expiry": 0},
+        {"payment_hash": None},
+    ],
+    ids=str,
+)
+async def test_an_invoice_that_was_not_asked_for_is_a_lie(
+    shop: Shop, changed: dict[str, Any]
+) -> None:
+    shop.wallet.invoice = changed
+    assert await shop.refused() == "lied"
+
+
+@pytest.mark.parametrize("text", ["", "lnbc1", "x" * 5_000, "lnurl1abc"])
+async def test_what_is_no_invoice_is_not_shown(shop: Shop, text: str) -> None:
+    shop.wallet.changed["invoice"] = {"pr": text}
+    assert await shop.refused() == "lied"
+
+
+async def test_an_invoice_handed_out_twice_has_the_same_id(shop: Shop) -> None:
+    """The service stores ids once, so the second opening fails there."""
+    first = await shop.opened()
+    shop.wallet.invoice = {"payment_hash": first.external_id}
+    assert (await shop.opened()).external_id == first.external_id
+
+
+@pytest.mark.parametrize(("satoshi", "reason"), [(4, "tooSmall"), (51, "tooLarge")])
+async def test_the_wallets_limits_are_kept(shop: Shop, satoshi: int, reason: str) -> None:
+    shop.wallet.changed["offer"] = {"minSendable": 4_001, "maxSendable": 50_999}
+    assert await shop.refused(amount=satoshi) == reason
+    assert shop.wallet.paths() == ["/.well-known/lnurlp/shop"]
+
+
+@pytest.mark.parametrize("route", ["offer", "invoice"])
+async def test_a_refusal_is_an_unavailable_wallet(shop: Shop, route: str) -> None:
+    shop.wallet.answers[route] = text_answer(ERROR)
+    found = await shop.open()
+    assert found == Unavailable("refused", "Not today.")
+
+
+@pytest.mark.parametrize("route", ["offer", "invoice"])
+@pytest.mark.parametrize("name", BROKEN_ANSWERS)
+async def test_a_broken_answer_opens_nothing(
+    shop: Shop, name: str, route: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(wallet_http, "SECONDS", 0.2)
+    shop.wallet.answers[route] = BROKEN_ANSWERS[name]
+    found = await shop.open()
+    assert isinstance(found, Unavailable)
+    slow = name in {"tooManyCalls", "htmlError", "dripping", "silent"}
+    assert found.reason == ("slow" if slow else "refused")
+
+
+@pytest.mark.parametrize("callback", ["https://10.0.0.1/cb", "http://wallet.example/cb", "ftp:x"])
+async def test_a_callback_at_a_private_or_plain_address_is_not_called(
+    shop: Shop, callback: str
+) -> None:
+    shop.wallet.changed["offer"] = {"callback": callback}
+    assert await shop.refused() == "refused"
+
+
+async def test_a_verify_address_at_a_private_host_opens_nothing(shop: Shop) -> None:
+    shop.wallet.changed["invoice"] = {"verify": "https://192.168.1.1/verify"}
+    assert await shop.refused() == "refused"
+
+
+async def test_an_unpaid_invoice_is_waited_for(shop: Shop) -> None:
+    found = await shop.opened()
+    assert await shop.look(found) == Waiting()
+
+
+async def test_a_settled_invoice_has_arrived_with_its_preimage(shop: Shop) -> None:
+    found = await shop.opened()
+    shop.wallet.paid.add(found.external_id)
+    proof = shop.wallet.preimages[found.external_id]
+    assert await shop.look(found) == Arrived(proof=proof)
+
+
+@pytest.mark.parametrize("preimage", [None, "", ...])
+async def test_a_settled_invoice_may_have_no_preimage(shop: Shop, preimage: Any) -> None:
+    found = await shop.opened()
+    shop.wallet.changed["verify"] = {"settled": True, "preimage": preimage}
+    assert await shop.look(found) == Arrived(proof="settled")
+
+
+@pytest.mark.parametrize("preimage", ["00" * 32, "x", "11" * 31, f"{1:064x}"])
+async def test_a_preimage_of_another_invoice_is_a_lie(shop: Shop, preimage: str) -> None:
+    """The first invoice was that of connecting."""
+    found = await shop.opened()
+    shop.wallet.changed["verify"] = {"settled": True, "preimage": preimage}
+    lie = Waiting("the wallet's preimage does not fit the invoice")
+    assert await shop.look(found) == lie
+
+
+async def test_an_answer_about_another_invoice_is_a_lie(shop: Shop) -> None:
+    found = await shop.opened()
+    shop.wallet.paid.add(found.external_id)
+    shop.wallet.changed["verify"] = {"pr": InvoiceDraft(5_000, shop.clock()).write()}
+    lie = Waiting("the wallet answers for another invoice")
+    assert await shop.look(found) == lie
+
+
+async def test_the_invoice_itself_in_capitals_is_no_other(shop: Shop) -> None:
+    found = await shop.opened()
+    assert found.pay_with is not None
+    shop.wallet.paid.add(found.external_id)
+    shop.wallet.changed["verify"] = {"pr": str(found.pay_with.lightning_invoice).upper()}
+    assert isinstance(await shop.look(found), Arrived)
+
+
+@pytest.mark.parametrize("settled", ["true", 1, None, ..., []])
+async def test_settled_is_true_and_nothing_like_it(shop: Shop, settled: Any) -> None:
+    found = await shop.opened()
+    shop.wallet.changed["verify"] = {"settled": settled}
+    assert isinstance(await shop.look(found), Waiting)
+
+
+@pytest.mark.parametrize("name", BROKEN_ANSWERS)
+async def test_a_broken_answer_is_waited_through(
+    shop: Shop, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = await shop.opened()
+    shop.wallet.paid.add(found.external_id)
+    monkeypatch.setattr(wallet_http, "SECONDS", 0.2)
+    shop.wallet.answers["verify"] = BROKEN_ANSWERS[name]
+    assert isinstance(await shop.look(found), Waiting)
+    del shop.wallet.answers["verify"]
+    monkeypatch.undo()
+    assert isinstance(await shop.look(found), Arrived)
+
+
+@pytest.mark.parametrize("answer", [ERROR, '{"status":"error"}'])
+async def test_not_found_is_not_yet(shop: Shop, answer: str) -> None:
+    found = await shop.opened()
+    shop.wallet.answers["verify"] = text_answer(answer)
+    assert isinstance(await shop.look(found), Waiting)
+
+
+async def test_a_redirect_of_the_verify_address_is_not_followed(shop: Shop) -> None:
+    found = await shop.opened()
+    shop.wallet.paid.add(found.external_id)
+    shop.wallet.answers["verify"] = redirect_to(f"{shop.wallet.url}/verify/{found.external_id}")
+    shop.wallet.asked.clear()
+    assert isinstance(await shop.look(found), Waiting)
+    assert len(shop.wallet.asked) == 1
+
+
+async def test_a_stored_verify_address_is_checked_again_when_it_is_dialled(shop: Shop) -> None:
+    found = replace(await shop.opened(), look={"verify": "http://10.0.0.1/v"})
+    assert isinstance(await shop.look(found), Waiting)
+
+
+async def test_a_host_that_is_no_longer_allowed_is_not_called(shop: Shop) -> None:
+    strict = LightningAddressRail(AllowList(), shop.clock)
+    found = await strict.open(asked(shop.details, shop.clock()))
+    await strict.close()
+    assert isinstance(found, Unavailable)
+    assert found.reason == "refused"
+    assert shop.wallet.asked == []
+
+
+async def test_an_invoice_has_to_be_asked_for(shop: Shop) -> None:
+    assert shop.rail.open_offline(asked(shop.details, shop.clock())) is None

@@ -1,0 +1,407 @@
+"""The rail of LNbits: a key that can't spend, and each answer that it does not believe."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from bot.core.errors import InvalidBody
+from bot.core.net.webhook_addresses import AllowList
+from bot.service.model.rail_answers import (
+    Arrived,
+    Connected,
+    Gone,
+    Opened,
+    PayWith,
+    Unavailable,
+    Waiting,
+)
+from bot.service.rails import wallet_http
+from bot.service.rails.lnbits import LNbitsRail
+from tests.support.lightning_invoices import InvoiceDraft
+from tests.support.lightning_wallet import (
+    ADMIN_KEY,
+    BROKEN_ANSWERS,
+    INVOICE_KEY,
+    THIS_MACHINE,
+    WALLET_ID,
+    LNbitsStandIn,
+    asked,
+    serve_wallet,
+    text_answer,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
+    from bot.service.model.rail_answers import Look
+    from tests.support.service_harness import Clock
+
+
+@dataclass
+class Shop:
+    """A seller's LNbits and the rail to it; `details` are those of the connected account."""
+
+    rail: LNbitsRail
+    wallet: LNbitsStandIn
+    clock: Clock
+    details: dict[str, Any] = field(default_factory=dict)
+
+    async def connect(self, key: str = INVOICE_KEY) -> Connected:
+        found = await self.rail.connect({"url": self.wallet.url, "key": key})
+        self.details = found.details
+        return found
+
+    async def refusals(self, url: Any, key: Any) -> dict[str, str]:
+        """Return what is wrong with each field, as the seller reads it."""
+        with pytest.raises(InvalidBody) as raised:
+            await self.rail.connect({"url": url, "key": key})
+        return {problem.field: problem.message for problem in raised.value.info}
+
+    async def open(self, **changed: Any) -> Opened | Unavailable:
+        return await self.rail.open(asked(self.details, self.clock(), **changed))
+
+    async def opened(self) -> Opened:
+        found = await self.open()
+        assert isinstance(found, Opened), found
+        return found
+
+    async def refused(self, **changed: Any) -> str:
+        """Return why an opening failed."""
+        found = await self.open(**changed)
+        assert isinstance(found, Unavailable), found
+        return found.reason
+
+    async def look(self, opened: Opened) -> Look:
+        return await self.rail.look(asked(self.details, self.clock()), opened)
+
+    async def paid(self) -> Opened:
+        """Open a checkout and pay it."""
+        found = await self.opened()
+        self.wallet.paid.add(found.external_id)
+        return found
+
+
+@pytest.fixture
+async def shop(clock: Clock) -> AsyncIterator[Shop]:
+    rail = LNbitsRail(THIS_MACHINE, clock)
+    wallet = LNbitsStandIn(clock)
+    async with serve_wallet(wallet):
+        shop = Shop(rail, wallet, clock)
+        await shop.connect()
+        wallet.asked.clear()
+        yield shop
+        await rail.close()
+
+
+async def test_an_invoice_key_is_connected_without_changing_anything(shop: Shop) -> None:
+    found = await shop.rail.connect({"url": f" {shop.wallet.url}/ ", "key": f" {INVOICE_KEY} "})
+    details = {"url": shop.wallet.url, "key": INVOICE_KEY}
+    assert found == Connected("lnbits", details, "127.0.0.1", ("SAT",), automatic=True)
+    assert INVOICE_KEY not in found.label
+    assert [call.method for call in shop.wallet.asked] == ["GET", "POST"]
+    assert shop.wallet.asked[1].state.body == {"out": True}
+    assert shop.wallet.preimages == {}
+    assert shop.rail.host(found.details) == shop.wallet.host
+
+
+@pytest.mark.parametrize(
+    "path",
+    ["/", "/wallet?usr=0123&wal=4567", "/wallet", "/api/v1", "/extensions#x", "/account/"],
+)
+async def test_the_address_of_one_of_its_pages_will_do(shop: Shop, path: str) -> None:
+    """What follows may be a secret, such as the user's id: it is not kept."""
+    found = await shop.rail.connect({"url": f"{shop.wallet.url}{path}", "key": INVOICE_KEY})
+    assert found.details["url"] == shop.wallet.url
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"wallet": {"id": WALLET_ID}},
+        {"refuse": {"detail": "Missing BOLT11 invoice"}},
+        {"refuse": {"detail": ...}},
+    ],
+)
+async def test_a_key_is_refused_unless_it_provably_cannot_spend(
+    shop: Shop, fields: dict[str, dict[str, Any]]
+) -> None:
+    shop.wallet.changed = fields
+    problems = await shop.refusals(shop.wallet.url, INVOICE_KEY)
+    assert "can spend your money" in problems["details.key"]
+    assert "API docs" in problems["details.key"]
+
+
+async def test_an_admin_key_is_refused(shop: Shop) -> None:
+    problems = await shop.refusals(shop.wallet.url, ADMIN_KEY)
+    assert list(problems) == ["details.key"]
+    assert "can spend your money" in problems["details.key"]
+
+
+async def test_an_unknown_key_is_refused(shop: Shop) -> None:
+    problems = await shop.refusals(shop.wallet.url, "f" * 32)
+    assert list(problems) == ["details.key"]
+    assert "doesn't know this key" in problems["details.key"]
+
+
+@pytest.mark.parametrize("key", [None, 5, "", "short", "a b" * 20, "x" * 200, "é" * 32, "a\nb" * 9])
+async def test_what_is_no_key_is_not_sent(shop: Shop, key: Any) -> None:
+    assert "isn't a key" in (await shop.refusals(shop.wallet.url, key))["details.key"]
+    assert shop.wallet.asked == []
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        *(None, 5, "", "https://", "ftp://lnbits.example", "http://lnbits.example"),
+        *("https://10.0.0.1", "https://localhost:5000", "http://127.0.0.2:5000", "::"),
+        *("https://user:pw@lnbits.example", "https://169.254.169.254/latest"),
+    ],
+)
+async def test_a_wrong_or_private_address_is_explained(shop: Shop, url: Any) -> None:
+    assert "public address" in (await shop.refusals(url, INVOICE_KEY))["details.url"]
+
+
+async def test_both_fields_are_explained_at_once(shop: Shop) -> None:
+    assert {*await shop.refusals(None, None)} == {"details.url", "details.key"}
+
+
+@pytest.mark.parametrize("route", ["wallet", "refuse"])
+@pytest.mark.parametrize("name", BROKEN_ANSWERS)
+async def test_what_is_no_lnbits_is_not_connected(
+    shop: Shop, name: str, route: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(wallet_http, "SECONDS", 0.2)
+    shop.wallet.answers[route] = BROKEN_ANSWERS[name]
+    message = (await shop.refusals(shop.wallet.url, INVOICE_KEY))["details.url"]
+    assert "no LNbits" in message or "didn't answer" in message
+    assert INVOICE_KEY not in message
+
+
+async def test_an_lnbits_that_is_down_is_named(shop: Shop) -> None:
+    problems = await shop.refusals("http://127.0.0.1:9", INVOICE_KEY)
+    assert "127.0.0.1 didn't answer" in problems["details.url"]
+
+
+async def test_an_answer_that_is_no_wallets_is_not_connected(shop: Shop) -> None:
+    shop.wallet.changed["wallet"] = {"balance": ...}
+    problems = await shop.refusals(shop.wallet.url, INVOICE_KEY)
+    assert "no LNbits" in problems["details.url"]
+
+
+async def test_an_invoice_is_asked_for_that_lapses_with_the_checkout(shop: Shop) -> None:
+    found = await shop.open(hint_url="https://pay.example/hint/1")
+    (call,) = shop.wallet.asked
+    assert call.headers["x-api-key"] == INVOICE_KEY
+    assert call.state.body == {
+        "out": False,
+        "amount": 21,
+        "unit": "sat",
+        "memo": "Coffee & cake for two people",
+        "expiry": 901,
+        "external_id": "checkout-1",
+        "webhook": "https://pay.example/hint/1",
+    }
+    draft = InvoiceDraft(21_000, shop.clock(), payment_hash=shop.wallet.last)
+    assert found == Opened(
+        shop.wallet.last,
+        PayWith(lightning_invoice=draft.write()),
+        shop.clock() // 1000 * 1000 + 900_000,
+        look={"wallet": WALLET_ID},
+    )
+
+
+async def test_a_refused_webhook_is_left_out(shop: Shop) -> None:
+    """LNbits lets its operator choose which addresses it calls."""
+    answers = iter([400, 200])
+
+    def once() -> Any:
+        if next(answers) == 400:
+            return text_answer('{"detail":"Callback URL is not allowed."}', 400)()
+        del shop.wallet.answers["create"]
+        return shop.wallet._answer("create", {"payment_hash": shop.wallet.last}, 201)
+
+    shop.wallet.answers["create"] = once
+    await shop.open(hint_url="https://pay.example/hint/1")
+    first, second = (call.state.body for call in shop.wallet.asked)
+    assert first == second | {"webhook": "https://pay.example/hint/1"}
+
+
+async def test_a_memo_is_cut_to_what_an_invoice_holds(shop: Shop) -> None:
+    await shop.open(memo="€" * 300)
+    assert shop.wallet.asked[0].state.body["memo"] == "€" * 213
+
+
+async def test_an_older_lnbits_names_the_invoice_otherwise(shop: Shop) -> None:
+    text = InvoiceDraft(21_000, shop.clock()).write()
+    payment_hash = InvoiceDraft(21_000, shop.clock()).payment_hash
+    changed = {"bolt11": ..., "payment_request": text, "payment_hash": payment_hash}
+    shop.wallet.changed["create"] = changed | {"wallet_id": ...}
+    assert (await shop.opened()).external_id == payment_hash
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        *({"msat": 22_000}, {"msat": 20_999}, {"msat": 21_001}, {"msat": None}),
+        *({"network": "tb"}, {"network": "bcrt"}, {"network": "tbs"}),
+        {"created_at": 1_799_990_000_000, "expiry": 86_400},
+        *({"expiry": 0}, {"payment_hash": "22" * 32}),
+    ],
+    ids=str,
+)
+async def test_an_invoice_that_was_not_asked_for_is_a_lie(
+    shop: Shop, changed: dict[str, Any]
+) -> None:
+    shop.wallet.invoice = changed
+    assert await shop.refused() == "lied"
+
+
+@pytest.mark.parametrize("payment_hash", ["", None, "33" * 32, 5])
+async def test_a_hash_of_another_invoice_is_a_lie(shop: Shop, payment_hash: Any) -> None:
+    shop.wallet.changed["create"] = {"payment_hash": payment_hash}
+    assert await shop.refused() == "lied"
+
+
+@pytest.mark.parametrize(
+    ("answer", "reason"),
+    [
+        (text_answer('{"detail":"Wallet not found."}', 404), "refused"),
+        (text_answer('{"detail":"Invoice (or Admin) key required."}', 403), "refused"),
+        (text_answer('{"detail":"Amount too high","status":"failed"}', 520), "refused"),
+        (text_answer('{"detail":"Unexpected error! ID: fxj8"}', 500), "slow"),
+        (text_answer('{"checking_id":"1"}', 201), "refused"),
+    ],
+)
+async def test_a_refusal_is_an_unavailable_wallet(shop: Shop, answer: Any, reason: str) -> None:
+    shop.wallet.answers["create"] = answer
+    assert await shop.refused() == reason
+
+
+@pytest.mark.parametrize("name", BROKEN_ANSWERS)
+async def test_a_broken_answer_opens_nothing(
+    shop: Shop, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(wallet_http, "SECONDS", 0.2)
+    shop.wallet.answers["create"] = BROKEN_ANSWERS[name]
+    slow = name in {"tooManyCalls", "htmlError", "dripping", "silent"}
+    assert await shop.refused() == ("slow" if slow else "refused")
+
+
+async def test_a_host_that_is_no_longer_allowed_is_not_called(shop: Shop) -> None:
+    strict = LNbitsRail(AllowList(), shop.clock)
+    found = await strict.open(asked(shop.details, shop.clock()))
+    await strict.close()
+    assert isinstance(found, Unavailable)
+    assert shop.wallet.asked == []
+
+
+async def test_an_unpaid_invoice_is_waited_for(shop: Shop) -> None:
+    assert await shop.look(await shop.opened()) == Waiting()
+
+
+async def test_a_paid_invoice_has_arrived_with_its_amount_and_preimage(shop: Shop) -> None:
+    found = await shop.paid()
+    proof = shop.wallet.preimages[found.external_id]
+    assert await shop.look(found) == Arrived(21, proof)
+
+
+@pytest.mark.parametrize("preimage", [None, "", "0" * 64, ...])
+async def test_a_paid_invoice_may_have_no_preimage(shop: Shop, preimage: Any) -> None:
+    """Payments within one LNbits have none in some of its versions."""
+    found = await shop.paid()
+    shop.wallet.changed["payment"] = {"preimage": preimage}
+    assert await shop.look(found) == Arrived(21, "paid")
+
+
+@pytest.mark.parametrize(("msat", "expected"), [(5_000, 5), (1_999, 1), (42_000, 42)])
+async def test_the_amount_is_that_which_came_in_whole_satoshi(
+    shop: Shop, msat: int, expected: int
+) -> None:
+    found = await shop.paid()
+    shop.wallet.changed["details"] = {"amount": msat}
+    look = await shop.look(found)
+    assert isinstance(look, Arrived)
+    assert look.amount == expected
+
+
+@pytest.mark.parametrize(
+    "details",
+    [
+        *({"payment_hash": "22" * 32}, {"payment_hash": None}),
+        *({"wallet_id": "d" * 32}, {"wallet_id": None}, {"external_id": "checkout-2"}),
+        *({"amount": -21_000}, {"amount": 0}, {"amount": 999}, {"amount": None}),
+        *({"amount": "21000"}, {"amount": True}, {"amount": 21_000.5}),
+    ],
+    ids=str,
+)
+async def test_an_answer_that_is_not_about_our_payment_is_not_believed(
+    shop: Shop, details: dict[str, Any]
+) -> None:
+    found = await shop.paid()
+    shop.wallet.changed["details"] = details
+    assert isinstance(await shop.look(found), Waiting)
+
+
+@pytest.mark.parametrize("details", [None, ..., [], "paid"])
+async def test_paid_without_details_is_anybodys_answer(shop: Shop, details: Any) -> None:
+    """LNbits answers so to a wrong key, and to none."""
+    found = await shop.paid()
+    shop.wallet.changed["payment"] = {"details": details}
+    lost = Waiting("the wallet does not accept the key any more")
+    assert await shop.look(found) == lost
+
+
+@pytest.mark.parametrize("preimage", ["22" * 32, "x"])
+async def test_a_preimage_of_another_invoice_is_a_lie(shop: Shop, preimage: str) -> None:
+    found = await shop.paid()
+    shop.wallet.changed["payment"] = {"preimage": preimage}
+    lie = Waiting("the wallet's preimage does not fit the invoice")
+    assert await shop.look(found) == lie
+
+
+@pytest.mark.parametrize("paid", ["true", 1, None, ..., []])
+async def test_paid_is_true_and_nothing_like_it(shop: Shop, paid: Any) -> None:
+    found = await shop.paid()
+    shop.wallet.changed["payment"] = {"paid": paid}
+    assert isinstance(await shop.look(found), Waiting)
+
+
+async def test_failed_is_gone_and_may_be_paid_later(shop: Shop) -> None:
+    found = await shop.opened()
+    shop.wallet.changed["details"] = {"status": "failed"}
+    assert await shop.look(found) == Gone("failed")
+    shop.wallet.paid.add(found.external_id)
+    assert isinstance(await shop.look(found), Arrived)
+
+
+async def test_an_invoice_that_the_wallet_forgot_is_gone(shop: Shop) -> None:
+    found = await shop.opened()
+    shop.wallet.preimages.clear()
+    assert isinstance(await shop.look(found), Gone)
+
+
+@pytest.mark.parametrize("name", BROKEN_ANSWERS)
+async def test_a_broken_answer_is_waited_through(
+    shop: Shop, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = await shop.paid()
+    monkeypatch.setattr(wallet_http, "SECONDS", 0.2)
+    shop.wallet.answers["payment"] = BROKEN_ANSWERS[name]
+    assert isinstance(await shop.look(found), Waiting)
+    del shop.wallet.answers["payment"]
+    monkeypatch.undo()
+    assert isinstance(await shop.look(found), Arrived)
+
+
+@pytest.mark.parametrize("status", [401, 403, 500, 520])
+async def test_an_error_is_waited_through(shop: Shop, status: int) -> None:
+    found = await shop.paid()
+    shop.wallet.answers["payment"] = text_answer('{"paid":true,"detail":"x"}', status)
+    assert isinstance(await shop.look(found), Waiting)
+
+
+async def test_an_invoice_has_to_be_asked_for(shop: Shop) -> None:
+    assert shop.rail.open_offline(asked(shop.details, shop.clock())) is None
