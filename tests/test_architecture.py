@@ -102,7 +102,8 @@ ROOMS = {
         "fastapi limits pydantic pydantic_core starlette",
     ),
     "service.page": Room(
-        "service.http service.model service.store service.usecases service.wire core",
+        "service.banking service.http service.model service.store service.usecases service.wire"
+        " core",
         "fastapi jinja2 starlette structlog",
     ),
     "service.page.preview_picture": Room("service.page service.model core", "PIL"),

@@ -18,9 +18,19 @@ from bot.chat.model.wish import KINDS
 from bot.core import errors
 from bot.core.accents import ACCENTS
 from bot.core.text.translations import DEFAULT
-from bot.service.model.checkout_states import CheckoutState
 from bot.service.model.rail_answers import Manner
-from bot.service.model.request import NO_PAYOUT, PAUSED, RESERVED, UNPRICED, PayerField, Status
+from bot.service.model.request import (
+    NO_PAYOUT,
+    PAUSED,
+    RESERVED,
+    UNPRICED,
+    WAY_CLOSED,
+    PayerField,
+    Status,
+)
+from bot.service.page.checkout_values import CASES, SENT
+from bot.service.page.pay_ways import TAP
+from bot.service.page.pay_with import FIELDS as BANK_FIELDS
 from bot.service.page.privacy_route import PARTS
 from tests.support.locale_sources import messages
 
@@ -38,11 +48,10 @@ PAGE_STATES = (
     *(status for status in Status if status is not Status.ACTIVE),
     PAUSED,
     UNPRICED,
+    WAY_CLOSED,
     NO_PAYOUT,
 )
-AWAITED = (
-    *(CheckoutState.OPEN, CheckoutState.LAPSED, CheckoutState.CANCELLED, CheckoutState.OVERSOLD),
-)
+WAYS = ("sepa", "pix", "upi", "swiss", "lightning")
 REFUSALS = (
     *(errors.InvalidBody, errors.BodyTooLarge, errors.UnsupportedMediaType),
     *(errors.RateLimited, errors.TooManyHolds, errors.MethodNotAllowed),
@@ -90,8 +99,14 @@ COMPOSED: dict[str, list[tuple[str, ...]]] = {
     "page-{}": [(word,) for word in (*PAYER, *PAGE_STATES, *REFUSED)],
     "page-private-{}": [(part,) for part in PARTS],
     "page-private-{}-why": [(part,) for part in PARTS],
-    "page-checkout-{}": [(state,) for state in AWAITED],
-    "page-checkout-{}-{}": [(state, why) for state in AWAITED for why in ("why", "free")],
+    "page-by-{}": [(name,) for name in WAYS],
+    "page-checkout-{}": [(state,) for state in CASES],
+    "page-checkout-{}-{}": [(state, case) for state, each in CASES.items() for case in each],
+    "page-claimed-help-{}": [(way,) for way in SENT],
+    "page-code-{}": [(name,) for name in WAYS],
+    "page-field-{}": [(field,) for field in BANK_FIELDS],
+    "page-way-{}": [(name,) for name in (*WAYS, "other")],
+    "page-way-{}-how": [(name,) for name in (*WAYS, TAP)],
     "page-manner-{}": [(manner,) for manner in Manner],
     "page-{}-hint": [(field,) for field in PAYER],
     "page-{}-empty": [(field,) for field in PAYER],

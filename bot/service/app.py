@@ -28,6 +28,7 @@ from bot.service.page import (
     email_routes,
     forms,
     pay_routes,
+    payer_checkout_routes,
     privacy_route,
     render,
     site_routes,
@@ -61,6 +62,7 @@ PROGRAMS = (
 ROUTERS = (
     request_routes.quick,
     pay_routes.router,
+    payer_checkout_routes.router,
     email_routes.router,
     request_routes.public_router,
     request_routes.router,

@@ -10,15 +10,18 @@ from typing import TYPE_CHECKING, Any
 
 from bot.core.errors import NotPayable
 from bot.service.http.compression import Text, TextTemplate
-from bot.service.page import page_frame, render, template_values
+from bot.service.model.request import NO_PAYOUT
+from bot.service.page import page_frame, pay_ways, render, template_values
 from bot.service.page.template_values import PayerForm
 from bot.service.store import requests
+from bot.service.usecases import paying
 from bot.service.wire import json_answers
 
 if TYPE_CHECKING:
     from bot.service.http.service import Service
     from bot.service.model.request import PaymentRequest, Quote
     from bot.service.page.forms import Reader
+    from bot.service.usecases.paying import Way
 
 KEPT = 256
 """Pages in the cache, of some KiB each."""
@@ -43,42 +46,46 @@ class PageCache:
         self._service = service
         self._cached = lru_cache(maxsize=KEPT)(self._write)
 
-    def text(self, reader: Reader, found: PaymentRequest, now: int) -> Text:
+    async def text(self, reader: Reader, found: PaymentRequest, now: int) -> Text:
         """Return the page as of `now`, with a new token."""
-        quote, unpriced = quoted(self._service, found)
-        page = self._cached(reader, found, quote, found.hindrance(now) or unpriced)
+        page = self._cached(reader, found, await offered(self._service, found, now))
         return page.fill({TOKEN: secrets.token_hex(16).encode(), NOW: str(now).encode()})
 
-    def _write(
-        self, reader: Reader, found: PaymentRequest, quote: Quote | None, state: str | None
-    ) -> TextTemplate:
-        values = template_values.pay_page(reader, found, 0, PayerForm({}, refused=state))
+    def _write(self, reader: Reader, found: PaymentRequest, offer: Offer) -> TextTemplate:
+        form = PayerForm({}, refused=offer.state)
+        values = template_values.pay_page(reader, found, 0, form)
         slots = {"token": TOKEN, "now": NOW}
-        page = _written(self._service, reader, found, quote, values | slots)
+        page = _written(self._service, reader, found, offer, values | slots)
         return TextTemplate(page, TOKEN + NOW)
 
 
-def write(
+async def write(
     service: Service, reader: Reader, found: PaymentRequest, now: int, form: PayerForm
 ) -> Text:
     """Render the page with the payer's input and its problems."""
-    quote, unpriced = quoted(service, found)
-    state = form.refused or found.hindrance(now) or unpriced
+    offer = await offered(service, found, now)
+    gone = form.refused in pay_ways.CLOSED and any(map(pay_ways.is_open, offer.ways))
+    state = None if gone else form.refused or offer.state
     values = template_values.pay_page(reader, found, now, replace(form, refused=state))
-    more = {"token": secrets.token_hex(16), "uncharged": state is not None}
-    return Text.of(_written(service, reader, found, quote, values | more))
+    uncharged = state is not None and state != NO_PAYOUT  # whose own text says so
+    more = {"token": secrets.token_hex(16), "uncharged": uncharged}
+    if gone:
+        more["problem"] = reader.t("page-way-gone")
+    return Text.of(_written(service, reader, found, offer, values | more))
 
 
 def _written(
     service: Service,
     reader: Reader,
     found: PaymentRequest,
-    quote: Quote | None,
+    offer: Offer,
     values: dict[str, Any],
 ) -> str:
     url = json_answers.pay_url(service.public_url, found.id)
+    ways = pay_ways.values(reader, found, offer.ways, values["way"])
     more = page_frame.frame(reader, found, url, service.operator_contact) | {
-        "quote": template_values.exchange_text(reader, found, quote),
+        **ways,
+        "quote": template_values.exchange_text(reader, found, offer.quote),
         "manners": service.payment_context.rails.manners,
         "about": template_values.about(reader, found),
         "shared": template_values.link_preview(reader, found, url),
@@ -132,16 +139,32 @@ async def _make(service: Service, reader: Reader, request_id: str) -> LivePart:
     found = await requests.read(service.db, request_id, now)
     if found is None:
         return LivePart(None, now)
-    state = found.hindrance(now) or quoted(service, found)[1]
+    state = (await offered(service, found, now)).state
     text = render.part(reader, template_values.live_part(reader, found, now, state))
     # Not valid beyond the next change by time alone.
     turns = (at for at in (found.enabled_at, found.expires_at) if at is not None and at > now)
     return LivePart(text, min([now + FRESH, *turns]))
 
 
-def quoted(service: Service, request: PaymentRequest) -> tuple[Quote | None, str | None]:
-    """Return the quote for a payer now, or else the state that prevents the payment."""
+@dataclass(frozen=True, slots=True)
+class Offer:
+    """How a request can be paid now, and the state that prevents it.
+
+    Test money has one `quote`, real money a quote for each of its `ways`.
+    """
+
+    quote: Quote | None
+    ways: tuple[Way, ...]
+    state: str | None
+
+
+async def offered(service: Service, request: PaymentRequest, now: int) -> Offer:
+    """Return how a payer can pay now; with test money nothing more is read."""
+    state, context = request.hindrance(now), service.payment_context
+    if not context.rails.test_money:
+        ways = () if state else tuple(await paying.read_ways(service.db, context, request, now))
+        return Offer(None, ways, state or pay_ways.hindrance(ways))
     try:
-        return service.payment_context.quote(request), None
+        return Offer(context.quote(request), (), state)
     except NotPayable as refusal:
-        return None, refusal.state
+        return Offer(None, (), state or refusal.state)

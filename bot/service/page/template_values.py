@@ -12,11 +12,12 @@ from bot.service.model import redirects
 from bot.service.model.request import NO_PAYOUT, PAUSED, RESERVED, UNPRICED, Kind, Status
 from bot.service.page import page_times
 from bot.service.page.page_times import PLACE
+from bot.service.page.sellers_name import named
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from bot.service.model.request import PayerField, PaymentRequest, Quote
+    from bot.service.model.request import ExchangeRate, PayerField, PaymentRequest, Quote
     from bot.service.page.forms import Reader
 
 money_text = lru_cache(maxsize=4096)(amounts.format_money)
@@ -30,6 +31,9 @@ AHEAD = frozenset({None, NO_PAYOUT, RESERVED, UNPRICED})
 
 PREVIEW_SIZE = (1200, 630)
 """Pixels of the picture that chats show for a shared link, as Open Graph recommends."""
+
+MEDIAN = "median of "
+"""What the source of a rate starts with that was made of several (rates' own word)."""
 
 ENDED = frozenset({Status.EXPIRED, PAUSED, Status.COMPLETED, Status.SOLD_OUT})
 """States in which a payer can only ask the seller."""
@@ -78,6 +82,7 @@ def pay_page(reader: Reader, request: PaymentRequest, now: int, form: PayerForm)
         "fields": [_field(reader, name, form) for name in terms.requested_user_data],
         "problem": _problem(reader, form),
         "manner": form.typed.get("manner"),
+        "way": form.typed.get("way"),
     }
 
 
@@ -169,7 +174,9 @@ def _state(reader: Reader, request: PaymentRequest, state: str | None) -> dict[s
         state = PAUSED
     title = reader.t("page-reserved-title" if state == RESERVED else f"page-{state}")
     units = request.units
-    why = reader.t(
+    why = named(
+        reader,
+        request,
         f"page-{state}-why",
         at=PLACE,
         sold=units.paid if units else 0,
@@ -231,11 +238,33 @@ def rated(reader: Reader, currency: str, quote: Quote, key: str) -> str | None:
     """Return what is paid, and the rate it comes from; None if that is the price's own currency."""
     if quote.rate is None:
         return None
-    rate = amounts.format_number(quote.rate.rate, reader.tag)
     return reader.t(
         key,
         amount=money_text(quote.amount, quote.currency, reader.tag),
-        rate=f"1 {currency} = {rate} {quote.currency}",
-        source=quote.rate.source,
+        rate=_rate(reader, currency, quote, quote.rate),
+        source=source_text(reader, quote.rate),
         at=page_times.utc(quote.rate.at),
     )
+
+
+def rate_text(reader: Reader, currency: str, quote: Quote) -> page_times.TimedText | None:
+    """Return the rate of a quote, its source and its time; None if nothing was converted."""
+    if quote.rate is None:
+        return None
+    rate = _rate(reader, currency, quote, quote.rate)
+    source = source_text(reader, quote.rate)
+    text = reader.t("page-rate", rate=rate, source=source, at=PLACE)
+    return page_times.timed(text, page_times.moment(reader, quote.rate.at, "clock"))
+
+
+def source_text(reader: Reader, rate: ExchangeRate) -> str:
+    """Return who published a rate; of several the median is taken."""
+    if not rate.source.startswith(MEDIAN):
+        return rate.source
+    sources = rate.source.removeprefix(MEDIAN).replace(" and ", ", ")
+    return reader.t("page-median", sources=sources)
+
+
+def _rate(reader: Reader, currency: str, quote: Quote, rate: ExchangeRate) -> str:
+    number = amounts.format_number(rate.rate, reader.tag)
+    return f"1 {currency} = {number} {quote.currency}"

@@ -65,7 +65,7 @@
   // ---- what the server says of it
 
   const title = document.title;
-  const PARTS = "#state, #stock, #times, #facts, #next";
+  const PARTS = "#state, #stock, #times, #paywith, #claim, #facts, #folded, #next";
   const shown = new Map();
   let quiet = -1; // looks in a row that brought nothing new; the page itself brings nothing either
   let failures = 0;
@@ -164,7 +164,33 @@
     look();
   }
 
+  // ---- texts to copy
+
+  const COPIED = 2 * SECOND; // how long a button says that it has copied
+
+  // Without the clipboard's API, as on a page without TLS, the shown text is selected and copied.
+  async function copy(button) {
+    try {
+      await navigator.clipboard.writeText(button.dataset.copy);
+    } catch {
+      getSelection().selectAllChildren(button.parentNode.querySelector(".value"));
+      if (!document.execCommand("copy")) return;
+    }
+    const text = button.firstChild;
+    const label = text.data;
+    if (label === button.dataset.done) return;
+    text.data = button.dataset.done;
+    setTimeout(() => (text.data = label), COPIED);
+  }
+
+  document.addEventListener("click", (event) => {
+    const button = event.target.closest("[data-copy]");
+    if (button) copy(button);
+  });
+
   // ---- begin
+
+  document.documentElement.classList.add("scripted");
 
   for (const picture of document.querySelectorAll(".picture, .face img")) {
     picture.decode().then(

@@ -63,6 +63,41 @@ page-manner-underpaid = Zu wenig, nur die Hälfte
 page-manner-claimed = Erst mit der Bestätigung des Verkäufers
 page-pay-test = { $amount } Testgeld zahlen
 
+
+page-the-seller = der Verkäufer
+page-ways = Wie möchten Sie bezahlen?
+page-way-lightning = Lightning
+page-way-other = Lightning, andere Wallet
+page-way-sepa = Überweisung
+page-way-pix = Pix
+page-way-upi = UPI
+page-way-swiss = QR-Rechnung (Schweiz)
+page-way-lightning-how = In Sekunden bezahlt, mit jeder Lightning-Wallet.
+page-way-tap-how = Mit jeder Lightning-Wallet; { $seller } bestätigt, sobald das Geld da ist.
+page-way-sepa-how = Mit Ihrer Banking-App; { $seller } bestätigt, sobald das Geld da ist.
+page-way-pix-how = Mit der App Ihrer Bank; { $seller } bestätigt, sobald das Geld da ist.
+page-way-upi-how = Mit jeder UPI-App; { $seller } bestätigt, sobald das Geld da ist.
+page-way-swiss-how = Mit Ihrer Banking-App; { $seller } bestätigt, sobald das Geld da ist.
+page-way-about = etwa { $amount }
+page-way-closed =
+    { $way } ist gerade nicht möglich: Andere haben schon angegeben, dass ihr Geld unterwegs ist. { $other ->
+        [none] Bitte später noch einmal versuchen.
+       *[other] Bezahlen Sie stattdessen per { $title }.
+    }
+page-way-unpriced =
+    Der Preis lässt sich gerade nicht umrechnen. { $other ->
+        [none] Bitte in ein paar Minuten noch einmal versuchen.
+       *[other] Versuchen Sie es in ein paar Minuten noch einmal, oder bezahlen Sie per { $title }.
+    }
+page-way-gone = Dieser Zahlungsweg ist gerade nicht mehr offen. Es wurde nichts abgebucht. Bitte wählen Sie einen anderen.
+page-median = Median aus { $sources }
+page-rate = { $rate } ({ $source }, { $at })
+page-by-lightning = Mit Lightning bezahlen
+page-by-sepa = Per Überweisung bezahlen
+page-by-pix = Mit Pix bezahlen
+page-by-upi = Mit UPI bezahlen
+page-by-swiss = Per QR-Rechnung bezahlen
+
 page-uncharged = Es wurde nichts abgebucht.
 page-scheduled = Bald geöffnet
 page-scheduled-why = Bezahlen ist noch nicht möglich. Bitte kommen Sie wieder, sobald dieser Link geöffnet ist.
@@ -87,8 +122,10 @@ page-reserved-why =
     }
 page-unpriced = Preis nicht verfügbar
 page-unpriced-why = Der Preis lässt sich gerade nicht umrechnen. Bitte später noch einmal versuchen.
-page-noPayoutAccount = Noch nicht zahlbar
-page-noPayoutAccount-why = Sie haben nichts bezahlt. Der Verkäufer muss noch angeben, wohin das Geld gehen soll. Bitte fragen Sie ihn, oder versuchen Sie es später noch einmal.
+page-noPayoutAccount = Noch keine Zahlung möglich
+page-noPayoutAccount-why = { $seller } kann noch keine Zahlungen annehmen. Es wurde nichts abgebucht. Bitte versuchen Sie es später noch einmal oder fragen Sie nach.
+page-wayClosed = Gerade nicht möglich
+page-wayClosed-why = Andere haben schon angegeben, dass ihr Geld unterwegs ist, und { $seller } prüft das noch. Bis dahin geht nichts weiter: Schauen Sie später noch einmal vorbei.
 page-missing = Link nicht gefunden
 page-missing-why = Unter dieser Adresse gibt es keinen Zahlungslink. Vielleicht wurde er gelöscht, oder die Adresse ist unvollständig. Bitte fragen Sie den Verkäufer nach einem neuen Link.
 
@@ -107,22 +144,90 @@ page-receipt-paid = Gezahlt mit
 page-receipt-exchanged = { $amount } ({ $rate }; { $source }, { DATETIME($at, dateStyle: "medium") })
 page-receipt-oversold = Als die Zahlung ankam, war schon alles verkauft. Der Verkäufer weiß Bescheid und muss Ihnen das Geld erstatten.
 
+page-receipt-by = Bezahlt per
+page-receipt-rate = Wechselkurs
+page-receipt-reference = Verwendungszweck
+page-receipt-hash = Payment-Hash
+
 page-held = Reservierung endet
 page-awaited = Zeit zum Bezahlen endet
+page-invoice-ends = Rechnung läuft ab
+page-checkout-opening = Rechnung wird geholt…
+page-checkout-opening-why = Das dauert ein paar Sekunden. Die Rechnung erscheint hier von selbst.
 page-checkout-open = Warten auf die Zahlung
 page-checkout-open-why = Bis { $at } ist ein Stück für Sie reserviert. Diese Seite aktualisiert sich von selbst, sobald { $amount } eingegangen sind.
 page-checkout-open-free = Diese Seite aktualisiert sich von selbst, sobald { $amount } eingegangen sind. Sie haben Zeit bis { $at }.
+page-checkout-open-lightning = Scannen Sie den Code mit einer Lightning-Wallet, oder öffnen Sie ihn auf diesem Gerät. Die Rechnung gilt bis { $at }. Sobald Sie bezahlt haben, aktualisiert sich diese Seite von selbst.
+page-checkout-open-tap = Scannen Sie den Code bis { $at } mit einer Lightning-Wallet, oder öffnen Sie ihn auf diesem Gerät. Tippen Sie danach auf „Ich habe bezahlt“.
+page-checkout-open-bank = Scannen Sie den Code bis { $at } mit Ihrer Banking-App, oder kopieren Sie die Angaben. Kommen Sie dann zurück und tippen Sie auf „Ich habe das Geld gesendet“.
+page-checkout-claimed = { $seller } muss noch bestätigen
+page-checkout-claimed-why = Sie haben angegeben, dass Sie { $amount } gesendet haben. Sobald { $seller } das Geld findet, steht hier Ihr Beleg.
+page-checkout-claimed-tap = Sie haben angegeben, dass Sie { $amount } bezahlt haben. Sobald { $seller } das Geld findet, steht hier Ihr Beleg.
+page-claimed-help-tap = Dauert es länger als einen Tag? { $seller } hilft weiter: Zeigen Sie dort die Zahlung in Ihrer Wallet.
+page-checkout-claimed-bank = Sie haben angegeben, dass Sie { $amount } überwiesen haben. Sobald { $seller } das Geld auf dem Konto findet, steht hier Ihr Beleg. Eine Überweisung kann bis zum nächsten Werktag dauern.
+page-claimed-help-bank = Dauert es länger? { $seller } hilft weiter: Nennen Sie dort den Verwendungszweck { $reference }.
 page-checkout-lapsed = Die Zeit ist um
+page-checkout-ended = Diese Rechnung ist abgelaufen
+page-checkout-lapsed-lightning = Bitte bezahlen Sie sie nicht mehr, sondern holen Sie eine neue. Falls Sie schon bezahlt haben, zahlen Sie bitte nicht noch einmal: Das Geld kann noch ankommen, und dann steht es hier.
+page-checkout-lapsed-tap = Bitte bezahlen Sie sie nicht mehr, sondern holen Sie eine neue. Falls Sie schon bezahlt haben, tippen Sie auf „Ich habe bezahlt“, damit { $seller } nachsehen kann.
+page-checkout-lapsed-bank = Ihre Zeit zum Bezahlen endete um { $at }. Falls Sie das Geld gesendet haben, tippen Sie auf „Ich habe das Geld gesendet“: Solange noch etwas da ist, halten wir ein Stück für Sie zurück, bis { $seller } bestätigt. Falls nicht, fangen Sie bitte neu an.
 page-checkout-lapsed-why = Bis { $at } ist keine Zahlung eingegangen, deshalb ist das Stück wieder im Verkauf. Falls Sie schon bezahlt haben, zahlen Sie bitte nicht noch einmal: Das Geld kann noch ankommen, und dann steht es hier.
 page-checkout-lapsed-free = Bis { $at } ist keine Zahlung eingegangen. Falls Sie schon bezahlt haben, zahlen Sie bitte nicht noch einmal: Das Geld kann noch ankommen, und dann steht es hier.
 page-checkout-cancelled = Abgebrochen
 page-checkout-cancelled-why = Es wurde nichts abgebucht, und das Stück ist wieder im Verkauf. Falls Sie das Geld schon geschickt haben, zahlen Sie bitte nicht noch einmal: Es kann noch ankommen, und dann steht es hier.
 page-checkout-cancelled-free = Es wurde nichts abgebucht. Falls Sie das Geld schon geschickt haben, zahlen Sie bitte nicht noch einmal: Es kann noch ankommen, und dann steht es hier.
+page-checkout-cancelled-lightning = Bitte bezahlen Sie die Rechnung nicht mehr. Falls Sie schon bezahlt haben, zahlen Sie bitte nicht noch einmal: Das Geld kann noch ankommen, und dann steht es hier.
+page-checkout-cancelled-tap = Bitte bezahlen Sie die Rechnung nicht mehr. Falls Sie schon bezahlt haben, hilft { $seller } weiter: Zeigen Sie dort die Zahlung in Ihrer Wallet.
+page-checkout-cancelled-bank = Bitte senden Sie das Geld nicht mehr. Falls Sie es schon gesendet haben, hilft { $seller } weiter: Nennen Sie dort den Verwendungszweck { $reference }.
+page-checkout-failed = Die Rechnung kam nicht
+page-checkout-failed-slow = Die Wallet des Verkäufers hat nicht rechtzeitig geantwortet. Es wurde nichts abgebucht. Bitte in einer Minute noch einmal versuchen.
+page-checkout-failed-refused = Die Wallet des Verkäufers hat keine Rechnung ausgestellt. Es wurde nichts abgebucht. Bitte in ein paar Minuten noch einmal versuchen oder den Verkäufer fragen.
+page-checkout-failed-lied = Die Wallet des Verkäufers hat eine Rechnung geschickt, die nicht zu dieser Zahlung passt. Deshalb zeigen wir sie nicht. Es wurde nichts abgebucht. Bitte sagen Sie dem Verkäufer Bescheid.
+page-checkout-failed-tooSmall = { $amount } sind weniger, als die Wallet des Verkäufers annehmen kann. Es wurde nichts abgebucht. Bitte fragen Sie den Verkäufer.
+page-checkout-failed-tooLarge = { $amount } sind mehr, als die Wallet des Verkäufers gerade annehmen kann. Es wurde nichts abgebucht. Bitte fragen Sie den Verkäufer.
+page-checkout-rejected = { $seller } hat Ihre Zahlung nicht gefunden
+page-checkout-rejected-why = Falls Sie { $amount } gesendet haben, melden Sie sich beim Verkäufer. Sobald das Geld gefunden ist, steht hier Ihr Beleg. Falls nicht, können Sie noch einmal bezahlen.
+page-checkout-rejected-tap = Falls Sie { $amount } bezahlt haben, melden Sie sich beim Verkäufer und zeigen Sie die Zahlung in Ihrer Wallet. Sobald das Geld gefunden ist, steht hier Ihr Beleg. Falls nicht, können Sie noch einmal bezahlen.
+page-checkout-rejected-bank = Falls Sie { $amount } gesendet haben, melden Sie sich mit dem Verwendungszweck { $reference } und der Bestätigung Ihrer Bank beim Verkäufer. Sobald das Geld gefunden ist, steht hier Ihr Beleg. Falls nicht, können Sie noch einmal bezahlen.
+page-checkout-underpaid = { $paid } von { $amount } eingegangen
+page-checkout-underpaid-why = Das ist weniger als der Preis, deshalb ist der Kauf nicht abgeschlossen. Bitte senden Sie den Rest nicht nach. { $seller } weiß Bescheid und kann Ihnen das Geld erstatten oder es so annehmen. Nennen Sie dafür die Transaktionsnummer unten.
 page-checkout-oversold = Erstattung steht aus
 page-checkout-oversold-why = Als { $amount } eingingen, war schon alles verkauft. Der Verkäufer weiß Bescheid und muss Ihnen das Geld erstatten. Nennen Sie ihm dafür die Transaktionsnummer unten.
 page-checkout-oversold-free = Als { $amount } eingingen, hatten Sie schon bezahlt. Der Verkäufer weiß Bescheid und muss Ihnen das Geld erstatten. Nennen Sie ihm dafür die Transaktionsnummer unten.
 page-checkout-paid = Zu zahlen
 page-cancel = Zahlung abbrechen
+page-other-way = Anders bezahlen
+page-new-invoice = Neue Rechnung holen
+page-open-wallet = In der Wallet öffnen
+page-open-upi = In der UPI-App öffnen
+page-copy = Kopieren
+page-copied = Kopiert
+page-code-lightning = QR-Code mit der Lightning-Rechnung
+page-code-sepa = QR-Code für die Überweisung (GiroCode)
+page-code-pix = Pix-QR-Code
+page-code-upi = UPI-QR-Code
+page-code-swiss = Swiss QR Code
+page-field-invoice = Lightning-Rechnung
+page-field-holder = Empfänger
+page-field-iban = IBAN
+page-field-bic = BIC
+page-field-amount = Betrag
+page-field-key = Pix-Schlüssel
+page-field-city = Ort
+page-field-id = UPI-ID
+page-field-address = Adresse
+page-field-code = Pix-Code (zum Einfügen)
+page-field-reference = Verwendungszweck
+page-reference-hint = Bitte als Verwendungszweck eintragen: Daran erkennt { $seller } Ihre Zahlung.
+page-sent = Ich habe das Geld gesendet
+page-sent-tap = Ich habe bezahlt
+page-sent-then = Danach prüft und bestätigt { $seller } die Zahlung.
+page-sent-held = Danach prüft und bestätigt { $seller } die Zahlung. Bis dahin halten wir ein Stück für Sie zurück.
+page-claimed-at = Von Ihnen gemeldet
+page-held-until = Für Sie reserviert bis
+page-payment-data = Zahlungsdaten
+page-claim-none = Es ist nichts mehr frei
+page-claim-none-why = Alle anderen sind inzwischen verkauft oder reserviert. Falls Sie das Geld gesendet haben, hilft { $seller } weiter: Nennen Sie dort den Verwendungszweck { $reference }. Ihre Zahlung lässt sich noch bestätigen oder erstatten.
 page-again = Zurück zur Zahlung
 page-retry = Noch einmal versuchen
 

@@ -62,6 +62,43 @@ page-manner-underpaid = Too little, only half of it
 page-manner-claimed = When the seller confirms it
 page-pay-test = Pay { $amount } in test money
 
+
+page-the-seller = the seller
+page-ways = How would you like to pay?
+page-way-lightning = Lightning
+page-way-other = Lightning, other wallet
+page-way-sepa = Bank transfer
+page-way-pix = Pix
+page-way-upi = UPI
+page-way-swiss = Swiss QR-bill
+page-way-lightning-how = Paid within seconds from any Lightning wallet.
+page-way-tap-how = From any Lightning wallet; { $seller } confirms when it arrives.
+page-way-sepa-how = From your banking app; { $seller } confirms when it arrives.
+page-way-pix-how = From your bank's app; { $seller } confirms when it arrives.
+page-way-upi-how = From any UPI app; { $seller } confirms when it arrives.
+page-way-swiss-how = From your banking app; { $seller } confirms when it arrives.
+page-way-about = about { $amount }
+page-way-closed =
+    { $way } is full just now: earlier payers said they've sent the money. { $other ->
+        [none] Please try again later.
+        [sepa] Pay by bank transfer instead.
+       *[other] Pay by { $title } instead.
+    }
+page-way-unpriced =
+    The price can't be converted right now. { $other ->
+        [none] Please try again in a few minutes.
+        [sepa] Try again in a few minutes, or pay by bank transfer instead.
+       *[other] Try again in a few minutes, or pay by { $title } instead.
+    }
+page-way-gone = That way to pay has just closed. You haven't been charged. Please choose another one.
+page-median = median of { $sources }
+page-rate = { $rate } ({ $source }, { $at })
+page-by-lightning = Pay with Lightning
+page-by-sepa = Pay by bank transfer
+page-by-pix = Pay with Pix
+page-by-upi = Pay with UPI
+page-by-swiss = Pay with QR-bill
+
 page-uncharged = You haven't been charged.
 page-scheduled = Opens soon
 page-scheduled-why = You can't pay yet. Please come back when this link opens.
@@ -87,7 +124,9 @@ page-reserved-why =
 page-unpriced = Price unavailable
 page-unpriced-why = We can't convert the price right now. Please try again later.
 page-noPayoutAccount = Not open for payments yet
-page-noPayoutAccount-why = You haven't been charged. The seller still has to say where the money should go. Please ask them, or try again later.
+page-noPayoutAccount-why = { $seller } can't take payments yet. You haven't been charged. Please try again later, or ask them when they'll be ready.
+page-wayClosed = Full just now
+page-wayClosed-why = Earlier payers said they've sent the money, and { $seller } is still checking. Nothing more can be paid until then; check back later.
 page-missing = Link not found
 page-missing-why = There's no payment link at this address. It may have been deleted, or the address may be incomplete. Please ask the seller for a new link.
 
@@ -106,22 +145,90 @@ page-receipt-paid = Paid with
 page-receipt-exchanged = { $amount } ({ $rate }; { $source }, { DATETIME($at, dateStyle: "medium") })
 page-receipt-oversold = Your payment arrived after this sold out. We've notified the seller, who needs to refund you.
 
+page-receipt-by = Paid by
+page-receipt-rate = Exchange rate
+page-receipt-reference = Reference
+page-receipt-hash = Payment hash
+
 page-held = Reservation ends
 page-awaited = Time to pay ends
+page-invoice-ends = Invoice expires
+page-checkout-opening = Getting the invoice…
+page-checkout-opening-why = This takes a few seconds. The invoice will appear here by itself.
 page-checkout-open = Waiting for your payment
 page-checkout-open-why = We're holding one for you until { $at }. This page updates automatically when your { $amount } arrives.
 page-checkout-open-free = This page updates automatically when your { $amount } arrives. You have until { $at }.
+page-checkout-open-lightning = Scan the code with a Lightning wallet, or open it on this device. The invoice is valid until { $at }. This page updates automatically when you've paid.
+page-checkout-open-tap = Scan the code with a Lightning wallet, or open it on this device, by { $at }. Then tap “I've paid”.
+page-checkout-open-bank = Scan the code with your banking app or copy the details, by { $at }. Then come back and tap “I've sent the money”.
+page-checkout-claimed = Waiting for { $seller } to confirm
+page-checkout-claimed-why = You said you've sent { $amount }. Once { $seller } finds it, this page shows your receipt.
+page-checkout-claimed-tap = You said you've paid { $amount }. Once { $seller } finds it, this page shows your receipt.
+page-claimed-help-tap = Taking longer than a day? Contact { $seller } and show the payment in your wallet.
+page-checkout-claimed-bank = You said you've sent { $amount }. Once { $seller } finds it in their account, this page shows your receipt. Transfers can take until the next working day.
+page-claimed-help-bank = Taking longer? Contact { $seller } and give the reference { $reference }.
 page-checkout-lapsed = Time's up
+page-checkout-ended = This invoice has expired
+page-checkout-lapsed-lightning = Don't pay it; get a new one instead. If you've already paid it, don't pay again: your money may still arrive, and this page will update when it does.
+page-checkout-lapsed-tap = Don't pay it; get a new one instead. If you've already paid it, tap “I've paid”, so that { $seller } can check.
+page-checkout-lapsed-bank = Your time to pay ended at { $at }. If you've sent the money, tap “I've sent the money”: we'll hold one for you, if any are left, until { $seller } confirms. If you haven't, start again.
 page-checkout-lapsed-why = Your payment hadn't arrived by { $at }, so your item is back on sale. If you've already paid, don't pay again: your money may still arrive, and this page will update when it does.
 page-checkout-lapsed-free = Your payment hadn't arrived by { $at }. If you've already paid, don't pay again: your money may still arrive, and this page will update when it does.
 page-checkout-cancelled = Cancelled
 page-checkout-cancelled-why = You haven't been charged, and your item is back on sale. If you've already sent the money, don't pay again: it may still arrive, and this page will update when it does.
 page-checkout-cancelled-free = You haven't been charged. If you've already sent the money, don't pay again: it may still arrive, and this page will update when it does.
+page-checkout-cancelled-lightning = Don't pay the invoice any more. If you've already paid it, don't pay again: your money may still arrive, and this page will update when it does.
+page-checkout-cancelled-tap = Don't pay the invoice any more. If you've already paid it, contact { $seller } and show the payment in your wallet.
+page-checkout-cancelled-bank = Don't send the money any more. If you've already sent it, contact { $seller } and give the reference { $reference }.
+page-checkout-failed = We couldn't get an invoice
+page-checkout-failed-slow = The wallet of { $seller } didn't answer in time. You haven't been charged. Please try again in a minute.
+page-checkout-failed-refused = The wallet of { $seller } refused to create an invoice. You haven't been charged. Please try again in a few minutes, or contact { $seller }.
+page-checkout-failed-lied = The wallet of { $seller } sent an invoice that doesn't match this payment, so we're not showing it to you. You haven't been charged. Please let { $seller } know.
+page-checkout-failed-tooSmall = { $amount } is less than the wallet of { $seller } can receive. You haven't been charged. Please contact { $seller }.
+page-checkout-failed-tooLarge = { $amount } is more than the wallet of { $seller } can receive right now. You haven't been charged. Please contact { $seller }.
+page-checkout-rejected = { $seller } hasn't found your payment
+page-checkout-rejected-why = If you've sent { $amount }, contact { $seller }. Once they find it, this page shows your receipt. If you haven't, you can pay again.
+page-checkout-rejected-tap = If you've paid { $amount }, contact { $seller } and show the payment in your wallet. Once they find it, this page shows your receipt. If you haven't, you can pay again.
+page-checkout-rejected-bank = If you've sent { $amount }, contact { $seller } with the reference { $reference } and your bank's confirmation. Once they find it, this page shows your receipt. If you haven't, you can pay again.
+page-checkout-underpaid = { $paid } of { $amount } arrived
+page-checkout-underpaid-why = That's less than the price, so your purchase isn't complete. Don't send the rest. We've notified { $seller }, who can refund you or accept what you've paid. Give them the transaction number below.
 page-checkout-oversold = Refund due
 page-checkout-oversold-why = Your { $amount } arrived after this sold out. We've notified the seller, who needs to refund you. Give them the transaction number below.
 page-checkout-oversold-free = Your { $amount } arrived after you'd already paid. We've notified the seller, who needs to refund you. Give them the transaction number below.
 page-checkout-paid = You pay
 page-cancel = Cancel payment
+page-other-way = Pay another way
+page-new-invoice = Get a new invoice
+page-open-wallet = Open in wallet
+page-open-upi = Open in UPI app
+page-copy = Copy
+page-copied = Copied
+page-code-lightning = QR code with the Lightning invoice
+page-code-sepa = QR code for the bank transfer (GiroCode)
+page-code-pix = Pix QR code
+page-code-upi = UPI QR code
+page-code-swiss = Swiss QR code
+page-field-invoice = Lightning invoice
+page-field-holder = Recipient
+page-field-iban = IBAN
+page-field-bic = BIC
+page-field-amount = Amount
+page-field-key = Pix key
+page-field-city = City
+page-field-id = UPI ID
+page-field-address = Address
+page-field-code = Pix code (copy and paste)
+page-field-reference = Reference
+page-reference-hint = Put this reference in your transfer: { $seller } finds your payment by it.
+page-sent = I've sent the money
+page-sent-tap = I've paid
+page-sent-then = { $seller } then checks and confirms.
+page-sent-held = { $seller } then checks and confirms. We'll hold one for you until then.
+page-claimed-at = Reported by you
+page-held-until = Held for you until
+page-payment-data = Payment details
+page-claim-none = We can't hold one for you any more
+page-claim-none-why = In the meantime the others have been sold or put on hold. If you've sent the money, contact { $seller } and give the reference { $reference }: they can still confirm your payment, or refund you.
 page-again = Back to payment
 page-retry = Try again
 

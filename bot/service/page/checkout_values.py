@@ -1,0 +1,225 @@
+"""The values of a checkout's page: what to pay with, what to do, what became of it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from bot.service.model import payout
+from bot.service.model.checkout_states import CheckoutState
+from bot.service.model.request import PaymentState
+from bot.service.page import outcomes, page_times, pay_with
+from bot.service.page.page_times import PLACE
+from bot.service.page.pay_ways import TAP
+from bot.service.page.sellers_name import named
+from bot.service.page.template_values import money_text, rate_text
+
+if TYPE_CHECKING:
+    from bot.service.model.checkout import Checkout
+    from bot.service.model.request import Payment, PaymentRequest
+    from bot.service.page.forms import Reader
+
+AT_ONCE, SOON, LATER, LATE = 2, 3, 10, 30
+"""Seconds after which a checkout's page asks again: while a wallet is asked, at first, after
+SOON_FOR, once it has ended."""
+
+SOON_FOR, LATE_FOR = 60_000, 3_600_000
+"""Milliseconds since the checkout was opened, and since it ended."""
+
+UNDERPAID = "underpaid"
+"""What a page shows instead of the checkout's state once too little has arrived."""
+
+GIVEN_UP = frozenset(
+    {
+        *(CheckoutState.LAPSED, CheckoutState.CANCELLED),
+        *(CheckoutState.FAILED, CheckoutState.REJECTED),
+    }
+)
+"""States of a checkout that holds no unit, though its money may still arrive."""
+
+CASES: dict[str, tuple[str, ...]] = {
+    CheckoutState.OPENING: ("why",),
+    CheckoutState.OPEN: ("why", "free", payout.LIGHTNING, TAP, payout.BANK),
+    CheckoutState.CLAIMED: ("why", TAP, payout.BANK),
+    CheckoutState.LAPSED: ("why", "free", payout.LIGHTNING, TAP, payout.BANK),
+    CheckoutState.CANCELLED: ("why", "free", payout.LIGHTNING, TAP, payout.BANK),
+    CheckoutState.FAILED: ("slow", "refused", "lied", "tooSmall", "tooLarge"),
+    CheckoutState.REJECTED: ("why", TAP, payout.BANK),
+    CheckoutState.OVERSOLD: ("why", "free"),
+    UNDERPAID: ("why",),
+}
+"""The cases that the text of a state tells apart: by reason, by way, by whether a unit is held."""
+
+SENT = {payout.BANK: "page-sent", TAP: "page-sent-tap"}
+"""The button by which a payer says that the money was sent, where the rail can't know it."""
+
+AGAIN: dict[tuple[str, str], str] = {
+    (CheckoutState.LAPSED, payout.LIGHTNING): "page-new-invoice",
+    (CheckoutState.LAPSED, TAP): "page-new-invoice",
+    (CheckoutState.FAILED, payout.LIGHTNING): "page-retry",
+    (CheckoutState.FAILED, TAP): "page-retry",
+}
+"""The link back to the pay page where it isn't "Back to payment", by state and way."""
+
+ASK_SELLER: frozenset[str] = frozenset(
+    {
+        *(CheckoutState.CLAIMED, CheckoutState.REJECTED, CheckoutState.FAILED),
+        *(CheckoutState.OVERSOLD, UNDERPAID),
+    }
+)
+"""States in which the seller may have to help."""
+
+SELLER_FIRST: frozenset[str] = frozenset(
+    {CheckoutState.REJECTED, CheckoutState.OVERSOLD, UNDERPAID}
+)
+"""States in which nobody but the seller can help."""
+
+
+def checkout_page(
+    reader: Reader, request: PaymentRequest, held: Checkout, payment: Payment | None, now: int
+) -> dict[str, Any]:
+    """Return the values of a checkout's page in its state; `payment` is short or without a unit."""
+    state = held.state(now)
+    shown = UNDERPAID if payment and payment.state is PaymentState.UNDERPAID else state
+    title = _title(reader, request, held, payment, shown)
+    return {
+        "name": request.terms.product.name,
+        "title": title,
+        "page": reader.t("page-title-state", title=title, name=request.terms.product.name),
+        "why": _why(reader, request, held, shown),
+        "scripted": True,
+        "watch": outcomes.checkout_path(held.request_id, held.id),
+        "now": now,
+        "turns": shown == CheckoutState.OPENING
+        or (shown == CheckoutState.OPEN and held.pay_with is None),
+        "transaction_id": payment and payment.id,
+        **_pace(held, state, now),
+        **_amounts(reader, request, held, payment, shown),
+        **_times(reader, request, held, shown),
+        **pay_with.values(reader, request, held, shown),
+        **_steps(reader, request, held, shown),
+    }
+
+
+def unclaimed(reader: Reader, request: PaymentRequest, held: Checkout) -> dict[str, Any]:
+    """Return the values of the page of a payer whose claim came too late: no unit is free."""
+    title = reader.t("page-claim-none")
+    why = named(reader, request, "page-claim-none-why", reference=held.reference)
+    return {
+        "title": title,
+        "page": reader.t("page-title-state", title=title, name=request.terms.product.name),
+        "why": page_times.TimedText(why),
+        "claim": None,
+        "again": None,
+        "refresh": None,
+        "asks_seller": True,
+    }
+
+
+def _title(
+    reader: Reader, request: PaymentRequest, held: Checkout, payment: Payment | None, shown: str
+) -> str:
+    if shown == CheckoutState.OPEN and held.pay_with:
+        return reader.t(f"page-by-{pay_with.way_name(held)}")
+    if shown == CheckoutState.LAPSED and AGAIN.get((shown, _way(held))):
+        return reader.t("page-checkout-ended")
+    paid = payment.paid if payment else held.quote
+    return named(
+        reader,
+        request,
+        f"page-checkout-{shown}",
+        paid=money_text(paid.amount, paid.currency, reader.tag),
+        amount=money_text(held.quote.amount, held.quote.currency, reader.tag),
+    )
+
+
+def _why(
+    reader: Reader, request: PaymentRequest, held: Checkout, shown: str
+) -> page_times.TimedText:
+    text = named(
+        reader,
+        request,
+        f"page-checkout-{shown}-{_case(request, held, shown)}",
+        amount=money_text(held.quote.amount, held.quote.currency, reader.tag),
+        reference=held.reference,
+        at=PLACE,
+    )
+    return page_times.timed(text, page_times.moment(reader, held.lapses_at, "clock"))
+
+
+def _case(request: PaymentRequest, held: Checkout, shown: str) -> str:
+    """Return the case of CASES; test money tells apart whether a unit is held."""
+    cases, way = CASES[shown], _way(held)
+    if shown == CheckoutState.FAILED:
+        return held.failure if held.failure and held.failure in cases else cases[0]
+    if way in cases:
+        return way
+    return "free" if "free" in cases and not request.units else "why"
+
+
+def _way(held: Checkout) -> str:
+    """Return how a payment becomes known: by a wallet, by taps, by a bank; '' for test money."""
+    if held.kind in {payout.SANDBOX, payout.BANK}:
+        return held.kind.removeprefix(payout.SANDBOX)
+    return payout.LIGHTNING if held.automatic else TAP
+
+
+def _pace(held: Checkout, state: CheckoutState, now: int) -> dict[str, int | None]:
+    """Return the seconds until the page asks `again` by script, and until it reloads without."""
+    calm = SOON if now - held.created_at < SOON_FOR else LATER
+    late = LATE if state in GIVEN_UP and now - held.lapses_at < LATE_FOR else None
+    again, refresh = {
+        CheckoutState.OPENING: (AT_ONCE, AT_ONCE),
+        CheckoutState.OPEN: (AT_ONCE if _way(held) == payout.LIGHTNING else calm, calm),
+        CheckoutState.CLAIMED: (LATER, LATE),
+    }.get(state, (late, late))
+    return {"again": again, "refresh": refresh}
+
+
+def _amounts(
+    reader: Reader, request: PaymentRequest, held: Checkout, payment: Payment | None, shown: str
+) -> dict[str, Any]:
+    terms, paid = request.terms, payment.paid if payment else held.quote
+    given = money_text(paid.amount, paid.currency, reader.tag)
+    differs = held.quote.rate is not None or paid.amount != held.quote.amount
+    void = shown in GIVEN_UP and bool(_way(held))  # the next quote is another one
+    return {
+        "amount": money_text(terms.amount, terms.currency, reader.tag),
+        "paid": given if differs and not void else None,
+        "due": money_text(held.quote.amount, held.quote.currency, reader.tag),
+        "rate": None if void else rate_text(reader, terms.currency, held.quote),
+    }
+
+
+def _times(reader: Reader, request: PaymentRequest, held: Checkout, shown: str) -> dict[str, Any]:
+    """Return the end of an open checkout, and the begin and end of a claim."""
+    ends = "page-held" if request.units else "page-awaited"
+    values: dict[str, Any] = {
+        "ends": reader.t("page-invoice-ends" if _way(held) == payout.LIGHTNING else ends),
+        "until": held.lapses_at if shown == CheckoutState.OPEN else None,
+        "claimed_at": None,
+    }
+    if shown == CheckoutState.CLAIMED and held.claimed_at is not None:
+        values["claimed_at"] = page_times.moment(reader, held.claimed_at)
+        values["held_until"] = page_times.moment(reader, held.lapses_at) if request.units else None
+    return values
+
+
+def _steps(reader: Reader, request: PaymentRequest, held: Checkout, shown: str) -> dict[str, Any]:
+    """Return what a payer can do next: the keys of buttons, and the way back to the pay page."""
+    way, is_open = _way(held), shown == CheckoutState.OPEN
+    claim = SENT.get(way) if shown in {CheckoutState.OPEN, CheckoutState.LAPSED} else None
+    then = "page-sent-held" if request.units else "page-sent-then"
+    restart = AGAIN.get((shown, way), "page-again") if shown in GIVEN_UP else None
+    return {
+        "claim": claim,
+        "reference": held.reference if way == payout.BANK and not is_open else None,
+        "help": named(reader, request, f"page-claimed-help-{way}", reference=held.reference)
+        if shown == CheckoutState.CLAIMED and way in SENT
+        else None,
+        "then": named(reader, request, then) if claim and is_open else None,
+        "cancel": is_open,
+        "restart": restart,
+        "seller_first": shown in SELLER_FIRST,
+        "start": f"/pay/{held.request_id}",
+        "asks_seller": shown in ASK_SELLER or (shown == CheckoutState.CANCELLED and way in SENT),
+    }

@@ -1,0 +1,55 @@
+"""Where a payer's form leads, and the pages there."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from bot.service.model import redirects
+from bot.service.page import page_frame, render
+from bot.service.wire import json_answers
+
+if TYPE_CHECKING:
+    from starlette.responses import Response
+
+    from bot.service.http.service import Service
+    from bot.service.model.request import PaymentRequest
+    from bot.service.page.forms import Reader
+    from bot.service.usecases.paying import PaymentProgress
+
+
+def next_page(
+    service: Service, found: PaymentRequest | None, request_id: str, standing: PaymentProgress
+) -> str:
+    """Return where a form leads: the redirect once paid, the checkout while money is awaited.
+
+    The scheme of the redirect is checked again: the operator may have disallowed it since.
+    """
+    payment = standing.payment
+    if payment is None or not payment.took_unit:
+        return checkout_path(request_id, standing.checkout_id)
+    url = found and found.terms.redirect_url
+    if url and redirects.may_lead_to(url, service.policy.schemes):
+        return redirects.with_transaction(url, payment.id)
+    return f"/pay/{request_id}/receipt/{payment.id}"
+
+
+def checkout_path(request_id: str, checkout_id: str) -> str:
+    """Return the path of a checkout's page."""
+    return f"/pay/{request_id}/checkout/{checkout_id}"
+
+
+def page(
+    template: str,
+    service: Service,
+    reader: Reader,
+    found: PaymentRequest,
+    values: dict[str, Any],
+    *,
+    status: int = 200,
+) -> Response:
+    """Answer with a page after the form: a form of its own may lead to the redirect."""
+    url = json_answers.pay_url(service.public_url, found.id)
+    framed = values | page_frame.frame(reader, found, url, service.operator_contact)
+    rules = render.policy(render.pictures(found), found.terms.redirect_url, scripted=True)
+    money = service.payment_context.rails.test_money
+    return render.html(template, reader, framed, rules=rules, status=status, test_money=money)

@@ -1,0 +1,134 @@
+"""`/pay/{id}/checkout/{checkoutId}`: what to pay with, the payer's word, what became of it."""
+
+import asyncio
+from functools import partial
+
+import structlog
+from fastapi import APIRouter, Request
+from starlette.responses import RedirectResponse, Response
+
+from bot.core.errors import InvalidBody, NotFound, NotPayable, WrongState
+from bot.service.banking.code_picture import code_picture
+from bot.service.http import callers
+from bot.service.http.plain_route import PlainRoute
+from bot.service.http.service import Service
+from bot.service.model.checkout import Checkout
+from bot.service.model.checkout_states import CheckoutState
+from bot.service.model.request import PaymentRequest
+from bot.service.page import checkout_values, forms, outcomes, pay_with, render
+from bot.service.store import checkouts, payments, requests
+from bot.service.usecases import claiming, looking, paying
+from bot.service.usecases.paying import PaymentProgress
+
+WAITS = (0.05, 0.1, 0.15, 0.2, 0.5, 0.5, 0.5, 0.5)
+"""Seconds between reads of a checkout whose invoice is being fetched: 2.5 together."""
+
+log = structlog.get_logger()
+router = APIRouter(include_in_schema=False, route_class=PlainRoute)
+
+
+@router.api_route("/pay/{id}/checkout/{checkout_id}", methods=["GET", "HEAD"])
+async def show(request: Request) -> Response:
+    """Show the state of a checkout; redirect once its money has arrived."""
+    service, held = await _held(request)
+    held = await _opened(service, held)
+    now = service.now()
+    found = await requests.read_ever(service.db, held.request_id, now)
+    if found is None:
+        raise NotFound
+    payment = await payments.read_of_checkout(service.db, held.id)
+    if payment and payment.took_unit:
+        onward = outcomes.next_page(service, found, found.id, PaymentProgress(held.id, payment))
+        return RedirectResponse(onward, 303, render.HEADERS)
+    if held.state(now) is CheckoutState.OPEN:
+        await looking.hint_for_page(service.db, held, now)
+    reader = forms.reader(request)
+    values = checkout_values.checkout_page(reader, found, held, payment, now)
+    others = held.stored_state is CheckoutState.OPEN and await _has_other_ways(service, found, now)
+    return outcomes.page("checkout.html", service, reader, found, values | {"others": others})
+
+
+async def _opened(service: Service, held: Checkout) -> Checkout:
+    """Return the checkout once its wallet has answered, or as it is after 2.5 seconds."""
+    for seconds in WAITS:
+        if held.state(service.now()) is not CheckoutState.OPENING:
+            break
+        await asyncio.sleep(seconds)
+        held = await checkouts.read(service.db, held.request_id, held.id) or held
+    return held
+
+
+async def _has_other_ways(service: Service, found: PaymentRequest, now: int) -> bool:
+    """Return whether the request can also be paid in another way."""
+    return len(await paying.read_ways(service.db, service.payment_context, found, now)) > 1
+
+
+@router.api_route("/pay/{id}/checkout/{checkout_id}/code.png", methods=["GET", "HEAD"])
+async def code(request: Request) -> Response:
+    """Return the QR picture of what is to be paid; it is gone once the checkout has ended."""
+    service, held = await _held(request)
+    text = pay_with.code_text(held)
+    if text is None or held.state(service.now()) not in pay_with.SHOWN:
+        raise NotFound
+    drawn = await asyncio.to_thread(code_picture, text, pay_with.way_name(held))
+    return Response(drawn, headers=render.HEADERS, media_type="image/png")
+
+
+@router.api_route("/pay/{id}/checkout/{checkout_id}", methods=["POST"])
+async def act(request: Request) -> Response:
+    """Take the payer's word that the money was sent, or cancel, which frees the unit at once.
+
+    The unguessable address is the proof that the payer holds the checkout.
+    """
+    service, held = await _held(request)
+    action = (await forms.read(request)).get("action")
+    if action == "claim":
+        return await _claim(request, service, held)
+    if action != "cancel":
+        raise InvalidBody("The form names no action that exists.")
+    cancel = partial(
+        claiming.cancel, request_id=held.request_id, checkout_id=held.id, now=service.now()
+    )
+    if await service.db.transaction(cancel):
+        log.info("checkout cancelled", request=held.request_id)
+    another = request.query_params.get("then") == "pay"
+    onward = (
+        f"/pay/{held.request_id}" if another else outcomes.checkout_path(held.request_id, held.id)
+    )
+    return RedirectResponse(onward, 303, render.HEADERS)
+
+
+async def _claim(request: Request, service: Service, held: Checkout) -> Response:
+    """Claim the checkout, or answer with its page and why that can't be."""
+    now = service.now()
+    try:
+        await service.db.transaction(
+            lambda tx: claiming.claim(tx, service.payment_context, held.request_id, held.id, now)
+        )
+    except (NotPayable, WrongState):
+        return await _refused(request, service, held, now)
+    log.info("payment claimed", request=held.request_id, checkout=held.id)
+    return RedirectResponse(outcomes.checkout_path(held.request_id, held.id), 303, render.HEADERS)
+
+
+async def _refused(request: Request, service: Service, held: Checkout, now: int) -> Response:
+    found = await requests.read_ever(service.db, held.request_id, now)
+    if found is None:
+        raise NotFound
+    reader = forms.reader(request)
+    payment = await payments.read_of_checkout(service.db, held.id)
+    values = checkout_values.checkout_page(reader, found, held, payment, now) | {"others": False}
+    if held.state(now) is CheckoutState.LAPSED:
+        values |= checkout_values.unclaimed(reader, found, held)
+    return outcomes.page("checkout.html", service, reader, found, values, status=409)
+
+
+async def _held(request: Request) -> tuple[Service, Checkout]:
+    """Return the service and the checkout of the address. Raises NotFound and RateLimited."""
+    service, checkout_id = callers.state(request).service, request.path_params["checkout_id"]
+    held = await checkouts.read(service.db, request.path_params["id"], checkout_id)
+    if held is None:
+        callers.admit_payer(request)
+        raise NotFound
+    callers.admit_checkout(request, checkout_id)
+    return service, held

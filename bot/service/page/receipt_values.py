@@ -1,0 +1,82 @@
+"""The values of a receipt's page."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from bot.core.text.contacts import contact_text
+from bot.service.model import payer_data as payers
+from bot.service.model import payout
+from bot.service.model.delivery import DeliveryState
+from bot.service.page import page_times
+from bot.service.page.template_values import money_text, rated
+
+if TYPE_CHECKING:
+    from bot.service.model.delivery import ReceiptLetter
+    from bot.service.model.request import Payment, PaymentRequest
+    from bot.service.page.forms import Reader
+
+LETTER_TEXTS = {
+    DeliveryState.DELIVERED: "receipt-emailed",
+    DeliveryState.WAITING: "receipt-emailing",
+    DeliveryState.SENDING: "receipt-emailing",
+}
+"""What a receipt's page says of its letter; nothing where that was not sent."""
+
+
+SHORT = 8
+"""Characters that are shown of both ends of a payment hash."""
+
+
+def receipt_page(
+    reader: Reader, request: PaymentRequest, payment: Payment, url: str
+) -> dict[str, Any]:
+    """Return the values of a receipt, the payer's data masked: people share its address.
+
+    `url` is the address of the payment link.
+    """
+    return {
+        "name": request.terms.product.name,
+        "link": url,
+        "link_text": contact_text(url),
+        "scripted": True,
+        "paid": _paid(reader, payment),
+        "oversold": payment.oversold,
+        "amount": money_text(payment.amount, payment.currency, reader.tag),
+        "when": page_times.moment(reader, payment.completed_at),
+        "payer": [
+            (f"page-{field}", payers.masked(field, value))
+            for field, value in payment.user_data.items()
+        ],
+        "transaction_id": payment.id,
+        **_paid_by(reader, payment),
+    }
+
+
+def _paid(reader: Reader, payment: Payment) -> str | None:
+    """Return what was paid, None if it is just the price."""
+    paid = payment.paid
+    if paid.rate is None and paid.amount != payment.amount:
+        return money_text(paid.amount, paid.currency, reader.tag)
+    return rated(reader, payment.currency, paid, "page-receipt-exchanged")
+
+
+def _paid_by(reader: Reader, payment: Payment) -> dict[str, Any]:
+    """Return how real money came: its reference at the bank, or its payment hash."""
+    if payment.rail == payout.SANDBOX:
+        return {"paid_by": None}
+    is_bank, number = payment.rail == payout.BANK, payment.external_id
+    short = f"{number[:SHORT]}…{number[-SHORT:]}" if len(number) > 2 * SHORT else number
+    return {
+        "paid_by": reader.t("page-way-sepa" if is_bank else "page-way-lightning"),
+        "reference": number if is_bank else None,
+        "hash": None if is_bank else short,
+    }
+
+
+def emailed(reader: Reader, letter: ReceiptLetter | None) -> str | None:
+    """Return where the receipt was emailed to, or is about to be; None where it is not."""
+    if letter is None or letter.state not in LETTER_TEXTS:
+        return None
+    address = payers.masked("email", letter.address)
+    return reader.t(LETTER_TEXTS[letter.state], address=address)

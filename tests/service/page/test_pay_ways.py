@@ -1,0 +1,118 @@
+"""The ways to pay: the seller's first is chosen, and a closed one says which to take instead."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from bot.service.model.request import UNPRICED, WAY_CLOSED
+from bot.service.page import pay_ways
+from bot.service.page.forms import Reader
+from tests.support.drawn_checkouts import request, way
+
+if TYPE_CHECKING:
+    from bot.service.usecases.paying import Way
+
+ENGLISH = Reader("en", "en")
+LIGHTNING, BANK = way("lightning"), way("bank:sepa")
+
+
+def shown(*ways: Way, chosen: str | None = None) -> list[dict[str, Any]]:
+    cards: list[dict[str, Any]] = pay_ways.values(ENGLISH, request(), ways, chosen)["ways"]
+    return cards
+
+
+def test_the_first_open_way_is_chosen_unless_the_payer_has() -> None:
+    def picked(*ways: Way, chosen: str | None = None) -> list[str]:
+        return [card["value"] for card in shown(*ways, chosen=chosen) if card["checked"]]
+
+    closed = way("bank:sepa", closed=True)
+    assert picked(BANK, LIGHTNING) == ["bank:sepa"]
+    assert picked(closed, LIGHTNING) == ["lightning"]
+    assert picked(BANK, LIGHTNING, chosen="lightning") == ["lightning"]
+    assert picked(closed, LIGHTNING, chosen="bank:sepa") == ["lightning"]
+    assert picked(BANK, LIGHTNING, chosen="nonsense") == ["bank:sepa"]
+    assert picked(closed) == []
+
+
+def test_each_way_says_what_happens_and_what_it_costs() -> None:
+    lightning, bank = shown(LIGHTNING, BANK)
+    assert (lightning["title"], lightning["amount"]) == ("Lightning", "about 20,312\xa0SAT")
+    assert lightning["how"] == "Paid within seconds from any Lightning wallet."
+    rate = lightning["rate"]
+    assert rate.before == "1 EUR = 1,097.946 SAT (median of a.example, b.example, "
+    assert rate.moment.style == "clock"
+    assert (bank["title"], bank["amount"], bank["rate"]) == ("Bank transfer", "€18.50", None)
+    assert bank["how"] == "From your banking app; Mia's Ceramics confirms when it arrives."
+    (slow,) = shown(way("lightning", automatic=False))
+    assert slow["how"] == "From any Lightning wallet; Mia's Ceramics confirms when it arrives."
+
+
+def test_wallets_are_one_way_to_payers_and_told_apart_all_the_same() -> None:
+    titles = [card["title"] for card in shown(way("lnbits"), way("nwc"), BANK)]
+    assert titles == ["Lightning", "Lightning, other wallet", "Bank transfer"]
+
+
+@pytest.mark.parametrize(
+    ("ways", "why"),
+    [
+        (
+            (way("bank:sepa", closed=True), LIGHTNING),
+            (
+                "Bank transfer is full just now: earlier payers said they've sent the money."
+                " Pay by Lightning instead."
+            ),
+        ),
+        (
+            (way("bank:pix", closed=True), way("lightning", quote=None)),
+            (
+                "Pix is full just now: earlier payers said they've sent the money."
+                " Please try again later."
+            ),
+        ),
+        (
+            (way("lightning", quote=None), BANK),
+            (
+                "The price can't be converted right now."
+                " Try again in a few minutes, or pay by bank transfer instead."
+            ),
+        ),
+        (
+            (way("lightning", quote=None), way("bank:sepa", closed=True)),
+            "The price can't be converted right now. Please try again in a few minutes.",
+        ),
+    ],
+)
+def test_a_closed_way_says_why(ways: tuple[Way, ...], why: str) -> None:
+    assert shown(*ways)[0]["why_not"] == why
+
+
+@pytest.mark.parametrize(
+    ("ways", "state"),
+    [
+        ((), None),
+        ((LIGHTNING,), None),
+        ((way("bank:sepa", closed=True), LIGHTNING), None),
+        ((way("bank:sepa", closed=True),), WAY_CLOSED),
+        ((way("lightning", quote=None),), UNPRICED),
+        ((way("lightning", quote=None), way("bank:sepa", closed=True)), UNPRICED),
+    ],
+)
+def test_a_request_is_closed_when_all_of_its_ways_are(
+    ways: tuple[Way, ...], state: str | None
+) -> None:
+    assert pay_ways.hindrance(ways) == state
+
+
+@pytest.mark.parametrize(
+    ("name", "key"),
+    [
+        ("lightning", "page-by-lightning"),
+        ("nwc", "page-by-lightning"),
+        *((f"bank:{scheme}", f"page-by-{scheme}") for scheme in ("sepa", "pix", "upi", "swiss")),
+    ],
+)
+def test_the_only_way_is_named_by_the_button(name: str, key: str) -> None:
+    assert pay_ways.values(ENGLISH, request(), [way(name)], None)["alone"] == key
+    assert pay_ways.values(ENGLISH, request(), [way(name), BANK], None)["alone"] is None
