@@ -115,7 +115,8 @@ ROOMS = {
         "service.api service.http service.page service.wire core", "fastapi starlette"
     ),
     # The chat.
-    "chat.messages": Room("core.net core.outbox core.text", pure=True),
+    # Payloads carry how a payment was paid, a value of the model.
+    "chat.messages": Room("chat.model core.net core.outbox core.text", pure=True),
     "chat.model": Room("core.errors core.exact_json core.money", pure=True),
     "chat.times": Room("chat.messages core.text", "babel", pure=True),
     "chat.fields": Room(f"chat.messages chat.model chat.times {MODEL}", pure=True),
@@ -144,7 +145,8 @@ ROOMS = {
     ),
     "chat.dialogue.events": Room("chat.messages core", "telegram"),
     "chat.payments": Room(
-        "chat.alerts chat.messages chat.model chat.provider chat.store core", "structlog"
+        "chat.alerts chat.cards chat.messages chat.model chat.provider chat.store core",
+        "structlog",
     ),
     "chat.payments.webhook": Room("chat.model chat.payments chat.store core", "fastapi structlog"),
     "chat.schedule": Room("chat.alerts chat.messages chat.store core", "structlog"),

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, get_args
 import pytest
 
 from bot.chat.cards.card_text import EMAIL_STATES, STAMPED_STATUSES
+from bot.chat.cards.claim_text import STANDINGS
 from bot.chat.dialogue.posters import FILES
 from bot.chat.fields.registry import EDITS, FIELDS, MENU, STEPS
 from bot.chat.forms.bot_texts import COMMANDS
@@ -60,13 +61,23 @@ REFUSED = (*(refusal.code for refusal in REFUSALS), "internal", "unavailable")
 
 HOURS = ("zone", "quiet", "summary")
 ON_CARD = ("poster", "payments", "edit", "alerts", "delete", "refresh", "stop", "resume")
-TYPED = ("name", "description", "destination", "postertext", "sellername", "sellerabout")
+TYPED = (
+    "name",
+    "description",
+    "destination",
+    "postertext",
+    "sellername",
+    "sellerabout",
+    "paidback",
+)
 
 MANAGED = (
     *("more", "refresh", "stop", "resume", "duplicate", "delete", "edit"),
     *("alerts", "poster", "payments"),
 )
 """What a card's buttons do with its request."""
+
+PAYBACK = ("paid-back", "paid-back-undo")
 
 CONSENTS = (
     *("confirm", "done", "lapsed", "stop", "stopped", "all-stopped", "unknown"),
@@ -82,13 +93,15 @@ COMPOSED: dict[str, list[tuple[str, ...]]] = {
     ],
     "ask-amount-{}": [(kind,) for kind in KINDS],
     "button-{}": [
-        (word,) for word in (*KINDS, *HOURS, *FILES, *MANAGED, *PROFILE_STEPS, "previous", "next")
+        (word,)
+        for word in (*KINDS, *HOURS, *FILES, *MANAGED, *PAYBACK, *PROFILE_STEPS, "previous", "next")
     ],
     "button-edit-{}": [(field,) for field in EDITS],
     "card-email-{}": [(state,) for state in sorted(EMAIL_STATES)],
     "consent-{}": [(name,) for name in CONSENTS],
     "consent-{}-why": [(name,) for name in CONSENTS],
     "consent-button-{}": [("confirm",), ("seller",), ("receipts",), ("everybody",)],
+    "claims-{}": [(standing,) for standing in STANDINGS],
     "cleared-{}": [(field,) for field, each in EDITS.items() if each.is_optional],
     "command-{}": [(name,) for name in COMMANDS],
     "destination-{}": [("test",), ("handcash",), ("other",)],

@@ -1,4 +1,4 @@
-"""The schedule: cards that open, end or get units back by time alone, and daily summaries.
+"""The schedule: cards that open, end or get units back by time alone, summaries, reminders.
 
 The times are in the database, so a restart misses nothing: overdue work is done at the start.
 """
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import structlog
 
-from bot.chat.alerts import daily_summary
+from bot.chat.alerts import claim_messages, daily_summary
 from bot.chat.messages.jobs import CheckRequest
 from bot.chat.messages.queues import BACKGROUND
 from bot.chat.store import listings, posts
@@ -65,7 +65,7 @@ class Schedule:
         Raises StorageError.
         """
         now = self._now()
-        for enqueue in (refresh_due_cards, daily_summary.enqueue_due):
+        for enqueue in DUE_WORK:
             while await self._db.transaction(partial(enqueue, queues=self._queues, now=now)):
                 pass
         due_at = await self._db.read(posts.next_due)
@@ -86,3 +86,7 @@ def refresh_due_cards(tx: Transaction, queues: Queues, now: int) -> int:
             lane, job = f"{BACKGROUND}{listing_id}", CheckRequest(listing_id)
             outbox.put(tx, queues.jobs, lane, job, now, priority=NOTICE)
     return len(due)
+
+
+DUE_WORK = (refresh_due_cards, daily_summary.enqueue_due, claim_messages.enqueue_reminders)
+"""What time alone causes: each queues a batch of what is due and returns its size."""

@@ -96,8 +96,11 @@ async def _records(
         async for row in store.requests(db, wanted):
             yield export_records.request(row)
         return
+    returned = await chat.paid_back(db)
     async for row in store.payments(db, wanted):
-        yield export_records.payment(row, payers=payers)
+        mark = returned.get((row["request_id"], row["id"]))
+        record = export_records.payment(row, payers=payers)
+        yield record | chat.payback_fields(mark, iso, payers=payers)
 
 
 async def _sellers(db: Database, wanted: ExportFilter, url: str) -> AsyncIterator[dict[str, Any]]:
@@ -111,7 +114,7 @@ async def _recorded_payments(
     db: Database, wanted: ExportFilter, *, payers: bool
 ) -> AsyncIterator[dict[str, Any]]:
     async for row in chat.recorded_payments(db, wanted.since, wanted.until, wanted.request_id):
-        yield chat.export_record(row, iso(row["received_at"]), payers=payers)
+        yield chat.export_record(row, iso, payers=payers)
 
 
 async def _write(found: AsyncIterator[dict[str, Any]], table: Csv | Lines, file: BinaryIO) -> None:

@@ -46,7 +46,7 @@ from bot.chat.pictures import card_picture, poster, square
 from bot.chat.pictures.canvas import PictureContent
 from bot.chat.store.listings import Listing
 from bot.chat.store.queries import ListedPayment
-from bot.chat.store.received_payments import ListingTakings, Takings
+from bot.chat.store.takings import ListingTakings, Takings
 from bot.core.outbox import outbox
 from bot.core.outbox.queue_policy import ALERT
 from bot.core.text.translations import LOCALES, languages, t

@@ -144,10 +144,14 @@ def test_a_payment_has_all_its_fields(paid: str) -> None:
     (line,) = export("--format", "json").stdout.splitlines()
     found = json.loads(line)
     assert found.pop("transactionId") == rows(Path("bot.db"), "SELECT id FROM payments")[0][0]
+    external = found["externalId"]
+    assert external
     assert found == {
         "paymentRequestId": paid, "product": "Coffee", "completedAt": "2027-01-15T08:00:00.000Z",
         "amount": 5.0, "currencyCode": "USD", "paidAmount": 5.0, "paidCurrencyCode": "USD",
+        "rate": None, "rateSource": None, "kind": "sandbox", "externalId": external,
         "settlement": "paid", "receivers": [{"destination": "alice", "amount": 5.0}],
+        "paidBackAt": None, "paidBackNote": None,
         "paymail": None, "email": "=cmd@mail.example", "phoneNumber": "+442079460958",
     }  # fmt: skip
     assert '"amount": 5.00' in line.replace(":", ": ").replace(":  ", ": ")
@@ -290,7 +294,9 @@ def test_with_another_server_the_recorded_payments_are_exported() -> None:
     assert found == {
         "transactionId": "t1", "paymentRequestId": listing.request_id, "product": "Stickers",
         "receivedAt": "2027-01-15T08:00:00.000Z", "amount": "2.50", "currencyCode": "USD",
-        "settlement": "paid", "userData": '{"email":"=a@b.example"}',
+        "settlement": "paid", "kind": "", "externalId": "", "paidAmount": "",
+        "paidCurrencyCode": "", "rate": "", "rateSource": "", "paidBackAt": "",
+        "paidBackNote": "", "userData": '{"email":"=a@b.example"}',
     }  # fmt: skip
     refused = export("requests", **env)
     assert (refused.exit_code, "PAYMENTS_URL" in refused.stderr) == (1, True)

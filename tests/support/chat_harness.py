@@ -7,14 +7,16 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from bot.chat.alerts import alert_text
+from bot.chat.cards import claim_posts
+from bot.chat.cards.claim_text import claim_reply
 from bot.chat.cards.views import view_of
 from bot.chat.dialogue.dialogue import Chat
-from bot.chat.messages.payloads import Alert, CardMessage, Refresh, TextMessage
+from bot.chat.messages.payloads import Alert, CardMessage, ClaimAlert, Refresh, TextMessage
 from bot.chat.messages.queues import SENT_AT_ONCE, make_queues
 from bot.chat.model.answers import Answer
 from bot.chat.model.wish import Wish
 from bot.chat.payments.recording import PaymentRecorder
-from bot.chat.store import listings, profiles, sellers
+from bot.chat.store import claims, listings, profiles, sellers
 from bot.chat.store.listings import CREATING, LIVE
 from bot.chat.store.posts import OWN, VISITED
 from bot.chat.telegram.intake import Intake
@@ -191,9 +193,18 @@ def text_of(db: Database, body: MessagePayload, now: int) -> str:
                     view_of(tx, get_listing(tx, body.listing_id), own, now, language).reply.text
                 )
             )
+        case ClaimAlert():
+            return db.run(lambda tx: _claim_text(tx, body, now))
         case TextMessage():
             return body.text
     raise ValueError(body)
+
+
+def _claim_text(tx: Transaction, body: ClaimAlert, now: int) -> str:
+    claim = claims.find_claim(tx, body.claim_id)
+    assert claim is not None
+    listing, seller = claim_posts.known(tx, claim)
+    return claim_reply(claim, listing, seller, now, is_reminder=body.is_reminder).text
 
 
 def get_listing(tx: Transaction, listing_id: str) -> Listing:

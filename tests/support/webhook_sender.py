@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from fastapi import FastAPI
 
+from bot.chat.payments.claim_recording import ClaimRecorder
 from bot.chat.payments.webhook import PATH, Proof, Receiver
 from bot.core import exact_json, signing
 from tests.support.chat_harness import REQUEST_ID
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
     from tests.support.chat_harness import ChatHarness
 
 SECRET = signing.new_secret()
+HELD = 7 * 24 * 3600 * 1000
+"""Milliseconds that a claim holds its unit."""
 APP_SECRET = "the-applications-own-secret"
 PAID: dict[str, Any] = {
     "paymentRequestId": REQUEST_ID,
@@ -41,7 +44,8 @@ HANDCASH: dict[str, Any] = {
 def serve(chat: ChatHarness, webhook_secret: str | None) -> FastAPI:
     app = FastAPI()
     proof = Proof(APP_SECRET, webhook_secret)
-    app.include_router(Receiver(chat.db, chat.recorder, proof, chat.clock).router())
+    claims = ClaimRecorder(chat.db, chat.queues, HELD, chat.clock)
+    app.include_router(Receiver(chat.db, chat.recorder, claims, proof, chat.clock).router())
     return app
 
 

@@ -16,9 +16,11 @@ from bot.chat.cards.card_text import (
     refund_line,
     total_text,
 )
+from bot.chat.cards.rail_text import paid_by_lines, refund_hint, surplus_line, way_text
 from bot.chat.messages.buttons import markup
 from bot.chat.messages.payloads import Alert, TextMessage
 from bot.chat.messages.reply import TEXT_LIMIT, Button, Reply, Rows, escaped, plain, shown_units
+from bot.chat.model.payment_key import PaymentKey
 from bot.core.money.amounts import format_money
 from bot.core.text.translations import t
 
@@ -26,6 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from bot.chat.messages.payloads import AlertPayment, MessagePayload
+    from bot.chat.model.paid_by import PaidBy
 
 MAX_PAYMENTS = 100
 """Payments in one digest; nobody reads a longer one."""
@@ -90,7 +93,9 @@ def split_digest(digest: Alert) -> list[Alert]:
 def alert_message(body: Alert) -> TextMessage:
     """Return an alert as a text message."""
     reply = alert_reply(body.payments, body.language)
-    return TextMessage(reply.text, body.language, markup(reply.rows), is_silent=body.is_silent)
+    return TextMessage(
+        reply.text, body.language, markup(reply.rows), body.message_id, is_silent=body.is_silent
+    )
 
 
 def alert_reply(payments: Sequence[AlertPayment], language: str) -> Reply:
@@ -108,7 +113,7 @@ def alert_reply(payments: Sequence[AlertPayment], language: str) -> Reply:
     text = "\n".join(lines)
     if any(payment.repeated for payment in payments):
         text = mark_possibly_repeated(text, language)
-    return Reply(text, _rows(found, language))
+    return Reply(text, (*_details(payments, language), *_rows(found, language)))
 
 
 def _limit_numbers(payments: Iterable[AlertPayment]) -> tuple[list[AlertPayment], int]:
@@ -122,10 +127,11 @@ def _limit_numbers(payments: Iterable[AlertPayment]) -> tuple[list[AlertPayment]
 
 
 def group_payments(payments: Sequence[AlertPayment]) -> list[list[AlertPayment]]:
-    """Group payments by request and currency, in the order of their arrival."""
-    found: dict[tuple[str, str], list[AlertPayment]] = {}
+    """Group payments by request, currency and whether they sold, in the order of their arrival."""
+    found: dict[tuple[str, str, bool], list[AlertPayment]] = {}
     for payment in payments:
-        found.setdefault((payment.listing_id, payment.currency), []).append(payment)
+        key = payment.listing_id, payment.currency, payment.underpaid
+        found.setdefault(key, []).append(payment)
     return list(found.values())
 
 
@@ -134,12 +140,50 @@ def _group(group: Sequence[AlertPayment], language: str) -> list[str]:
     name = escaped(first.name, _NAME)
     total = _amount(sum(payment.amount for payment in group), first.currency, language)
     head = t(language, "alert", amount=total, name=name)
+    if first.underpaid:
+        head = _short_head(group, total, name, language)
     remarks = _remarks(group, language)
     if len(group) == 1:
-        return [head, *_payer(first, language), *remarks, *_number(first, language)]
-    each = ([*_payer(payment, language), *_number(payment, language)] for payment in group)
+        how = _how(first, language)
+        return [head, *_payer(first, language), *how, *remarks, *_number(first, language)]
+    each = (_line(payment, language) for payment in group)
     lines = filter(None, map(" · ".join, each))
     return [_head_of_several(head, group, language), *lines, *remarks]
+
+
+def _short_head(group: Sequence[AlertPayment], total: str, name: str, language: str) -> str:
+    """Return the head of money that was less than asked, for which nothing was sold."""
+    price = group[0].price
+    if len(group) > 1 or price is None:
+        return t(language, "claims-underpaid-several", amount=total, name=name, count=len(group))
+    asked = _amount(*price, language)
+    return t(language, "claims-underpaid", amount=total, asked=asked, name=name)
+
+
+def _line(payment: AlertPayment, language: str) -> list[str]:
+    """Return what a digest says of one payment: its payer, its rail and its number."""
+    paid = payment.paid_by
+    how = [] if paid is None else [way_text(paid.kind, language)]
+    if paid and not payment.underpaid:
+        how += surplus_line(paid, (payment.amount, payment.currency), language)
+    return [*_payer(payment, language), *how, *_number(payment, language)]
+
+
+def _how(payment: AlertPayment, language: str) -> list[str]:
+    """Return how a payment was paid and what it is worth, and how to pay back what must be."""
+    paid = payment.paid_by
+    if paid is None:
+        return []
+    if payment.underpaid:
+        return [*paid_by_lines(paid, None, language), _refund(paid, language)]
+    price = (payment.amount, payment.currency)
+    more = surplus_line(paid, price, language)
+    hint = [_refund(paid, language)] if payment.oversold or more else []
+    return [*paid_by_lines(paid, price, language), *more, *hint]
+
+
+def _refund(paid: PaidBy, language: str) -> str:
+    return f"{refund_hint(paid, language)} {t(language, 'claims-refund-mark')}"
 
 
 def _number(payment: AlertPayment, language: str) -> list[str]:
@@ -156,6 +200,8 @@ def _head_of_several(head: str, group: Sequence[AlertPayment], language: str) ->
 
 def _remarks(group: Sequence[AlertPayment], language: str) -> list[str]:
     """Return remarks on unusual payments, and the units left after the newest one."""
+    if group[0].underpaid:
+        return []
     lines = _amount_remarks(group, language)
     if found := sum(payment.found for payment in group):
         lines.append(t(language, "alert-found", found=found, count=len(group)))
@@ -187,11 +233,15 @@ def _amount_remarks(group: Sequence[AlertPayment], language: str) -> list[str]:
 
 def _total_lines(payments: Sequence[AlertPayment], listing_id: str, language: str) -> list[str]:
     """Return the totals of a request including these payments; nothing after its first payment."""
-    of_request = [payment for payment in payments if payment.listing_id == listing_id]
-    latest = max(of_request, key=lambda payment: payment.count)
-    if latest.count <= 1:
+    of_request = [
+        payment
+        for payment in payments
+        if payment.listing_id == listing_id and not payment.underpaid
+    ]
+    latest = max(of_request, key=lambda payment: payment.count, default=None)
+    if latest is None or latest.count <= 1:
         return []
-    earned = latest.count - latest.refund_count
+    earned = latest.count - latest.refund_count - latest.settled_count
     lines = [total_line(latest.together, earned, language)] if earned > 0 else []
     refund = refund_line(latest.to_refund, latest.refund_count, language)
     return [*lines, *filter(None, [refund])]
@@ -221,6 +271,16 @@ def _rows(groups: Sequence[Sequence[AlertPayment]], language: str) -> Rows:
         (Button(label, action=("card", listing)),)
         for listing, label in islice(labels.items(), _MAX_BUTTONS)
     )
+
+
+def _details(payments: Sequence[AlertPayment], language: str) -> Rows:
+    """Return a button to the facts of a single payment, where "Paid back" is; () for others."""
+    (payment, *others) = payments
+    is_plain = payment.paid_by is None and not payment.oversold
+    if others or is_plain or payment.at is None or payment.transaction_id is None:
+        return ()
+    key = PaymentKey.of(payment.listing_id, payment.at, payment.transaction_id)
+    return ((Button(t(language, "button-payment"), action=("payment", *key.words)),),)
 
 
 def _amount(amount: int, currency: str, language: str) -> str:

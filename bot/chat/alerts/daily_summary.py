@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING
 
 from bot.chat.alerts.alert_text import total_line
 from bot.chat.alerts.delivery import is_quiet
-from bot.chat.cards.card_text import refund_line, total_text
+from bot.chat.cards.card_text import other_money, total_text
 from bot.chat.cards.request_card import card_of
 from bot.chat.messages.payloads import TextMessage
 from bot.chat.messages.reply import Reply, escaped
-from bot.chat.store import received_payments, sellers
+from bot.chat.store import sellers
+from bot.chat.store.takings import Takings, takings_between
 from bot.chat.times import local_time, zones
 from bot.core.outbox import lanes, outbox
 from bot.core.outbox.queue_policy import NOTICE
@@ -23,8 +24,8 @@ if TYPE_CHECKING:
 
     from bot.chat.messages.queues import Queues
     from bot.chat.model.draft import Seller
-    from bot.chat.store.received_payments import ListingTakings
     from bot.chat.store.sellers import DueSummary
+    from bot.chat.store.takings import ListingTakings
     from bot.core.database.database import Transaction
 
 BATCH = 50
@@ -74,7 +75,7 @@ def _enqueue(tx: Transaction, queues: Queues, awaiting: DueSummary, now: int) ->
     lane = str(seller_id)
     if lanes.is_paused(tx, queues.messages, lane):
         return
-    days = received_payments.takings_between(tx, seller_id, span.since, span.until)
+    days = takings_between(tx, seller_id, span.since, span.until)
     text = summary_reply(days, seller.language, now).text
     message = TextMessage(text, seller.language, is_silent=is_quiet(seller, now))
     outbox.put(tx, queues.messages, lane, message, now, priority=NOTICE)
@@ -115,10 +116,7 @@ def summary_reply(days: Sequence[ListingTakings], language: str, now: int) -> Re
         count = sum(day.takings.earned_count for day in earning)
         total = _sum_by_currency(day.takings.earned for day in earning)
         lines.append(total_line(total, count, language))
-    oversold = sum(day.takings.refund_count for day in days)
-    to_refund = _sum_by_currency(day.takings.to_refund for day in days)
-    if refund := refund_line(to_refund, oversold, language):
-        lines.append(refund)
+    lines += other_money(_together(days), language)
     return Reply("\n".join(lines))
 
 
@@ -132,9 +130,22 @@ def _line(day: ListingTakings, language: str, now: int) -> str:
     return f"{line} · {t(language, 'status-soldOut') if card.status == 'soldOut' else left}"
 
 
-def _sum_by_currency(parts: Iterable[Sequence[tuple[int, str]]]) -> list[tuple[int, str]]:
+def _together(days: Sequence[ListingTakings]) -> Takings:
+    """Sum up the money of all requests that is no takings, or that went back."""
+    every = [day.takings for day in days]
+    return Takings(
+        to_refund=_sum_by_currency(one.to_refund for one in every),
+        refund_count=sum(one.refund_count for one in every),
+        short=_sum_by_currency(one.short for one in every),
+        short_count=sum(one.short_count for one in every),
+        returned=_sum_by_currency(one.returned for one in every),
+        returned_count=sum(one.returned_count for one in every),
+    )
+
+
+def _sum_by_currency(parts: Iterable[Sequence[tuple[int, str]]]) -> tuple[tuple[int, str], ...]:
     sums: Counter[str] = Counter()  # in the order of the list
     for amounts in parts:
         for amount, currency in amounts:
             sums[currency] += amount
-    return [(amount, currency) for currency, amount in sums.items()]
+    return tuple((amount, currency) for currency, amount in sums.items())

@@ -61,7 +61,7 @@ class DropEnd:
 
 def record_delivered(tx: Transaction, queues: Queues, body: MessagePayload, now: int) -> None:
     """Count the payments of a delivered message, in the transaction that settles it."""
-    fresh = Counter(payment.listing_id for payment in payments_of(body) if not payment.repeated)
+    fresh = Counter(one.listing_id for one in payments_of(body) if _counts(one))
     for listing_id, number in fresh.items():
         count_alerts(tx, listing_id, delivered=number)
     announce_ended_drops(tx, queues, body, now)
@@ -70,6 +70,11 @@ def record_delivered(tx: Transaction, queues: Queues, body: MessagePayload, now:
 def payments_of(body: MessagePayload) -> tuple[AlertPayment, ...]:
     """Return the payments that a message is about, () for one that is no alert."""
     return body.payments if isinstance(body, Alert) else ()
+
+
+def _counts(payment: AlertPayment) -> bool:
+    """Check whether an alert counts: not a repetition, nor money that sold nothing."""
+    return not (payment.repeated or payment.underpaid)
 
 
 def announce_ended_drops(tx: Transaction, queues: Queues, body: MessagePayload, now: int) -> None:
@@ -124,7 +129,7 @@ def _units_of_drop(listing: Listing) -> int | None:
 def _given_up(tx: Transaction, queues: Queues, listing: Listing) -> list[AlertPayment]:
     """Return the payments of a listing whose alerts were given up."""
     lost = given_up_payments(tx, queues, str(listing.chat_id))
-    return [one for one in lost if one.listing_id == listing.id and not one.repeated]
+    return [one for one in lost if one.listing_id == listing.id and _counts(one)]
 
 
 def _reply(listing: Listing, ending: DropEnd, language: str) -> Reply:

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
     from bot.chat.cards.request_card import Card
     from bot.chat.messages.reply import Action
+    from bot.chat.store.takings import Takings
 
 # Limits in UTF-16 units: texts of another server may have any length.
 _NAME = 200  # 100 characters at most, each two units
@@ -131,6 +132,18 @@ def refund_line(amounts: Sequence[tuple[int, str]], count: int, language: str) -
     )
 
 
+def other_money(takings: Takings, language: str) -> list[str]:
+    """Return a line for each kind of money that is no takings, or that went back, if any."""
+    returned = total_text(takings.returned, language), takings.returned_count
+    short = total_text(takings.short, language), takings.short_count
+    lines = [
+        t(language, key, amount=amount, count=count) if count else None
+        for key, (amount, count) in (("claims-returned", returned), ("claims-short", short))
+    ]
+    refund = refund_line(takings.to_refund, takings.refund_count, language)
+    return [*filter(None, [lines[0], refund, lines[1]])]
+
+
 def page_buttons(action: Action, page: int, pages: int, language: str) -> Rows:
     """Return buttons to the previous and next page, `action` with its number; `page` is from 0."""
     buttons = tuple(
@@ -220,8 +233,8 @@ def _state(card: Card, language: str) -> str:
     being_paid = card.reserved_units if card.status == "active" else 0
     reserved = t(language, "card-reserved", reserved=being_paid) if being_paid else None
     takings = card.takings
-    refund = refund_line(takings.to_refund, takings.refund_count, language)
-    lines = [_status(card, language), reserved, _takings(card, language), refund]
+    lines = [_status(card, language), reserved, _takings(card, language)]
+    lines += other_money(takings, language)
     lines += [_start_or_end(card, language), _email_state(card, language)]
     return "\n".join(filter(None, lines))
 
@@ -230,7 +243,7 @@ def _email_state(card: Card, language: str) -> str | None:
     if card.email is None or card.email_state not in EMAIL_STATES:
         return None
     email, at = escaped(card.email, _EMAIL), card.email_confirmed_at
-    moment = "" if at is None else _short_moment(at, card.zone, language) or ""
+    moment = "" if at is None else short_moment(at, card.zone, language) or ""
     return t(language, f"card-email-{card.email_state}", email=email, moment=moment)
 
 
@@ -250,11 +263,11 @@ def _start_or_end(card: Card, language: str) -> str | None:
     key, at = "card-ends", card.ends_at
     if card.status == "scheduled" and card.starts_at is not None:
         key, at = "card-starts", card.starts_at
-    moment = None if at is None else _short_moment(at, card.zone, language)
+    moment = None if at is None else short_moment(at, card.zone, language)
     return moment and t(language, key, moment=moment)
 
 
-def _short_moment(at: int, zone: str | None, language: str) -> str | None:
+def short_moment(at: int, zone: str | None, language: str) -> str | None:
     """Return a short form of a moment with its time zone.
 
     It is in UTC where the rules of the zone can't be read, and None for a moment of another server

@@ -13,17 +13,20 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from bot.chat.cards import claim_posts
+from bot.chat.cards.claim_text import claim_reply
 from bot.chat.cards.views import View, content_key, view_of
 from bot.chat.messages.buttons import is_question, markup
 from bot.chat.messages.payloads import (
     ButtonRemoval,
     CardMessage,
+    ClaimAlert,
     PosterFile,
     Refresh,
     TextMessage,
 )
 from bot.chat.messages.queues import INLINE
-from bot.chat.store import listings, posts, questions, seller_images, shown_texts
+from bot.chat.store import claims, listings, posts, questions, seller_images, shown_texts
 from bot.chat.store.listings import DELETED
 from bot.chat.store.posts import OWN, SHARED, VISITED, MessagePlace, Shown
 from bot.core.errors import StorageError
@@ -76,7 +79,8 @@ class Call:
     """A call of the Bot API; `picture` is a file to upload, or the file_id of an earlier upload.
 
     It is drawn once `MessageCalls.build` returns. `place` is the message that the call edits, None
-    for a new message. `asks`: the message asks a question of a form.
+    for a new message. `asks`: the message asks a question of a form. `claim_id` is the claim that
+    it shows.
     """
 
     method: str
@@ -85,6 +89,7 @@ class Call:
     place: MessagePlace | None = None
     shows: ShownRequest | None = None
     asks: bool = False
+    claim_id: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +108,7 @@ class SentMessage:
 
 
 Built = Call | NotYet | None
-Sendable = TextMessage | CardMessage | PosterFile | Refresh | ButtonRemoval
+Sendable = TextMessage | CardMessage | PosterFile | Refresh | ButtonRemoval | ClaimAlert
 
 
 class MessageCalls:
@@ -130,6 +135,8 @@ class MessageCalls:
                 build = partial(_poster, payload=payload, lane=lane, now=now)
             case ButtonRemoval():
                 build = partial(_removal, payload=payload, lane=lane)
+            case ClaimAlert():
+                build = partial(_claim, payload=payload, lane=lane, now=now)
             case TextMessage(message_id=None):
                 return _text(payload, lane)
             case TextMessage():
@@ -158,6 +165,8 @@ class MessageCalls:
         if place is None:
             return
         self._record_text(tx, call, place)
+        if call.claim_id is not None:
+            claim_posts.record_sent(tx, self._queues, call.claim_id, place, self._now())
         if shows is None:
             if call.place is not None:
                 posts.mark_replaced(tx, place)
@@ -218,6 +227,18 @@ def _removal(tx: Transaction, payload: ButtonRemoval, lane: str) -> Call | None:
         return None
     args = {**_target(lane, payload.message_id), "reply_markup": None}
     return Call(payload.method, args, place=place)
+
+
+def _claim(tx: Transaction, payload: ClaimAlert, lane: str, now: int) -> Call | None:
+    """Return the call that sends a claim; None where it is decided or has lapsed by now."""
+    claim = claims.find_claim(tx, payload.claim_id)
+    if claim is None or not claim.is_waiting(now):
+        return None
+    listing, seller = claim_posts.known(tx, claim)
+    reply = claim_reply(claim, listing, seller, now, is_reminder=payload.is_reminder)
+    keyboard = markup(reply.rows)
+    text = TextMessage(reply.text, seller.language, keyboard, is_silent=payload.is_silent)
+    return replace(_text(text, lane), claim_id=claim.id)
 
 
 def _edited_text(tx: Transaction, payload: TextMessage, lane: str) -> Call | None:

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 
 from bot.chat.model.profile import NO_PROFILE
 from bot.chat.store.listings import DELETED, STOPPED
-from bot.chat.store.received_payments import NO_TAKINGS
+from bot.chat.store.takings import NO_TAKINGS
 
 if TYPE_CHECKING:
     from bot.chat.model.profile import Profile
     from bot.chat.store.listings import Listing
-    from bot.chat.store.received_payments import Takings
+    from bot.chat.store.takings import Takings
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,10 +12,11 @@ from bot.chat.cards.menus import open_menu
 from bot.chat.cards.request_card import card_of
 from bot.chat.messages.buttons import markup
 from bot.chat.model.profile import NO_PROFILE
-from bot.chat.store import received_payments, sellers
+from bot.chat.store import sellers
 from bot.chat.store.listings import DELETED
 from bot.chat.store.posts import OWN, SHARED, VISITED, Shown
-from bot.chat.store.received_payments import NO_TAKINGS
+from bot.chat.store.takings import NO_TAKINGS
+from bot.chat.store.takings import takings as takings_of
 from bot.core.accents import DEFAULT_ACCENT
 from bot.core.text.translations import choose, t
 
@@ -128,7 +129,7 @@ def view_of(
     """
     seller = sellers.find_seller(tx, listing.seller_id)
     language = language or (seller.language if seller else choose(None))
-    takings = received_payments.takings(tx, listing.id) if own == OWN else NO_TAKINGS
+    takings = takings_of(tx, listing.id) if own == OWN else NO_TAKINGS
     zone, profile = (seller.zone, seller.profile) if seller else (None, NO_PROFILE)
     card = card_of(listing, now, takings=takings, zone=zone, profile=profile)
     render = {

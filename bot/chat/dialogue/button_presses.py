@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from bot.chat.cards import menus
 from bot.chat.cards.card_text import seller_card
-from bot.chat.dialogue import alert_settings, seller_profile, sharing
+from bot.chat.dialogue import alert_settings, claims, incoming, seller_profile, sharing
 from bot.chat.dialogue.commands import requests_page, show_page
 from bot.chat.dialogue.event_context import own_card, own_listing
 from bot.chat.dialogue.form_effects import apply_outcome, removal_obstacle, start_edit_form
@@ -75,14 +75,20 @@ def _perform(context: EventContext, press: PressEvent) -> str | None:
 
 
 def _open_page(context: EventContext, action: Action) -> str | None:
-    """Show a page that is not about a request; return the text of the answer, if any."""
+    """Perform an action that is not about a request; return the text of the answer, if any."""
     match action:
+        case (word, *_) if word in claims.WORDS:
+            return claims.handle_press(context, action)
+        case (word, *_) if word in incoming.WORDS:
+            return incoming.handle_press(context, action)
         case ("new",) if not context.may_create:
             return context.text("not-allowed")
         case ("profile", *words):
             seller_profile.handle_press(context, words)
         case ("list", page):
             context.reply(requests_page(context, int(page)))
+        case ("incoming", page):
+            context.reply(incoming.page(context, int(page)))
         case ("settings", step):
             form = settings_form(step, listings.short_id(6), context.seller, context.draft)
             apply_outcome(context, form)

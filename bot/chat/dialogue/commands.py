@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from bot.chat.cards.card_text import list_page
 from bot.chat.cards.request_card import card_of
-from bot.chat.dialogue import alert_settings, payment_search, sharing
+from bot.chat.dialogue import alert_settings, incoming, payment_search, sharing
 from bot.chat.dialogue.form_effects import apply_outcome
 from bot.chat.forms.bot_texts import about_service, help_reply, settings, start_reply
 from bot.chat.forms.form import new_form, resume_offer, take_message
@@ -18,6 +18,8 @@ from bot.chat.model.wish import KINDS
 from bot.chat.store import listings, queries, sellers
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from bot.chat.dialogue.event_context import EventContext
     from bot.chat.dialogue.events import MessageEvent
     from bot.chat.forms.outcome import Outcome
@@ -79,14 +81,10 @@ def show_page(context: EventContext, command: str, text: str = "") -> None:
             apply_outcome(context, cancel(context.draft, context.seller))
         case "find":
             payment_search.find(context, text)
-        case "list":
-            context.reply(requests_page(context, 0))
         case "alerts":
             alert_settings.show_undelivered(context)
-        case "settings":
-            context.reply(settings(context.seller))
-        case "help":
-            context.reply(help_reply(context.seller.language))
+        case "payments" | "list" | "settings" | "help":
+            context.reply(PAGES[command](context))
         case "privacy" | "paysupport":
             context.reply(about_service(command, context.seller.language, context.operator_contact))
         case _:
@@ -101,3 +99,12 @@ def requests_page(context: EventContext, page: int) -> Reply:
     shown = [card_of(item, context.now) for item in found]
     pending = listings.pending_names(context.tx, context.person.id)
     return list_page(shown, page, pages, context.seller.language, pending=pending)
+
+
+PAGES: dict[str, Callable[[EventContext], Reply]] = {
+    "payments": lambda context: incoming.page(context, 0),
+    "list": lambda context: requests_page(context, 0),
+    "settings": lambda context: settings(context.seller),
+    "help": lambda context: help_reply(context.seller.language),
+}
+"""Commands that are answered by a page alone."""

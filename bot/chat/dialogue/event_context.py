@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 from bot.chat.cards.request_card import card_of
 from bot.chat.messages.jobs import ReplyTo
 from bot.chat.messages.payloads import CallbackAnswer, replacement
-from bot.chat.store import listings, received_payments
+from bot.chat.store import listings
 from bot.chat.store.listings import DELETED
+from bot.chat.store.takings import takings as takings_of
 from bot.core.outbox import outbox
 from bot.core.text.translations import t
 
@@ -96,5 +97,5 @@ def own_listing(context: EventContext, listing_id: str) -> Listing | str:
 
 def own_card(context: EventContext, listing: Listing) -> Card:
     """Return a request's card as its seller sees it."""
-    takings = received_payments.takings(context.tx, listing.id)
+    takings = takings_of(context.tx, listing.id)
     return card_of(listing, context.now, takings=takings, zone=context.seller.zone)

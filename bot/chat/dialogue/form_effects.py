@@ -14,15 +14,17 @@ from bot.chat.forms.profile_form import PHOTO_STEP
 from bot.chat.messages.jobs import CreateRequest
 from bot.chat.messages.payloads import PhotoDownload
 from bot.chat.messages.reply import Reply, escaped
+from bot.chat.model.payment_key import PaymentKey
 from bot.chat.model.profile import PROFILE_STEPS
 from bot.chat.requests import audit_trail, edit_rules
-from bot.chat.store import listings, pending, questions, seller_images, sellers
+from bot.chat.store import listings, paybacks, pending, questions, seller_images, sellers
+from bot.chat.store.payment_search import payment_by_key
 from bot.chat.store.posts import MessagePlace
 from bot.chat.times import local_time
 from bot.core.outbox import outbox
 
 if TYPE_CHECKING:
-    from bot.chat.forms.outcome import Change, Outcome, Setting
+    from bot.chat.forms.outcome import Change, Outcome, PaybackNote, Setting
     from bot.chat.model.wish import Wish
     from bot.chat.store.listings import Listing
 
@@ -55,6 +57,8 @@ def apply_outcome(context: EventContext, outcome: Outcome) -> None:
         _wish(context, outcome.wish)
     if outcome.change is not None:
         _apply_change(context, outcome.change)
+    if outcome.note is not None:
+        _save_note(context, outcome.note)
 
 
 def _is_replaced(context: EventContext, outcome: Outcome, question: int) -> bool:
@@ -125,6 +129,15 @@ def _apply_change(context: EventContext, change: Change) -> None:
         context.reply(menus.unsaved_reply(own_card(context, listing), why, context.seller.language))
     else:
         context.add_job(edit_rules.job_of(change, context.reply_to()))
+
+
+def _save_note(context: EventContext, note: PaybackNote) -> None:
+    """Save the note on a payment, unless it is not paid back any more."""
+    listing_id, at, digest = note.payment.split(":")
+    key = PaymentKey(listing_id, int(at), digest)
+    found = payment_by_key(context.tx, context.person.id, key)
+    if found is not None:
+        paybacks.save_note(context.tx, found, note.text)
 
 
 def _set_poster_text(context: EventContext, listing: Listing, change: Change) -> None:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from bot.chat.cards.claim_text import claim_reply
 from bot.chat.cards.payment_texts import found_links, found_payments
 from bot.chat.cards.request_card import card_of
 from bot.chat.messages.reply import Reply, escaped
-from bot.chat.store import queries
+from bot.chat.store import listings, queries
+from bot.chat.store.claims import claims_by_reference
 from bot.chat.store.payment_search import SHORTEST_PART, find_payments
 
 if TYPE_CHECKING:
@@ -26,6 +28,11 @@ def find(context: EventContext, text: str) -> None:
     tx, person_id = context.tx, context.person.id
     if not text:
         context.reply(Reply(context.text("find-help", least=SHORTEST_PART)))
+        return
+    claim = next(iter(claims_by_reference(tx, person_id, text, 1)), None)
+    if claim is not None:
+        listing = listings.get_listing(tx, claim.listing_id)
+        context.reply(claim_reply(claim, listing, context.seller, context.now))
         return
     payments = find_payments(tx, person_id, text, MOST_PAYMENTS + 1)
     if payments:

@@ -312,6 +312,7 @@ STEPS = {
     "line": ("amount", "currency", "destination"),
     "settings": ("destination", "zone", "quiet", "summary", *PROFILE_STEPS),
     "edit": (*EDITS, "zone"),
+    "payback": ("paidback",),
 }
 """The steps of each form, by its name."""
 

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from bot.chat.model.draft import Seller
 
 COMMANDS = (
-    *("new", "list", "find", "donation", "oneoff", "drop", "alerts", "settings"),
+    *("new", "list", "payments", "find", "donation", "oneoff", "drop", "alerts", "settings"),
     *("help", "cancel", "privacy", "paysupport", "start"),
 )
 """In the order in which Telegram's menu shows them."""

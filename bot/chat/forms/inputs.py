@@ -19,7 +19,7 @@ from bot.chat.fields.registry import (
     field_at,
 )
 from bot.chat.fields.typed_text import AmbiguousAmount, Price
-from bot.chat.forms import flow, profile_form, timing
+from bot.chat.forms import flow, payback_form, profile_form, timing
 from bot.chat.forms.bot_texts import menu
 from bot.chat.forms.button_rows import fingerprint
 from bot.chat.forms.outcome import Outcome, Press
@@ -51,6 +51,7 @@ _FORM_VERBS = {
             *("clear", "offer", "accent", "telegram-photo"),
         ]
     ),
+    "payback": frozenset(["skip", "continue", "cancel"]),
     "edit": frozenset(["zone", "moment", "clear", "back", "continue", "cancel"]),
 }
 
@@ -150,6 +151,7 @@ _ANSWERS: dict[str, Callable[[Draft, str, Seller], Outcome]] = {
     "destination": _destination_typed,
     "review": _press_please,
     "options": _press_please,
+    payback_form.STEP: payback_form.take_note,
 }
 
 
@@ -252,4 +254,5 @@ _VERBS: dict[str, Press] = {
     "ask": _ask_pressed,
     **timing.VERBS,
     **profile_form.VERBS,
+    **payback_form.VERBS,
 }

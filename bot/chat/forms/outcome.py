@@ -38,13 +38,21 @@ class Setting:
 
 
 @dataclass(frozen=True, slots=True)
+class PaybackNote:
+    """A seller's note on a payment that they paid back; `payment` is its key, as in buttons."""
+
+    payment: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
 class Outcome:
     """What follows from an input.
 
     The caller stores `draft` (None: no draft), sends `replies`, creates `wish`, makes `change`,
     saves the `setting` of the seller and fetches the file `photo` for the draft (empty: the
-    seller's profile photo at Telegram), all in one transaction. Then it acts on `then` as if that
-    button had been pressed.
+    seller's profile photo at Telegram) and saves the `note` on a payment, all in one
+    transaction. Then it acts on `then` as if that button had been pressed.
     """
 
     draft: Draft | None
@@ -55,6 +63,7 @@ class Outcome:
     setting: Setting | None = None
     photo: str | None = None
     then: Action | None = None
+    note: PaybackNote | None = None
 
 
 Press = Callable[["Draft", "Action", "Seller", int], Outcome | None]

@@ -64,6 +64,7 @@ def _is_sound(found: Mapping[str, Any]) -> bool:
         and found["step_after_zone"] in (None, *STEPS[form])
         and (amount is None or is_amount(amount, found["currency"] or FINEST))
         and (found["listing"] is not None) == (form == "edit")
+        and (found["payment"] is not None) == (form == "payback")
         and all(found[name] is not None for name in _needed_before(form, step))
     )
 
@@ -101,4 +102,5 @@ _SHAPE = shape_of(
     ),
     payer_fields=some_of(PAYER_FIELDS),
     listing=_or_none(_matches(r"[a-z0-9]{10}")),
+    payment=_or_none(_matches(r"[a-z0-9]{10}:[0-9]{1,14}:[0-9a-f]{8}")),
 )

@@ -54,6 +54,11 @@ _GRAMMAR = re.compile(
             r"new|help|settings(?::(?:destination|zone|quiet|summary))?",
             r"settings:seller(?:name|image|about|contact|accent)",
             r"profile(?::later|:use:[0-9a-f]{8})?",
+            r"(?:claim|missing|missing-yes):[a-z0-9]{10}",
+            r"received:[a-z0-9]{10}(?::list)?",
+            r"missing:[a-z0-9]{10}:list",
+            r"incoming:[0-9]{1,6}",
+            r"(?:payment|paid-back|paid-back-undo):[a-z0-9]{10}:[0-9]{1,14}:[0-9a-f]{8}",
         )
     )
 )

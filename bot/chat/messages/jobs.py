@@ -211,6 +211,21 @@ class RemoveUnits(SellerJob):
     checks: int = 0
 
 
+@dataclass(frozen=True, slots=True)
+class DecideClaim(SellerJob):
+    """Confirm a claim at the service, or reject it.
+
+    Asked for at `asked_at` (epoch ms); the claim was in the state `before`. `is_told`: the seller
+    knows that the service is down.
+    """
+
+    claim_id: str
+    confirms: bool
+    before: str
+    asked_at: int
+    is_told: bool = False
+
+
 JOBS = PayloadKinds(
     create=CreateRequest,
     doubles=DeleteDoubles,
@@ -223,4 +238,5 @@ JOBS = PayloadKinds(
     delete=DeleteRequest,
     edit=EditRequest,
     units=RemoveUnits,
+    claim=DecideClaim,
 )

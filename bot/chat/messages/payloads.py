@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from bot.chat.messages.buttons import markup
+from bot.chat.model.paid_by import PaidBy  # noqa: TC001 - payloads are parsed by their types
 from bot.core.outbox.payload_kinds import PayloadKinds
 
 if TYPE_CHECKING:
@@ -96,8 +97,11 @@ class AlertPayment:
     `reserved_units` are those after the payment. Of the `count` payments of the request with it,
     `refund_count` were oversold and brought `to_refund`, the others `together`, by currency.
     `found`: the reconciler found it, no webhook brought it. `repeated`: an alert may have been sent
-    before. `price` is that of the request where another amount came; `named` is the amount as the
-    server wrote it where it can't be read. `transaction_id` is None where it is not known.
+    before. `price` is that of the request where another amount came, and what was asked for an
+    underpaid one; `named` is the amount as the server wrote it where it can't be read.
+    `transaction_id` is None where it is not known. `settled_count` oversold payments were paid back
+    already. `underpaid`: the amount is what arrived, and nothing was sold. `paid_by` is how it was
+    paid, where the server says so, and `at` (epoch ms) the time of its record.
     """
 
     listing_id: str
@@ -119,19 +123,42 @@ class AlertPayment:
     named: str | None = None
     price: tuple[int, str] | None = None
     transaction_id: str | None = None
+    settled_count: int = 0
+    underpaid: bool = False
+    paid_by: PaidBy | None = None
+    at: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Alert:
     """A message about one payment, or a digest of several; `is_single` is never joined to others.
 
-    Its text is written when it is sent.
+    Its text is written when it is sent. It takes the place of `message_id`, the claim that its
+    seller confirmed there, if there is one.
     """
 
     payments: tuple[AlertPayment, ...]
     language: str
     is_silent: bool = False
     is_single: bool = False
+    message_id: int | None = None
+
+    @property
+    def method(self) -> str:
+        return "sendMessage" if self.message_id is None else "editMessageText"
+
+
+@dataclass(frozen=True, slots=True)
+class ClaimAlert:
+    """A payer's word that the money is sent, for the seller to confirm; or a reminder of it.
+
+    Its text is written when it is sent; nothing is sent of a claim that is decided by then.
+    """
+
+    claim_id: str
+    language: str
+    is_silent: bool = False
+    is_reminder: bool = False
     method: ClassVar[str] = "sendMessage"
 
 
@@ -157,7 +184,9 @@ class PhotoDownload:
     portrait: bool = False
 
 
-MessagePayload = TextMessage | CardMessage | PosterFile | Refresh | ButtonRemoval | Alert
+MessagePayload = (
+    TextMessage | CardMessage | PosterFile | Refresh | ButtonRemoval | Alert | ClaimAlert
+)
 
 MESSAGES = PayloadKinds(
     text=TextMessage,
@@ -166,6 +195,7 @@ MESSAGES = PayloadKinds(
     refresh=Refresh,
     buttons=ButtonRemoval,
     alert=Alert,
+    claim=ClaimAlert,
 )
 ANSWERS = PayloadKinds(answer=CallbackAnswer)
 PHOTOS = PayloadKinds(photo=PhotoDownload)

@@ -12,18 +12,22 @@ from datetime import UTC, datetime
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
+from bot.chat.model.paid_by import read_paid_by
 from bot.core import errors
 from bot.core.money.amounts import to_minor
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
 
+    from bot.chat.model.paid_by import PaidBy
     from bot.chat.model.wish import Wish
 
 LONGEST_LISTING = 64
 """Characters; ours have ten, a longer one belongs to another tool."""
 LONGEST_TEXT = 2048
 """Characters of an id or a link; a longer one fits no QR code and no button."""
+LONGEST_ID = 200
+"""Characters of the id of a payment or a checkout."""
 LONGEST_CODE = 16
 """Characters of a currency's code."""
 MOST_UNITS = 10**12
@@ -96,6 +100,9 @@ class ServerPayment:
     completed_at: int | None
     oversold: bool = False
     payer: dict[str, Any] = field(default_factory=dict)
+    underpaid: bool = False
+    paid_by: PaidBy | None = None
+    checkout_id: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,7 +145,7 @@ def _email(notifications: Any) -> dict[str, Any]:
     state = known.get("emailState")
     if not isinstance(state, str):
         return {}
-    return {"email_state": state, "email_confirmed_at": _any_time(known.get("emailConfirmedAt"))}
+    return {"email_state": state, "email_confirmed_at": any_time(known.get("emailConfirmedAt"))}
 
 
 def read_payment(data: Any) -> ServerPayment:
@@ -149,12 +156,40 @@ def read_payment(data: Any) -> ServerPayment:
             transaction_id=_text(data["transactionId"]),
             amount=data.get("amount"),
             currency=data.get("currencyCode"),
-            completed_at=_any_time(data.get("completedAt")),
+            completed_at=any_time(data.get("completedAt")),
             oversold=data.get("settlement") == "oversold",
             payer=payer if isinstance(payer, dict) else {},
+            **rail_facts(data),
         )
     except (KeyError, TypeError, AttributeError, ValueError, ArithmeticError) as error:
         raise errors.BadAnswer("the answer is no payment") from error
+
+
+def rail_facts(data: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what the embedded service says of a payment's rail, in the names of ServerPayment.
+
+    No other server sends these fields; one that is missing or can't be read stays unset.
+    """
+    paid_by, checkout = read_paid_by(data.get("paidBy"), any_time), data.get("checkoutId")
+    is_short = data.get("underpaid") is True or data.get("settlement") == "underpaid"
+    return {
+        "underpaid": is_short,
+        "paid_by": paid_by,
+        "checkout_id": checkout if is_id(checkout) else None,
+    }
+
+
+def is_id(value: Any) -> bool:
+    """Check whether a value is an id that can be stored and shown."""
+    return isinstance(value, str) and 0 < len(value) <= LONGEST_ID and value.isprintable()
+
+
+def read_checkout(data: Any) -> str:
+    """Return the state of a checkout. Raises BadAnswer."""
+    state = data.get("state") if isinstance(data, dict) else None
+    if not isinstance(state, str):
+        raise errors.BadAnswer("the answer is no checkout")
+    return state
 
 
 def amount_of_payment(raw: Any, currency: Any, wish: Wish) -> PaidAmount:
@@ -242,7 +277,7 @@ def _time(value: Any) -> int | None:
     return int(moment.replace(tzinfo=moment.tzinfo or UTC).timestamp() * 1000)
 
 
-def _any_time(value: Any) -> int | None:
+def any_time(value: Any) -> int | None:
     """Convert a time to epoch ms; None also where it can't be parsed."""
     try:
         return _time(value)
@@ -252,7 +287,7 @@ def _any_time(value: Any) -> int | None:
 
 def created_at(data: Mapping[str, Any]) -> int:
     """Return when a request was created, in epoch ms; 0 where the server does not say."""
-    return _any_time(data.get("createdAt")) or 0
+    return any_time(data.get("createdAt")) or 0
 
 
 def reaches_before(page: Sequence[Any], moment: int) -> bool:

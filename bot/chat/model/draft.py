@@ -80,13 +80,14 @@ class Portion:
 class Draft(RequestOptions):
     """A form under way; None is a question still open, or an option that is not set.
 
-    `form` is `new`, `line`, `settings` or `edit`, `step` the question that was asked last.
-    `amount` is in major units, since its currency may be asked after it. `asks_destination` is
-    whether the destination is one of the numbered steps. `paused` is the new form that this
-    shorter one interrupts. `listing` is the request that an edit is about, `poster_text` the text
-    on its poster. With `in_menu` an answer leads back to "More options". `step_after_zone` is the
-    step that waits for the time zone. A form that `must_resume` takes no text until its seller
-    presses Continue. `touched_at` (epoch ms) is set on a draft that was stored.
+    `form` is `new`, `line`, `settings`, `edit` or `payback`, `step` the question that was asked
+    last. `amount` is in major units, since its currency may be asked after it.
+    `asks_destination` is whether the destination is one of the numbered steps. `paused` is the
+    new form that this shorter one interrupts. `listing` is the request that an edit is about,
+    `poster_text` the text on its poster. With `in_menu` an answer leads back to "More options".
+    `step_after_zone` is the step that waits for the time zone. `payment` is the key of the
+    payment that was paid back. A form that `must_resume` takes no text until its seller presses
+    Continue. `touched_at` (epoch ms) is set on a draft that was stored.
     """
 
     id: str
@@ -105,5 +106,6 @@ class Draft(RequestOptions):
     poster_text: str | None = None
     in_menu: bool = False
     step_after_zone: str | None = None
+    payment: str | None = None
     must_resume: bool = False
     touched_at: int | None = field(default=None, compare=False)

@@ -7,14 +7,15 @@ is known, so those count as sold once they have been gone for a while.
 from __future__ import annotations
 
 from contextlib import aclosing
+from dataclasses import replace
 from typing import TYPE_CHECKING, TypeAlias
 
 import structlog
 
-from bot.chat.model.answers import amount_of_payment
+from bot.chat.payments.reported import payment_of
 from bot.chat.store import server_memory
 from bot.chat.store.listings import LIVE, get_listing
-from bot.chat.store.received_payments import Payment, known_transactions
+from bot.chat.store.received_payments import known_transactions
 from bot.chat.store.server_memory import Sighting
 from bot.core.errors import MethodNotAllowed, NotFound
 
@@ -95,14 +96,15 @@ class MissingPayments:
         unknown = await self._unknown(answer.id, counted - listing.paid_count)
         before = self._now() - GRACE
         due = [paid for paid in unknown if (paid.completed_at or 0) <= before]
+        later = [paid for paid in unknown if paid not in due]
         found = 0
         for paid in reversed(due):
             # No units left are passed: more may have been sold since the server was asked.
-            payment = _payment(paid, answer, listing)
+            payment = replace(payment_of(paid, answer.id, listing), found=True)
             found += await self._recorder.record(listing, payment, None)
         # Webhooks arrive meanwhile.
         recorded = (await self._db.read(lambda tx: get_listing(tx, listing.id))).paid_count
-        missing = counted - recorded - (len(unknown) - len(due))
+        missing = counted - recorded - sum(not paid.underpaid for paid in later)
         if missing > 0:
             await self._db.transaction(
                 lambda tx: server_memory.save_gap(tx, listing.id, (counted, recorded), self._now())
@@ -116,7 +118,8 @@ class MissingPayments:
     async def _unknown(self, request_id: str, missing: int) -> list[ServerPayment]:
         """Fetch the unknown payments, newest first, until `missing` of them are found.
 
-        Payments made from now on are not among the missing ones.
+        Payments made from now on are not among the missing ones, nor are underpaid ones, which the
+        service doesn't count; those that are found are recorded too.
         """
         unknown, now = [], self._now()
         async with aclosing(self._paced(self._client.payment_pages(request_id))) as pages:
@@ -126,7 +129,7 @@ class MissingPayments:
                 for paid in page:
                     if paid.transaction_id not in known:
                         unknown.append(paid)
-                        missing -= (paid.completed_at or 0) <= now
+                        missing -= not paid.underpaid and (paid.completed_at or 0) <= now
                 if missing <= 0:
                     break
         return unknown
@@ -150,20 +153,6 @@ class MissingPayments:
         sighting = Sighting(sold, now)  # after the recording: a crash between them repeats nothing
         await self._db.transaction(lambda tx: server_memory.save_sighting(tx, listing.id, sighting))
         return found
-
-
-def _payment(paid: ServerPayment, answer: Answer, listing: Listing) -> Payment:
-    amount = amount_of_payment(paid.amount, paid.currency, listing.wish)
-    return Payment(
-        request_id=answer.id,
-        transaction_id=paid.transaction_id,
-        amount=amount.minor,
-        currency=amount.currency,
-        payer=paid.payer,
-        oversold=paid.oversold,
-        found=True,
-        named=amount.named,
-    )
 
 
 def count_sold(answer: Answer, listing: Listing, now: int) -> int:

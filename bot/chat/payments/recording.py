@@ -1,7 +1,7 @@
 """Recording of payments: each is stored once, and its alert is queued in the same transaction.
 
-A seller who turned a request's alerts off gets none, except for oversold payments: that money has
-to be paid back.
+A seller who turned a request's alerts off gets none, except for oversold and underpaid payments:
+that money has to be paid back, or sorted out with the payer.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from bot.chat.alerts import delivery
 from bot.chat.messages.payloads import Alert, AlertPayment
+from bot.chat.payments import claim_recording
 from bot.chat.store import listings, pending, posts, sellers
 from bot.chat.store.received_payments import (
     PLACEHOLDER,
@@ -20,8 +21,8 @@ from bot.chat.store.received_payments import (
     known_number,
     replace_placeholder,
     settle_uncertain,
-    takings,
 )
+from bot.chat.store.takings import takings
 from bot.core.outbox import outbox
 from bot.core.outbox.queue_policy import ALERT
 from bot.core.text.translations import choose
@@ -72,7 +73,8 @@ class Ledger:
             answer = _with_units(listing.answer, left, payment.reserved_units)
             listings.set_answer(self._tx, listing_id, answer)
         self._refresh(listing_id)
-        if listing.alerts == "off" and not payment.oversold:
+        replaced = self._settle_claim(payment)
+        if listing.alerts == "off" and not (payment.oversold or payment.underpaid):
             count_alerts(self._tx, listing.id, muted=0 if repeated else 1)
             delivery.announce_ended_drop(self._tx, self._queues, listing.id, self._now)
             return
@@ -83,8 +85,16 @@ class Ledger:
             together=sums.earned,
             to_refund=sums.to_refund,
             refund_count=sums.refund_count,
+            settled_count=sums.settled_count,
+            at=self._now,
         )
-        self._put_alert(listing, alert)
+        self._put_alert(listing, alert, replaced)
+
+    def _settle_claim(self, payment: Payment) -> int | None:
+        """Settle the claim of a payment; return the message that the alert replaces, if any."""
+        if payment.checkout_id is None or payment.underpaid:
+            return None
+        return claim_recording.settle(self._tx, self._queues, payment.checkout_id, self._now)
 
     def record_missing(self, listing_id: str, known: int, missing: int) -> int:
         """Record `missing` payments of which only the units are known; return the number of alerts.
@@ -119,12 +129,12 @@ class Ledger:
     def _refresh(self, listing_id: str) -> None:
         posts.refresh(self._tx, self._queues, listing_id, self._now)
 
-    def _put_alert(self, listing: Listing, payment: AlertPayment) -> None:
+    def _put_alert(self, listing: Listing, payment: AlertPayment, place: int | None) -> None:
         queue, lane = self._queues.messages, str(listing.chat_id)
         seller = sellers.find_seller(self._tx, listing.seller_id)
         silent = listing.alerts == "silent" or delivery.is_quiet(seller, self._now)
         language = seller.language if seller else choose(None)
-        alert = Alert((payment,), language, is_silent=silent)
+        alert = Alert((payment,), language, silent, is_single=place is not None, message_id=place)
         outbox.put(self._tx, queue, lane, alert, self._now, priority=ALERT)
 
 
@@ -166,7 +176,8 @@ def _placeholder(listing: Listing) -> Payment:
 def _alert(listing: Listing, payment: Payment, left: int | None) -> AlertPayment:
     """Build the alert of a payment; `left` are the units left after it."""
     wish = listing.wish
-    is_price = (payment.amount, payment.currency) == (wish.amount, wish.currency)
+    price = (wish.amount, wish.currency)
+    other = None if (payment.amount, payment.currency) == price else price
     return AlertPayment(
         listing_id=listing.id,
         kind=wish.kind,
@@ -181,8 +192,10 @@ def _alert(listing: Listing, payment: Payment, left: int | None) -> AlertPayment
         found=payment.found,
         count=listing.paid_count,
         named=payment.named,
-        price=None if is_price else (wish.amount, wish.currency),
+        price=payment.asked if payment.underpaid else other,
         transaction_id=known_number(payment.transaction_id),
+        underpaid=payment.underpaid,
+        paid_by=payment.paid_by,
     )
 
 

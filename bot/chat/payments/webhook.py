@@ -1,14 +1,15 @@
 """Receiver of the payment service's webhooks: authenticated, recorded, then answered.
 
-It answers 200 once the payment and its alert are committed; after any other answer the service
-sends the webhook again. A webhook is authenticated by its Standard Webhooks signature or, without a
-WEBHOOK_SECRET, as HandCash Cloud does it: by the application's own secret in the body.
+It answers 200 once the payment, or the claim, and its alert are committed; after any other answer
+the service sends the webhook again. An event that the bot doesn't know is taken and left alone. A
+webhook is authenticated by its Standard Webhooks signature or, without a WEBHOOK_SECRET, as
+HandCash Cloud does it: by the application's own secret in the body.
 """
 
 from __future__ import annotations
 
 import hmac
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
@@ -16,9 +17,17 @@ import structlog
 from fastapi import APIRouter, Request
 from fastapi.responses import JSONResponse
 
-from bot.chat.model.answers import amount_of_payment
+from bot.chat.model.answers import (
+    ServerPayment,
+    amount_of_payment,
+    any_time,
+    is_id,
+    rail_facts,
+)
+from bot.chat.model.paid_by import LONGEST_TEXT
+from bot.chat.payments.claim_recording import ClaimedMoney
+from bot.chat.payments.reported import payment_of
 from bot.chat.store import listings
-from bot.chat.store.received_payments import Payment
 from bot.core import signing
 from bot.core.errors import BadSignature, BodyTooLarge, InvalidBody, NotFound, Refused, Unauthorized
 from bot.core.net import request_body
@@ -26,14 +35,17 @@ from bot.core.net import request_body
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from bot.chat.payments.claim_recording import ClaimRecorder
     from bot.chat.payments.recording import PaymentRecorder
     from bot.chat.store.listings import Listing
+    from bot.chat.store.received_payments import Payment
     from bot.core.database.database import Database
 
 log = structlog.get_logger()
 
 PATH = "/webhooks/payments"
-LONGEST_ID = 200
+CLAIMED = "checkout.claimed"
+"""The event of a payer's word that the money is sent; a payment has no `event`."""
 
 STATUS: dict[type[Refused], int] = {
     InvalidBody: 400,
@@ -52,13 +64,19 @@ class Proof:
 
 
 class Receiver:
-    """Records the payments that webhooks report; `now` in epoch ms."""
+    """Records the payments and claims that webhooks report; `now` in epoch ms."""
 
     def __init__(
-        self, db: Database, recorder: PaymentRecorder, proof: Proof, now: Callable[[], int]
+        self,
+        db: Database,
+        recorder: PaymentRecorder,
+        claims: ClaimRecorder,
+        proof: Proof,
+        now: Callable[[], int],
     ) -> None:
         self._db = db
         self._recorder = recorder
+        self._claims = claims
         self._proof = proof
         self._now = now
 
@@ -86,6 +104,20 @@ class Receiver:
             raise NotFound("No request of ours has this address.")
         data = request_body.parse(body)
         self._authenticate(headers, body, data)
+        match data.get("event"):
+            case None:
+                await self._receive_payment(data, listing)
+            case event if event == CLAIMED:
+                await self._receive_claim(data, listing)
+            case other:
+                log.info("event ignored", listing=listing.id, name=str(other)[:LONGEST_TEXT])
+
+    async def _receive_claim(self, data: Mapping[str, Any], listing: Listing) -> None:
+        money = _claimed(data, listing)
+        is_new = await self._claims.record(listing, money)
+        log.info("claim received", listing=listing.id, checkout=money.checkout_id, fresh=is_new)
+
+    async def _receive_payment(self, data: Mapping[str, Any], listing: Listing) -> None:
         payment, left = _payment(data, listing)
         is_new = await self._recorder.record(listing, payment, left)
         log.info(
@@ -113,22 +145,46 @@ def _equal(sent: str, secret: str) -> bool:
 
 def _payment(data: Mapping[str, Any], listing: Listing) -> tuple[Payment, int | None]:
     """Read a webhook's payment and units left; HandCash sends neither amount nor units."""
+    request_id, transaction_id = _request_id(data, listing), _id(data, "transactionId")
+    payer = data.get("userData")
+    paid = ServerPayment(
+        transaction_id=transaction_id,
+        amount=data.get("amount"),
+        currency=data.get("currencyCode"),
+        completed_at=None,
+        oversold=data.get("oversold") is True,
+        payer=payer if isinstance(payer, dict) else {},
+        **rail_facts(data),
+    )
+    payment = payment_of(paid, request_id, listing)
+    reserved = _units(data, "reservedUnits", listing) or 0
+    return replace(payment, reserved_units=reserved), _units(data, "remainingUnits", listing)
+
+
+def _claimed(data: Mapping[str, Any], listing: Listing) -> ClaimedMoney:
+    """Read a claim; without its time, a repetition could not be told from a new one."""
+    request_id, checkout_id = _request_id(data, listing), _id(data, "checkoutId")
+    amount = amount_of_payment(data.get("amount"), data.get("currencyCode"), listing.wish)
+    kind, reference = data.get("kind"), data.get("reference")
+    claimed_at = any_time(data.get("claimedAt"))
+    if claimed_at is None:
+        raise InvalidBody("claimedAt is missing or not a time.")
+    return ClaimedMoney(
+        checkout_id=checkout_id,
+        request_id=request_id,
+        kind=str(kind) if is_id(kind) else "",
+        amount=amount.minor,
+        currency=amount.currency,
+        reference=reference if is_id(reference) else None,
+        claimed_at=claimed_at,
+    )
+
+
+def _request_id(data: Mapping[str, Any], listing: Listing) -> str:
     request_id = _id(data, "paymentRequestId")
     if listing.request_id is not None and request_id != listing.request_id:
         raise InvalidBody("paymentRequestId does not belong to this address.")
-    amount = amount_of_payment(data.get("amount"), data.get("currencyCode"), listing.wish)
-    payer = data.get("userData")
-    payment = Payment(
-        request_id=request_id,
-        transaction_id=_id(data, "transactionId"),
-        amount=amount.minor,
-        currency=amount.currency,
-        payer=payer if isinstance(payer, dict) else {},
-        oversold=data.get("oversold") is True,
-        reserved_units=_units(data, "reservedUnits", listing) or 0,
-        named=amount.named,
-    )
-    return payment, _units(data, "remainingUnits", listing)
+    return request_id
 
 
 def _units(data: Mapping[str, Any], field: str, listing: Listing) -> int | None:
@@ -141,6 +197,6 @@ def _units(data: Mapping[str, Any], field: str, listing: Listing) -> int | None:
 
 def _id(data: Mapping[str, Any], field: str) -> str:
     value = data.get(field)
-    if not isinstance(value, str) or not 0 < len(value) <= LONGEST_ID or not value.isprintable():
+    if not is_id(value):
         raise InvalidBody(f"{field} is missing or not an id.")
-    return value
+    return str(value)

@@ -28,6 +28,7 @@ log = structlog.get_logger()
 T = TypeVar("T")
 
 PATH = "/v3/paymentRequests"
+CHECKOUTS = "/v3/checkouts"
 TIMEOUT = httpx.Timeout(15.0, connect=5.0)
 LONGEST_EXPIRATION = 315_360_000
 """Seconds; not every server takes null for "no end", so this stands for it."""
@@ -206,6 +207,25 @@ class Client:
         except errors.NotFound:
             return
 
+    async def confirm_checkout(self, checkout_id: str) -> str:
+        """Confirm that a checkout's money arrived, and return its state; safe to repeat.
+
+        Only the embedded service has this call and the next two. Raises NotFound and WrongState.
+        """
+        return await self._decide(checkout_id, "confirm")
+
+    async def reject_checkout(self, checkout_id: str) -> str:
+        """Report that a claimed checkout's money is missing, as `confirm_checkout` does."""
+        return await self._decide(checkout_id, "reject")
+
+    async def checkout_state(self, checkout_id: str) -> str:
+        """Return a checkout's state; raises NotFound."""
+        return answers.read_checkout(await self._call("GET", _checkout_path(checkout_id)))
+
+    async def _decide(self, checkout_id: str, word: str) -> str:
+        path = f"{_checkout_path(checkout_id)}/{word}"
+        return answers.read_checkout(await self._call("POST", path))
+
     async def close(self) -> None:
         """Close the connections."""
         await self._http.aclose()
@@ -233,6 +253,10 @@ class Client:
 
 def _path(request_id: str) -> str:
     return f"{PATH}/{quote(request_id, safe='')}"  # another server's ids may be any text
+
+
+def _checkout_path(checkout_id: str) -> str:
+    return f"{CHECKOUTS}/{quote(checkout_id, safe='')}"
 
 
 def _page_address(path: str, **parameters: str) -> str:
@@ -278,6 +302,8 @@ def _refusal(status: int, data: Any) -> errors.BotError:
     body = data if isinstance(data, dict) else {}
     if status == httpx.codes.METHOD_NOT_ALLOWED:
         return errors.MethodNotAllowed()
+    if body.get("code") == errors.WrongState.code:
+        return errors.WrongState("settled otherwise")
     kind = BY_CODE.get(str(body.get("code"))) or REFUSALS.get(status)
     if kind is None:
         return errors.BadAnswer(f"the server answered {status}")

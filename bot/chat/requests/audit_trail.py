@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from bot.chat.messages.jobs import CardJob
     from bot.chat.model.profile import Profile
     from bot.chat.model.wish import Wish
+    from bot.chat.store.claims import Claim
     from bot.chat.store.listings import Listing
     from bot.core.database.database import Transaction
 
@@ -58,6 +59,23 @@ def record_press(tx: Transaction, listing: Listing, job: CardJob, now: int) -> N
         subject, details = listing.request_id or listing.id, {"name": listing.wish.name}
         actor = audit.seller(listing.seller_id)
         audit.record(tx, actor, ACTIONS[type(job)], subject, now, details)
+
+
+def record_decision(tx: Transaction, claim: Claim, now: int, *, confirms: bool) -> None:
+    """Record that a seller confirmed or rejected a claim."""
+    action = "claim.confirm-asked" if confirms else "claim.reject-asked"
+    details = {"checkout": claim.checkout_id, "reference": claim.reference}
+    audit.record(tx, audit.seller(claim.seller_id), action, claim.request_id, now, details)
+
+
+def record_payback(
+    tx: Transaction, seller_id: int, payment: tuple[str, str], now: int, *, undone: bool
+) -> None:
+    """Record that a seller marked a payment (request and transaction) as paid back, or not."""
+    action = "payment.paid-back-undone" if undone else "payment.paid-back"
+    request_id, transaction_id = payment
+    details = {"transaction": transaction_id}
+    audit.record(tx, audit.seller(seller_id), action, request_id, now, details)
 
 
 def record_edit(

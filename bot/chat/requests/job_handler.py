@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from bot.chat.messages.jobs import (
     CheckRequest,
     CreateRequest,
+    DecideClaim,
     DeleteDoubles,
     EditRequest,
     RemoveUnits,
@@ -15,6 +16,7 @@ from bot.chat.messages.jobs import (
 )
 from bot.chat.model.draft import PayoutService
 from bot.chat.requests.change_job import ChangeHandler
+from bot.chat.requests.claim_job import ClaimHandler
 from bot.chat.requests.create_job import CreateHandler
 from bot.chat.requests.edit_job import EditHandler
 from bot.chat.requests.job_outcomes import Outcomes
@@ -44,6 +46,7 @@ class JobHandler:
         self._profile = ProfileHandler(outcomes, server)
         self._creates = CreateHandler(outcomes, server, self._profile)
         self._changes = ChangeHandler(outcomes, server.client)
+        self._claims = ClaimHandler(outcomes, server.client)
         self._edits = EditHandler(outcomes, server)
         self._units = UnitsHandler(outcomes, server, self._edits)
 
@@ -61,6 +64,8 @@ class JobHandler:
                 await self._creates.delete_doubles(message, listing)
             case SendProfile():
                 await self._profile.send(message, listing)
+            case DecideClaim():  # also of a deleted request: the money may be there
+                await self._claims.decide(message)
             case _ if listing.state == DELETED:
                 is_asked = isinstance(job, SellerJob)
                 follow = self._changes.answer_deleted if is_asked else None
@@ -83,5 +88,7 @@ class JobHandler:
             self._creates.give_up(tx, job, job.progress.after_loss(self._outcomes.now()))
         elif isinstance(job, SendProfile):
             self._profile.give_up(tx, job)
+        elif isinstance(job, DecideClaim):
+            self._claims.give_up(tx, job)
         elif isinstance(job, SellerJob):
             self._changes.fail(tx, job, Unreachable("no attempt came to an end"))

@@ -36,12 +36,12 @@ Jobs are left out: a seller's own addresses may equal those of a payer.
 
 OWN = (
     "kind", "language", "listing_id", "post_id", "design", "file_name", "query_id", "name",
-    "currency", "text",
+    "currency", "text", "claim_id",
 )  # fmt: skip
 """Texts without which a payload can't be read; a payer may have given the same words."""
 
-SUMS = ("together", "to_refund", "price")
-"""Fields of alerts that hold no words but codes of currencies."""
+SUMS = ("together", "to_refund", "price", "paid_by")
+"""Fields of alerts that hold no words of payers: sums, and how a payment was paid."""
 
 
 def recorded_payments(scope: Scope) -> PersonalTable:
@@ -50,7 +50,7 @@ def recorded_payments(scope: Scope) -> PersonalTable:
     def change(row: Row) -> dict[str, object] | None:
         data = exact_json.loads(row["body"])
         covered = scope.covers(row["request_id"], row["received_at"], data)
-        return {"body": NOTHING} if covered else None
+        return {"body": NOTHING, "paid_back_note": None} if covered else None
 
     keys = ("request_id", "transaction_id")
     # Other servers write phone numbers in any format, so no search in SQL finds all of them.
@@ -60,6 +60,17 @@ def recorded_payments(scope: Scope) -> PersonalTable:
     return PersonalTable(
         "received_payments", keys, ("body", "received_at"), change, where, given=given
     )
+
+
+def payback_notes(gone: ErasedValues) -> PersonalTable:
+    """Return the sellers' notes on paid-back payments, which lose the values `gone`."""
+
+    def change(row: Row) -> dict[str, object] | None:
+        hushed = redact(row["paid_back_note"], gone)
+        return None if hushed == row["paid_back_note"] else {"paid_back_note": hushed}
+
+    keys, where = ("request_id", "transaction_id"), "paid_back_note IS NOT NULL"
+    return PersonalTable("received_payments", keys, ("paid_back_note",), change, where)
 
 
 def messages(scope: Scope, listing_id: str | None, gone: ErasedValues) -> PersonalTable:

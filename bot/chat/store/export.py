@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from bot.chat.model.paid_by import PaidBy
 from bot.chat.model.wish import Wish
 from bot.core import exact_json
 from bot.core.money import amounts
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
+    from collections.abc import AsyncIterator, Callable
 
     from bot.core.database.database import Database, Row
 
@@ -29,6 +30,12 @@ SELLERS = """
     SELECT id, language, destination, currency, zone, name, image, about, contact, accent,
       created_at FROM sellers
     WHERE id > :last AND created_at >= :since AND created_at < :until ORDER BY id LIMIT :page
+"""
+
+
+PAID_BACK = """
+    SELECT request_id, transaction_id, paid_back_at, paid_back_note FROM received_payments
+    WHERE paid_back_at IS NOT NULL
 """
 
 
@@ -77,16 +84,55 @@ async def recorded_payments(
         request, transaction = rows[-1]["request_id"], rows[-1]["transaction_id"]
 
 
-def export_record(row: Row, received_at: str, *, payers: bool) -> dict[str, Any]:
-    """Build the exported form of a payment; the payer's data only with `payers`."""
+def export_record(row: Row, moment: Callable[[int], str], *, payers: bool) -> dict[str, Any]:
+    """Build the exported form of a payment; the payer's data only with `payers`.
+
+    `moment` formats epoch ms. What was paid is empty where the server doesn't say.
+    """
     wish = Wish.from_json(row["wish"])
     found = {
         "transactionId": row["transaction_id"],
         "paymentRequestId": row["request_id"],
         "product": wish.name if wish else None,
-        "receivedAt": received_at,
+        "receivedAt": moment(row["received_at"]),
         "amount": amounts.from_minor(row["amount"], row["currency"]),
         "currencyCode": row["currency"],
-        "settlement": "oversold" if row["oversold"] else "paid",
+        "settlement": _settlement(row),
+        **_how(row),
+        **payback_fields(row, moment, payers=payers),
     }
     return found | {"userData": exact_json.loads(row["body"])} if payers else found
+
+
+def _settlement(row: Row) -> str:
+    if row["underpaid"]:
+        return "underpaid"
+    return "oversold" if row["oversold"] else "paid"
+
+
+def _how(row: Row) -> dict[str, Any]:
+    """Return how a payment was paid: the rail, its id, the payer's amount and the rate."""
+    paid = PaidBy(**exact_json.loads(row["paid_by"])) if row["paid_by"] else None
+    return {
+        "kind": paid and paid.kind,
+        "externalId": paid and paid.reference,
+        "paidAmount": paid and amounts.from_minor(paid.amount, paid.currency),
+        "paidCurrencyCode": paid and paid.currency,
+        "rate": paid and paid.rate,
+        "rateSource": paid and paid.source,
+    }
+
+
+async def paid_back(db: Database) -> dict[tuple[str, str], Row]:
+    """Return what sellers marked as paid back, by request and transaction: few, marked by hand."""
+    rows = await db.query(PAID_BACK)
+    return {(row["request_id"], row["transaction_id"]): row for row in rows}
+
+
+def payback_fields(
+    row: Row | None, moment: Callable[[int], str], *, payers: bool
+) -> dict[str, Any]:
+    """Return when a payment was paid back, and its note with `payers`: it may name one."""
+    at = row["paid_back_at"] if row else None
+    fields = {"paidBackAt": None if at is None else moment(at)}
+    return fields | ({"paidBackNote": row and row["paid_back_note"]} if payers else {})

@@ -22,9 +22,10 @@ CREATING, LIVE, STOPPED, FAILED, DELETED = "creating", "live", "stopped", "faile
 ALERTS = ("on", "silent", "off")
 """A seller's choices for a request's alerts: with a sound, without, or none (the card counts)."""
 
+# Settlements below 2 took a unit, or would have (chat/store/takings.py).
 SELECT_LISTING = (
     "SELECT listings.*, (SELECT COALESCE(SUM(payments), 0) FROM takings"
-    " WHERE listing_id = listings.id) AS paid_count FROM listings"
+    " WHERE listing_id = listings.id AND settlement < 2) AS paid_count FROM listings"
 )
 
 

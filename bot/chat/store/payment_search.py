@@ -9,6 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from bot.chat.model.payment_key import PaymentKey
+from bot.chat.model.payment_reference import fold_reference
 from bot.chat.model.transaction_number import fold_number
 from bot.chat.store import listings
 from bot.chat.store.listings import LIVE, STOPPED
@@ -29,6 +31,11 @@ BEGINNING = (
     f"{FOUND} WHERE seller_id = :seller AND number >= :part AND number < :beyond"
     " ORDER BY number LIMIT :most"
 )
+BY_REFERENCE = f"{FOUND} WHERE seller_id = :seller AND reference = :reference LIMIT :most"
+OF_SELLER = (
+    f"{FOUND} WHERE seller_id = :seller ORDER BY received_at DESC, transaction_id DESC"
+    " LIMIT :limit OFFSET :start"
+)
 END = (
     f"{FOUND} WHERE seller_id = :seller AND number_reversed >= :part AND number_reversed < :beyond"
     " ORDER BY number_reversed LIMIT :most"
@@ -37,28 +44,59 @@ END = (
 
 @dataclass(frozen=True, slots=True)
 class FoundPayment:
-    """A payment with its request's name; `is_listed`: the request is not deleted."""
+    """A payment with its request's name; `is_listed`: the request is not deleted.
+
+    `ids` are those of the request and the transaction at the server.
+    """
 
     payment: ListedPayment
     listing_id: str
     name: str
     is_listed: bool
+    ids: tuple[str, str] = ("", "")
+
+    @property
+    def key(self) -> PaymentKey:
+        """Return the key that its buttons carry."""
+        return PaymentKey.of(self.listing_id, self.payment.received_at, self.ids[1])
 
 
 def find_payments(tx: Transaction, seller_id: int, text: str, most: int) -> list[FoundPayment]:
-    """Return up to `most` of a seller's payments that have this transaction number.
+    """Return up to `most` of a seller's payments that have this transaction number or reference.
 
     If none has, those whose number begins or ends so.
     """
-    number = fold_number(text)
+    number, reference = fold_number(text), fold_reference(text)
     if not number:
         return []
     rows = tx.query(WHOLE, seller=seller_id, number=number, most=most)
+    if not rows and reference:
+        rows = tx.query(BY_REFERENCE, seller=seller_id, reference=reference, most=most)
     if not rows and len(number) >= SHORTEST_PART:
         rows = _with_part(tx, BEGINNING, seller_id, number, most)
         rows += _with_part(tx, END, seller_id, number[::-1], most)
     each = {(row["request_id"], row["transaction_id"]): row for row in rows}
     return [_read(tx, row) for row in [*each.values()][:most]]
+
+
+def payments_of_seller(
+    tx: Transaction, seller_id: int, limit: int, start: int
+) -> list[FoundPayment]:
+    """Return up to `limit` of a seller's payments, newest first, after the first `start`."""
+    rows = tx.query(OF_SELLER, seller=seller_id, limit=limit, start=start)
+    return [_read(tx, row) for row in rows]
+
+
+def payment_by_key(tx: Transaction, seller_id: int, key: PaymentKey) -> FoundPayment | None:
+    """Return a seller's payment by the key of its buttons, None if there is none."""
+    rows = tx.query(
+        f"{FOUND} WHERE listing_id = :listing AND received_at = :at AND seller_id = :seller",
+        listing=key.listing_id,
+        at=key.at,
+        seller=seller_id,
+    )
+    found = (_read(tx, row) for row in rows)
+    return next((one for one in found if one.key == key), None)
 
 
 def _with_part(tx: Transaction, sql: str, seller_id: int, part: str, most: int) -> list[Row]:
@@ -68,4 +106,5 @@ def _with_part(tx: Transaction, sql: str, seller_id: int, part: str, most: int) 
 def _read(tx: Transaction, row: Row) -> FoundPayment:
     listing = listings.get_listing(tx, row["listing_id"])
     is_listed = listing.state in (LIVE, STOPPED)
-    return FoundPayment(read_payment(row), listing.id, listing.wish.name, is_listed)
+    ids = (row["request_id"], row["transaction_id"])
+    return FoundPayment(read_payment(row), listing.id, listing.wish.name, is_listed, ids)

@@ -6,6 +6,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from bot.chat.model.paid_by import PaidBy
 from bot.chat.store.listings import SELECT_LISTING, read_listing
 from bot.chat.store.received_payments import FOUND_LATER, UNCERTAIN, known_number
 from bot.core import exact_json
@@ -25,7 +26,10 @@ SEARCH = (
 SEARCH_PRESENT = (
     f"{SELECT_LISTING} {PRESENT} AND (folded_name LIKE :part ESCAPE '!' OR id = :id) {NEWEST}"
 )
-COLUMNS = "transaction_id, amount, currency, body, oversold, found, received_at"
+COLUMNS = (
+    "transaction_id, amount, currency, body, oversold, underpaid, found, received_at, paid_by,"
+    " paid_back_at, paid_back_note"
+)
 """Columns that `read_payment` needs."""
 
 PAYMENTS = (
@@ -74,6 +78,8 @@ class ListedPayment:
     """A payment as a seller's list shows it; `amount` in minor units, `received_at` in epoch ms.
 
     `transaction_id` is None where it is not known. `oversold`: it came when no unit was left.
+    `underpaid`: it was less than asked, and nothing was sold. `paid_by` is how it was paid, where
+    that is known. Its seller paid it back at `paid_back_at` (epoch ms), by their own word.
     `found`: the reconciler found it, no webhook brought it. `in_doubt`: its webhook replaced a
     placeholder that may be another payment.
     """
@@ -86,6 +92,10 @@ class ListedPayment:
     in_doubt: bool
     received_at: int
     transaction_id: str | None = None
+    underpaid: bool = False
+    paid_by: PaidBy | None = None
+    paid_back_at: int | None = None
+    paid_back_note: str | None = None
 
 
 def payments_page(tx: Transaction, listing_id: str, limit: int, start: int) -> list[ListedPayment]:
@@ -105,4 +115,8 @@ def read_payment(row: Row) -> ListedPayment:
         in_doubt=row["found"] == UNCERTAIN,
         received_at=row["received_at"],
         transaction_id=known_number(row["transaction_id"]),
+        underpaid=bool(row["underpaid"]),
+        paid_by=PaidBy(**exact_json.loads(row["paid_by"])) if row["paid_by"] else None,
+        paid_back_at=row["paid_back_at"],
+        paid_back_note=row["paid_back_note"],
     )

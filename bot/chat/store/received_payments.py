@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
+from bot.chat.model.payment_reference import fold_reference
 from bot.chat.model.transaction_number import fold_number
 from bot.chat.model.wish import Wish
 from bot.chat.store.listings import SELECT_LISTING, Listing, in_clause, read_listing
+from bot.chat.store.takings import EARNED, OVERSOLD, UNDERPAID, add_amount
 from bot.core import exact_json
-from bot.core.database import big_sums
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Sequence
 
-    from bot.core.database.database import Database, Row, Transaction
+    from bot.chat.model.paid_by import PaidBy
+    from bot.core.database.database import Database, Transaction
 
 PLACEHOLDER = "unnamed:"
 """Prefix of a placeholder's transaction id: of its payment only the unit is known. No server's
@@ -37,9 +39,11 @@ FREE_PLACEHOLDER = (
 class Payment:
     """A payment to record; `amount` in minor units of `currency`.
 
-    `oversold`: it came when no unit was left and has to be paid back. `reserved_units`: held by
-    open checkouts. `found`: the reconciler found it, no webhook brought it. `named`: the amount as
-    the server wrote it where it can't be parsed.
+    `oversold`: it came when no unit was left and has to be paid back. `underpaid`: less arrived
+    than was asked, so nothing was sold; the amount is what arrived. `reserved_units`: held by open
+    checkouts. `found`: the reconciler found it, no webhook brought it. `named`: the amount as the
+    server wrote it where it can't be parsed. `paid_by` and `checkout_id` are the embedded
+    service's, and so is what was `asked` for an underpaid payment.
     """
 
     request_id: str
@@ -51,31 +55,17 @@ class Payment:
     reserved_units: int = 0
     found: bool = False
     named: str | None = None
+    underpaid: bool = False
+    paid_by: PaidBy | None = None
+    checkout_id: str | None = None
+    asked: tuple[int, str] | None = None
 
-
-@dataclass(frozen=True, slots=True)
-class Takings:
-    """The sums of payments, in minor units by currency, the most frequent currency first.
-
-    `earned` comes from `earned_count` payments. `to_refund` came when no unit was left, from
-    `refund_count` payments: it has to be paid back.
-    """
-
-    earned: tuple[tuple[int, str], ...] = ()
-    earned_count: int = 0
-    to_refund: tuple[tuple[int, str], ...] = ()
-    refund_count: int = 0
-
-
-NO_TAKINGS = Takings()
-
-
-@dataclass(frozen=True, slots=True)
-class ListingTakings:
-    """The takings of a listing within some time."""
-
-    listing: Listing
-    takings: Takings
+    @property
+    def settlement(self) -> int:
+        """Return what became of it, for the takings."""
+        if self.underpaid:
+            return UNDERPAID
+        return OVERSOLD if self.oversold else EARNED
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,34 +99,41 @@ def add_payment(tx: Transaction, listing_id: str, payment: Payment, now: int) ->
     fresh = bool(
         tx.execute(
             "INSERT INTO received_payments"
-            " (request_id, transaction_id, listing_id, amount, currency, body, oversold, found,"
-            " received_at, seller_id, number, number_reversed)"
-            " VALUES (:request, :transaction, :listing, :amount, :currency, :body, :oversold,"
-            " :found, :now, (SELECT seller_id FROM listings WHERE id = :listing),"
-            " :number, :number_reversed)"
+            " (request_id, transaction_id, listing_id, amount, currency, body, oversold, underpaid,"
+            " found, received_at, seller_id, number, number_reversed, paid_by, checkout_id,"
+            " reference) VALUES (:request, :transaction, :listing, :amount, :currency, :body,"
+            " :oversold, :underpaid, :found, :now,"
+            " (SELECT seller_id FROM listings WHERE id = :listing),"
+            " :number, :number_reversed, :paid_by, :checkout, :reference)"
             " ON CONFLICT (request_id, transaction_id) DO NOTHING",
-            request=payment.request_id,
-            transaction=payment.transaction_id,
             listing=listing_id,
-            amount=payment.amount,
-            currency=payment.currency,
-            body=exact_json.dumps(payment.payer),
-            oversold=int(payment.oversold),
             found=FOUND_LATER if payment.found else BY_WEBHOOK,
             now=now,
-            **_searched(payment.transaction_id),
+            **_columns(payment),
         )
     )
     if fresh:
-        _add_to_takings(tx, listing_id, payment)
+        add_amount(tx, listing_id, (payment.amount, payment.currency), payment.settlement)
     return fresh
+
+
+def is_checkout_paid(tx: Transaction, listing_id: str, checkout_id: str) -> bool:
+    """Check whether a payment of a checkout is recorded that was no less than asked."""
+    sql = (
+        "SELECT 1 AS one FROM received_payments"
+        " WHERE listing_id = :listing AND checkout_id = :checkout AND underpaid = 0 LIMIT 1"
+    )
+    return tx.one(sql, listing=listing_id, checkout=checkout_id) is not None
 
 
 def replace_placeholder(tx: Transaction, listing_id: str, payment: Payment, since: int) -> bool:
     """Replace a placeholder, recorded since `since` (epoch ms), by a payment.
 
-    Return False if there is no placeholder or if the transaction is known already.
+    Return False if there is no placeholder or if the transaction is known already. Underpaid money
+    sold no unit, so that it is none of those that placeholders stand for.
     """
+    if payment.underpaid:
+        return False
     row = tx.one(
         FREE_PLACEHOLDER,
         request=payment.request_id,
@@ -147,77 +144,46 @@ def replace_placeholder(tx: Transaction, listing_id: str, payment: Payment, sinc
     )
     if row is None or not _replace(tx, payment, row["transaction_id"]):
         return False
-    known = replace(
-        payment,
-        amount=row["amount"],
-        currency=row["currency"],
-        oversold=bool(row["oversold"]),
-    )
-    _add_to_takings(tx, listing_id, known, -1)
-    _add_to_takings(tx, listing_id, payment)
+    add_amount(tx, listing_id, (row["amount"], row["currency"]), row["oversold"], -1)
+    add_amount(tx, listing_id, (payment.amount, payment.currency), payment.settlement)
     return True
 
 
 def _replace(tx: Transaction, payment: Payment, placeholder: str) -> int:
     return tx.execute(
         "UPDATE received_payments SET transaction_id = :transaction, amount = :amount,"
-        " currency = :currency, body = :body, oversold = :oversold, found = :found,"
-        " number = :number, number_reversed = :number_reversed"
+        " currency = :currency, body = :body, oversold = :oversold, underpaid = :underpaid,"
+        " found = :found, number = :number, number_reversed = :number_reversed,"
+        " paid_by = :paid_by, checkout_id = :checkout, reference = :reference"
         " WHERE request_id = :request AND transaction_id = :placeholder",
-        request=payment.request_id,
-        transaction=payment.transaction_id,
         placeholder=placeholder,
         found=FOUND_LATER if payment.found else UNCERTAIN,
-        amount=payment.amount,
-        currency=payment.currency,
-        body=exact_json.dumps(payment.payer),
-        oversold=int(payment.oversold),
-        **_searched(payment.transaction_id),
+        **_columns(payment),
     )
+
+
+def _columns(payment: Payment) -> dict[str, object]:
+    """Return the columns that are the payment's own."""
+    paid_by = payment.paid_by
+    return {
+        "request": payment.request_id,
+        "transaction": payment.transaction_id,
+        "amount": payment.amount,
+        "currency": payment.currency,
+        "body": exact_json.dumps(payment.payer),
+        "oversold": int(payment.oversold),
+        "underpaid": int(payment.underpaid),
+        "paid_by": paid_by and exact_json.dumps(asdict(paid_by)),
+        "checkout": payment.checkout_id,
+        "reference": fold_reference((paid_by and paid_by.reference) or "") or None,
+        **_searched(payment.transaction_id),
+    }
 
 
 def _searched(transaction_id: str) -> dict[str, str | None]:
     """Return the columns by which a payment is found (store/payment_search.py)."""
     number = fold_number(known_number(transaction_id) or "") or None
     return {"number": number, "number_reversed": number and number[::-1]}
-
-
-def _add_to_takings(tx: Transaction, listing_id: str, payment: Payment, number: int = 1) -> None:
-    """Add a payment to a listing's takings, or remove it (`number` -1)."""
-    billions, rest = big_sums.split_amount(number * payment.amount)
-    tx.execute(
-        "INSERT INTO takings (listing_id, currency, oversold, billions, rest, payments)"
-        " VALUES (:listing, :currency, :oversold, :billions, :rest, :payments)"
-        " ON CONFLICT (listing_id, currency, oversold) DO UPDATE SET"
-        " billions = takings.billions + excluded.billions, rest = takings.rest + excluded.rest,"
-        " payments = takings.payments + excluded.payments",
-        listing=listing_id,
-        currency=payment.currency,
-        oversold=int(payment.oversold),
-        billions=billions,
-        rest=rest,
-        payments=number,
-    )
-
-
-def takings(tx: Transaction, listing_id: str) -> Takings:
-    """Return a listing's takings."""
-    rows = tx.query(
-        "SELECT billions, rest, currency, oversold, payments FROM takings"
-        " WHERE listing_id = :listing AND payments > 0 ORDER BY payments DESC, currency",
-        listing=listing_id,
-    )
-    return _takings(rows)
-
-
-def _takings(rows: Iterable[Row]) -> Takings:
-    """Sum up rows with `billions`, `rest`, `currency`, `oversold` and `payments`."""
-    amounts: tuple[list[tuple[int, str]], ...] = ([], [])
-    counts = [0, 0]
-    for row in rows:
-        amounts[row["oversold"]].append((big_sums.join_amount(row), str(row["currency"])))
-        counts[row["oversold"]] += int(row["payments"])
-    return Takings(tuple(amounts[0]), counts[0], tuple(amounts[1]), counts[1])
 
 
 def alert_counts(tx: Transaction, listing_id: str) -> AlertCounts | None:
@@ -253,32 +219,6 @@ def mark_summed_up(tx: Transaction, listing_id: str) -> bool:
     """Mark the line at a drop's end as queued; return False if it was before."""
     sql = "UPDATE listings SET summed_up = 1 WHERE id = :id AND summed_up = 0"
     return bool(tx.execute(sql, id=listing_id))
-
-
-def takings_between(
-    tx: Transaction, seller_id: int, since: int, until: int
-) -> list[ListingTakings]:
-    """Return the takings of a seller's listings from `since` until before `until` (epoch ms).
-
-    The listing with the most payments comes first; one that can't be parsed is left out.
-    """
-    rows = tx.query(
-        "SELECT listing_id, p.currency, oversold, COUNT(*) AS payments,"  # noqa: S608 - our own words
-        f" SUM({big_sums.BILLIONS}) AS billions, SUM({big_sums.REST}) AS rest"
-        " FROM listings JOIN received_payments p ON listing_id = listings.id"
-        " WHERE listings.seller_id = :seller AND received_at >= :since AND received_at < :until"
-        " GROUP BY listing_id, p.currency, oversold"
-        " ORDER BY payments DESC, listing_id, p.currency",
-        seller=seller_id,
-        since=since,
-        until=until,
-    )
-    taken_by: dict[str, list[Row]] = {}
-    for row in rows:
-        taken_by.setdefault(row["listing_id"], []).append(row)
-    found = [(alert_counts(tx, listing_id), parts) for listing_id, parts in taken_by.items()]
-    read = [ListingTakings(known.listing, _takings(parts)) for known, parts in found if known]
-    return sorted(read, key=lambda one: -one.takings.earned_count)
 
 
 def settle_uncertain(tx: Transaction, listing_id: str, most: int) -> list[int]:

@@ -27,6 +27,7 @@ from bot.chat.messages.reply import CAPTION_LIMIT, TEXT_LIMIT, shown_units
 from bot.chat.store import listings, posts, shown_texts
 from bot.chat.telegram.failures import FailureKind, classify, last_call_accepted
 from bot.core.outbox import lanes, outbox
+from bot.core.outbox.outbox import State
 from bot.core.outbox.queue_policy import ALERT, NOTICE, REPLY
 
 if TYPE_CHECKING:
@@ -155,14 +156,18 @@ class Sender:
         lanes.restart_interval(tx, queue, message.lane, now)
         if outbox.done(tx, queue, message, now) and queue is self._queues.messages:
             self._calls.record(tx, attempt.call, message.lane, sent)
-            if isinstance(message.body, Alert):
-                delivery.record_delivered(tx, self._queues, message.body, now)
+            self._record_delivered(tx, message)
+
+    def _record_delivered(self, tx: Transaction, message: Message) -> None:
+        if isinstance(message.body, Alert):
+            delivery.record_delivered(tx, self._queues, message.body, self._now())
 
     def _settle_unsent(self, tx: Transaction, message: Message, delay: NotYet | None) -> None:
         """Settle a message of which nothing is to be sent, or not yet."""
         queue, now = self._queues.messages, self._now()
         if delay is None:
-            outbox.done(tx, queue, message, now)
+            if outbox.done(tx, queue, message, now):
+                self._record_delivered(tx, message)
             self._count(tx, message, NEEDLESS)
         else:
             outbox.retry(tx, queue, message, now + delay.wait, "waits for its picture")
@@ -185,8 +190,10 @@ class Sender:
         self._count(tx, message, FAILURE_LABELS[failure.kind])
         match failure.kind:
             case FailureKind.POINTLESS:
-                if outbox.done(tx, queue, message, now) and call.place:
-                    self._calls.record(tx, call, message.lane, SentMessage())
+                self._settle_pointless(tx, attempt)
+            case FailureKind.MESSAGE_GONE | FailureKind.REFUSED if _replaces(message.body):
+                state = State(replace(message.body, message_id=None))
+                outbox.retry(tx, queue, message, now, failure.note, state=state)
             case FailureKind.MESSAGE_GONE:
                 outbox.done(tx, queue, message, now)
                 _forget_post(tx, call)
@@ -210,6 +217,13 @@ class Sender:
                 uncertain = failure.kind is FailureKind.UNCERTAIN
                 due_at = now + failure.value
                 outbox.retry(tx, queue, message, due_at, failure.note, uncertain=uncertain)
+
+    def _settle_pointless(self, tx: Transaction, attempt: _Attempt) -> None:
+        """Settle an edit to what the message shows already."""
+        message, call = attempt.message, attempt.call
+        if outbox.done(tx, attempt.queue, message, self._now()) and call.place:
+            self._calls.record(tx, call, message.lane, SentMessage())
+            self._record_delivered(tx, message)
 
     def _give_up(self, tx: Transaction, attempt: _Attempt, reason: str) -> None:
         _forget_text(tx, attempt.call)
@@ -286,6 +300,11 @@ def _forget_text(tx: Transaction, call: Call) -> None:
 
 def _split(payload: MessagePayload | CallbackAnswer) -> list[Alert]:
     return alert_text.split_digest(payload) if isinstance(payload, Alert) else []
+
+
+def _replaces(payload: MessagePayload | CallbackAnswer) -> bool:
+    """Check whether an alert takes the place of a claim; it is a new message if it can't."""
+    return isinstance(payload, Alert) and payload.message_id is not None
 
 
 def _is_given_up(message: Message, kind: FailureKind) -> bool:

@@ -20,7 +20,10 @@ UNITS = ("totalUnits", "remainingUnits", "reservedUnits")
 
 
 def payment(row: Row, *, payers: bool) -> dict[str, Any]:
-    """Return the record of a payment, with its payer if `payers`."""
+    """Return the record of a payment, with its payer if `payers`.
+
+    `kind` and `externalId` are the rail and its id: an invoice's, a bank transfer's reference.
+    """
     currency, paid_in = row["currency"], row["instrument_currency"]
     record = {
         "transactionId": row["id"],
@@ -31,6 +34,10 @@ def payment(row: Row, *, payers: bool) -> dict[str, Any]:
         "currencyCode": currency,
         "paidAmount": amounts.from_minor(row["instrument_amount"], paid_in),
         "paidCurrencyCode": paid_in,
+        "rate": row["rate"],
+        "rateSource": row["rate_source"],
+        "kind": row["rail"],
+        "externalId": row["external_id"],
         "settlement": row["state"],
         "receivers": [
             {"destination": to, "amount": amounts.from_minor(share, currency)}

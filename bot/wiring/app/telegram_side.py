@@ -12,6 +12,7 @@ from bot.chat.cards.image_route import image_router
 from bot.chat.dialogue.dialogue import Chat
 from bot.chat.messages.queues import FAILED_FOR, SEEN_FOR, SENT_AT_ONCE, make_queues
 from bot.chat.model.draft import PayoutService
+from bot.chat.payments.claim_recording import ClaimRecorder
 from bot.chat.payments.reconciler import Reconciler
 from bot.chat.payments.recording import PaymentRecorder
 from bot.chat.payments.webhook import PATH as RECEIVER_PATH
@@ -78,7 +79,8 @@ class TelegramSide:
             paid_at=PayoutService.at(settings.payments_url),
         )  # fmt: skip
         recorder = PaymentRecorder(db, self._queues, now)
-        self._receiver = Receiver(db, recorder, proof, now)
+        claims = ClaimRecorder(db, self._queues, settings.claim_hours * 3600 * 1000, now)
+        self._receiver = Receiver(db, recorder, claims, proof, now)
         self._reconciler = Reconciler(db, client, recorder, now)
         self._schedule = Schedule(db, self._queues, now)
         inline = InlineResults(self._bots.searches, chat, settings.url)

@@ -126,7 +126,9 @@ async def erase(db: Database, scope: Scope, found: Found, now: int) -> Erased:
     wanted = sorted(one for one in values if erasure.match_key(one) in gone)
     request_id = scope.request_id
     listing = await db.read(lambda tx: chat.listing_id_of(tx, request_id or ""))
-    messages = await erasure.erase_rows(db, chat.messages(scope, listing, ErasedValues.of(wanted)))
+    values_gone = ErasedValues.of(wanted)
+    await erasure.erase_rows(db, chat.payback_notes(values_gone))
+    messages = await erasure.erase_rows(db, chat.messages(scope, listing, values_gone))
     details = {"payments": found.payments, "checkouts": found.checkouts, "told": found.recorded}
     details |= {"recipients": found.recipients} if found.recipients else {}
     details |= {"sellers": found.sellers} if found.sellers else {}

@@ -18,7 +18,7 @@ from bot.chat.forms.outcome import Change
 from bot.chat.messages.reply import DANGER
 from bot.chat.model.draft import Seller
 from bot.chat.store.queries import ListedPayment
-from bot.chat.store.received_payments import Takings
+from bot.chat.store.takings import Takings
 from bot.core.text.translations import languages
 from tests.support.chat_harness import BOT_NAME
 from tests.support.service_harness import NOON

@@ -10,6 +10,7 @@ from fastapi import FastAPI
 from structlog.testing import capture_logs
 
 from bot.chat.payments import reconciler
+from bot.chat.payments.claim_recording import ClaimRecorder
 from bot.chat.payments.reconciler import FIRST_WAIT, INTERVAL, LEAST_REST, RETRIES, Reconciler
 from bot.chat.payments.webhook import PATH, Proof, Receiver
 from bot.chat.provider.client import Client
@@ -25,6 +26,7 @@ from tests.support.handcash_server import handcash
 from tests.support.http_messages import http_response
 from tests.support.reconciler_service import RecordedSleep, alerts
 from tests.support.scripted_server import CUT
+from tests.support.webhook_sender import HELD
 
 if TYPE_CHECKING:
     from bot.chat.model.wish import Wish
@@ -115,7 +117,8 @@ async def test_handcashs_late_webhook_records_no_second_payment(
     """It names only the transaction, so its alert says "possibly repeated"."""
     app = FastAPI()
     secret = "the application's own"
-    app.include_router(Receiver(chat.db, chat.recorder, Proof(secret, None), chat.clock).router())
+    proof, claims = Proof(secret, None), ClaimRecorder(chat.db, chat.queues, HELD, chat.clock)
+    app.include_router(Receiver(chat.db, chat.recorder, claims, proof, chat.clock).router())
     listing = chat.add_listing(sam, DROP)
     async with (
         handcash(app_secret=secret, now=lambda: chat.clock() / 1000) as server,

@@ -14,9 +14,8 @@ from bot.chat.store.received_payments import (
     FOUND_LATER,
     UNCERTAIN,
     Payment,
-    Takings,
-    takings,
 )
+from bot.chat.store.takings import Takings, takings
 from bot.core.outbox.queue_policy import ALERT
 from tests.support.chat_harness import COFFEE, PAINTING, REQUEST_ID, STICKERS, service_answer
 

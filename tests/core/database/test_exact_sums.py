@@ -9,8 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bot.chat.payments.recording import Ledger
-from bot.chat.store import received_payments
-from bot.chat.store.received_payments import Payment, Takings
+from bot.chat.store import takings
+from bot.chat.store.received_payments import Payment
+from bot.chat.store.takings import Takings
 from bot.core.database import big_sums
 from bot.core.money.amounts import MAX_MINOR, format_money
 from tests.support.chat_harness import COFFEE, service_answer
@@ -38,14 +39,14 @@ def big_listing(chat: ChatHarness) -> Listing:
 
 
 def test_takings_of_a_listing_are_exact(chat: ChatHarness, big_listing: Listing) -> None:
-    taken = chat.db.run(lambda tx: received_payments.takings(tx, big_listing.id))
+    taken = chat.db.run(lambda tx: takings.takings(tx, big_listing.id))
     assert taken == Takings(((sum(AMOUNTS), "USD"),), len(AMOUNTS))
     assert format_money(sum(AMOUNTS), "USD", "en") in chat.texts[-1]
 
 
 def test_takings_of_a_day_are_exact(chat: ChatHarness, big_listing: Listing) -> None:
     now, seller = chat.clock(), big_listing.seller_id
-    (day,) = chat.db.run(lambda tx: received_payments.takings_between(tx, seller, now, now + 1))
+    (day,) = chat.db.run(lambda tx: takings.takings_between(tx, seller, now, now + 1))
     assert day.takings == Takings(((sum(AMOUNTS), "USD"),), len(AMOUNTS))
 
 

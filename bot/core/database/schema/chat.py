@@ -74,7 +74,8 @@ CHAT = (
     "CREATE INDEX listings_due ON listings (due_at) WHERE due_at IS NOT NULL",
     # `found`: 1 if the reconciler found it, 2 if its webhook replaced a placeholder, 0 otherwise.
     # `number` is the transaction's, folded for searches, `number_reversed` the same backwards; NULL
-    # for a placeholder.
+    # for a placeholder. `paid_by` is how it was paid, in JSON, if its server says; `reference` is
+    # the transfer's, folded. `paid_back_at`: when its seller paid it back, by their word.
     """
     CREATE TABLE received_payments (
         request_id TEXT NOT NULL,
@@ -84,11 +85,17 @@ CHAT = (
         currency TEXT NOT NULL,
         body TEXT NOT NULL,
         oversold INTEGER NOT NULL DEFAULT 0,
+        underpaid INTEGER NOT NULL DEFAULT 0,
         found INTEGER NOT NULL DEFAULT 0,
         received_at BIGINT NOT NULL,
         seller_id BIGINT,
         number TEXT,
         number_reversed TEXT,
+        paid_by TEXT,
+        checkout_id TEXT,
+        reference TEXT,
+        paid_back_at BIGINT,
+        paid_back_note TEXT,
         PRIMARY KEY (request_id, transaction_id)
     )
     """,
@@ -101,6 +108,39 @@ CHAT = (
     CREATE INDEX received_payments_number_reversed
     ON received_payments (seller_id, number_reversed) WHERE number_reversed IS NOT NULL
     """,
+    """
+    CREATE INDEX received_payments_reference ON received_payments (seller_id, reference)
+    WHERE reference IS NOT NULL
+    """,
+    "CREATE INDEX received_payments_seller ON received_payments (seller_id, received_at)",
+    # Payers' words that they have sent the money, for the seller to confirm. `claimed_at` is the
+    # newest one's: a lapsed checkout can be claimed again. `folded` is the reference as searches
+    # take it, `answered_in` the claim's own message, where its button was pressed last, and
+    # `remind_at` the time of the next reminder, of which `reminders` were sent.
+    """
+    CREATE TABLE claims (
+        id TEXT PRIMARY KEY,
+        checkout_id TEXT NOT NULL UNIQUE,
+        request_id TEXT NOT NULL,
+        listing_id TEXT NOT NULL REFERENCES listings (id),
+        seller_id BIGINT NOT NULL,
+        kind TEXT NOT NULL,
+        amount BIGINT NOT NULL,
+        currency TEXT NOT NULL,
+        reference TEXT,
+        folded TEXT,
+        state TEXT NOT NULL,
+        claimed_at BIGINT NOT NULL,
+        lapses_at BIGINT NOT NULL,
+        message_id BIGINT,
+        answered_in BIGINT,
+        reminders INTEGER NOT NULL DEFAULT 0,
+        remind_at BIGINT
+    )
+    """,
+    "CREATE INDEX claims_waiting ON claims (seller_id, claimed_at) WHERE state = 'waiting'",
+    "CREATE INDEX claims_reference ON claims (seller_id, folded) WHERE folded IS NOT NULL",
+    "CREATE INDEX claims_due ON claims (remind_at) WHERE state = 'waiting'",
     # The reconciler's memory. A sighting: units of the listing were gone without a payment, `sold`
     # of them in all; they count as sold if they still are after a while.
     """
@@ -128,16 +168,17 @@ CHAT = (
     )
     """,
     # The sum of a listing's payments, for alerts and cards, in `billions` and `rest` of minor units
-    # (core/database/big_sums.py). Oversold payments have a row of their own: they are not earned.
+    # (core/database/big_sums.py). `settlement` as in chat/store/takings.py: oversold and underpaid
+    # payments are not earned, and what was paid back is summed up beside them.
     """
     CREATE TABLE takings (
         listing_id TEXT NOT NULL REFERENCES listings (id),
         currency TEXT NOT NULL,
-        oversold INTEGER NOT NULL DEFAULT 0,
+        settlement INTEGER NOT NULL DEFAULT 0,
         payments BIGINT NOT NULL,
         billions BIGINT NOT NULL DEFAULT 0,
         rest BIGINT NOT NULL DEFAULT 0,
-        PRIMARY KEY (listing_id, currency, oversold)
+        PRIMARY KEY (listing_id, currency, settlement)
     )
     """,
     # Messages that show a request. `own`: 1 in its seller's chat, 2 in the chat of somebody who

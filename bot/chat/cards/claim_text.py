@@ -1,0 +1,135 @@
+"""A claim as a message to its seller: has the money arrived? And how a payment was paid."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from bot.chat.cards.card_text import short_moment
+from bot.chat.cards.rail_text import reference_line, way_text
+from bot.chat.messages.reply import DANGER, SUCCESS, Button, Reply, escaped
+from bot.chat.store.claims import CONFIRMED, CONFIRMING, PAID, REJECTED, REJECTING, WAITING
+from bot.core.money.amounts import format_money
+from bot.core.text.translations import t
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from bot.chat.messages.reply import Rows
+    from bot.chat.model.draft import Seller
+    from bot.chat.store.claims import Claim
+    from bot.chat.store.listings import Listing
+
+# Limits in UTF-16 units.
+_NAME = 200
+
+
+def claim_reply(
+    claim: Claim, listing: Listing, seller: Seller, now: int, *, is_reminder: bool = False
+) -> Reply:
+    """Render a claim as it stands at `now` (epoch ms), with the buttons that it has."""
+    lines = [
+        claim_head(claim, listing, seller, now),
+        *reference_line(claim.reference, seller.language),
+    ]
+    if claim.is_waiting(now):
+        lines.append(_until(claim, listing, seller))
+        if is_reminder:
+            lines.insert(0, t(seller.language, "claims-reminder"))
+    return Reply("\n".join(lines), _rows(claim, now, seller.language))
+
+
+def claim_head(claim: Claim, listing: Listing, seller: Seller, now: int) -> str:
+    """Return the amount, the product, and what is known of the money at `now` (epoch ms)."""
+    language = seller.language
+    return t(
+        language,
+        f"claims-{_standing(claim, now)}",
+        amount=claim_amount(claim, language),
+        name=escaped(listing.wish.name, _NAME),
+        how=way_text(claim.kind, language),
+        kind=claim.kind,
+        moment=_moment(claim.lapses_at, seller),
+    )
+
+
+def _standing(claim: Claim, now: int) -> str:
+    """Return the word for a claim's state in the keys of texts."""
+    if claim.state == WAITING and not claim.is_waiting(now):
+        return "lapsed"
+    return claim.state
+
+
+def claim_amount(claim: Claim, language: str) -> str:
+    """Return the amount of a claim, escaped."""
+    return escaped(format_money(claim.amount, claim.currency, language))
+
+
+def rejection_question(claim: Claim, listing: Listing, language: str) -> Reply:
+    """Ask once more before a claim is rejected; the text explains what the payer sees."""
+    text = t(
+        language,
+        "claims-ask-missing",
+        amount=claim_amount(claim, language),
+        name=escaped(listing.wish.name, _NAME),
+        kind=claim.kind,
+        product=listing.wish.kind,
+    )
+    yes = Button(t(language, "button-missing-yes"), ("missing-yes", claim.id), style=DANGER)
+    back = Button(t(language, "button-back"), ("claim", claim.id))
+    return Reply("\n".join([text, *reference_line(claim.reference, language)]), ((yes,), (back,)))
+
+
+def waiting_lines(claim: Claim, listing: Listing, seller: Seller) -> str:
+    """Return a waiting claim as an entry of a list: amount, product, reference, since and until."""
+    entry = t(
+        seller.language,
+        "claims-entry",
+        amount=claim_amount(claim, seller.language),
+        name=escaped(listing.wish.name, _NAME),
+        since=_moment(claim.claimed_at, seller),
+        until=_moment(claim.lapses_at, seller),
+    )
+    return "\n".join([entry, *reference_line(claim.reference, seller.language)])
+
+
+def waiting_rows(claims: Sequence[Claim], language: str) -> Rows:
+    """Return the buttons of claims in a list, each a row with its amount."""
+    return tuple(
+        (
+            Button(_label(one, language), ("received", one.id, "list"), style=SUCCESS),
+            Button(t(language, "button-missing"), ("missing", one.id, "list")),
+        )
+        for one in claims
+    )
+
+
+def _label(claim: Claim, language: str) -> str:
+    amount = format_money(claim.amount, claim.currency, language)
+    return t(language, "button-received-amount", amount=amount)
+
+
+def _until(claim: Claim, listing: Listing, seller: Seller) -> str:
+    moment, kind = _moment(claim.lapses_at, seller), listing.wish.kind
+    return t(seller.language, "claims-until", moment=moment, product=kind)
+
+
+def _moment(at: int, seller: Seller) -> str:
+    return short_moment(at, seller.zone, seller.language) or ""
+
+
+def _rows(claim: Claim, now: int, language: str) -> Rows:
+    received = ("received", claim.id)
+    if claim.is_waiting(now):
+        return (
+            (
+                Button(t(language, "button-received"), received, style=SUCCESS),
+                Button(t(language, "button-missing"), ("missing", claim.id)),
+            ),
+        )
+    if claim.state in (WAITING, REJECTED):
+        return ((Button(t(language, "button-arrived"), received),),)
+    return ()
+
+
+STANDINGS = (WAITING, "lapsed", CONFIRMING, REJECTING, CONFIRMED, PAID, REJECTED, "closed")
+"""The words for claims in the keys of texts."""

@@ -1,0 +1,83 @@
+"""Buttons of claims: the money has arrived, or it has not.
+
+A press stores the decision and queues its call; the state in the database lets only one press
+through, from whatever message and however often it is made.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from bot.chat.cards import claim_posts
+from bot.chat.cards.claim_text import claim_reply, rejection_question
+from bot.chat.dialogue import incoming
+from bot.chat.messages.jobs import DecideClaim
+from bot.chat.requests import audit_trail
+from bot.chat.store import claims, listings
+from bot.chat.store.claims import CONFIRMED, CONFIRMING, PAID, REJECTED, REJECTING, WAITING
+from bot.chat.store.posts import MessagePlace
+
+if TYPE_CHECKING:
+    from bot.chat.dialogue.event_context import EventContext
+    from bot.chat.store.claims import Claim
+
+WORDS = frozenset(["claim", "received", "missing", "missing-yes"])
+"""The buttons of claims."""
+
+IN_LIST = "list"
+"""The last word of a button below a list of claims: the list stays."""
+
+
+def handle_press(context: EventContext, words: tuple[str, ...]) -> str | None:
+    """Perform a button of a claim; return the text of the answer, if any."""
+    word, claim_id, *place = words
+    claim = claims.find_claim(context.tx, claim_id)
+    if claim is None or claim.seller_id != context.person.id:
+        return context.text("claims-gone")
+    is_listed = place == [IN_LIST]
+    if word == "received":
+        return _confirm(context, claim, is_listed=is_listed)
+    if claim.is_under_way():
+        return context.text("claims-toast-busy")
+    if word == "claim" or not claim.is_waiting(context.now):
+        _show(context, claim)
+        return None
+    if word == "missing":
+        asking = context.without_press() if is_listed else context
+        listing = listings.get_listing(context.tx, claim.listing_id)
+        asking.reply(rejection_question(claim, listing, context.seller.language))
+        return None
+    return _decide(context, claim, REJECTING)
+
+
+def _confirm(context: EventContext, claim: Claim, *, is_listed: bool) -> str | None:
+    if claim.state in (CONFIRMED, PAID):
+        return context.text("claims-toast-confirmed")
+    if claim.state not in (WAITING, REJECTED):
+        return context.text("claims-toast-busy" if claim.is_under_way() else "claims-gone")
+    return _decide(context, claim, CONFIRMING, is_listed=is_listed)
+
+
+def _decide(context: EventContext, claim: Claim, state: str, *, is_listed: bool = False) -> str:
+    """Store the decision and queue its call; return the text of the answer."""
+    press = None if is_listed else context.press
+    place = press.message_id if press else None
+    claims.change_state(context.tx, claim, state, place)
+    if place is not None:
+        own = MessagePlace(str(context.person.chat_id), place)
+        claim_posts.move_to(context.tx, context.queues, claim, own, context.now)
+    confirms = state == CONFIRMING
+    reply_to = context.reply_to(press)
+    context.add_job(
+        DecideClaim(claim.listing_id, reply_to, claim.id, confirms, claim.state, context.now)
+    )
+    audit_trail.record_decision(context.tx, claim, context.now, confirms=confirms)
+    if is_listed:
+        context.reply(incoming.page(context, 0))
+    return context.text("claims-toast-confirming" if confirms else "claims-toast-rejecting")
+
+
+def _show(context: EventContext, claim: Claim) -> None:
+    """Show a claim in the place of the message as it stands."""
+    listing = listings.get_listing(context.tx, claim.listing_id)
+    context.reply(claim_reply(claim, listing, context.seller, context.now))

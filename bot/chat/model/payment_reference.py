@@ -1,0 +1,13 @@
+"""References of bank transfers as people copy them from a statement."""
+
+from __future__ import annotations
+
+_ALIKE = str.maketrans("OIL", "011")
+"""Letters that are read as digits; a reference and its copies are folded alike."""
+
+
+def fold_reference(text: str) -> str:
+    """Fold a reference, so that all spellings of one are equal: case, spaces, hyphens, O and 0."""
+    return "".join(char for char in text.upper() if char.isascii() and char.isalnum()).translate(
+        _ALIKE
+    )

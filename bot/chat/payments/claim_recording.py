@@ -1,0 +1,91 @@
+"""Recording of claims: each is stored once, with its alert, in whatever order events come.
+
+The payment of a claim may be recorded before the claim: then there is nothing left to decide.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from bot.chat.alerts import claim_messages
+from bot.chat.alerts.claim_messages import REMIND_AFTER
+from bot.chat.cards import claim_posts
+from bot.chat.store import claims
+from bot.chat.store.claims import CONFIRMED, CONFIRMING, PAID, WAITING, Claim
+from bot.chat.store.received_payments import is_checkout_paid
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from bot.chat.messages.queues import Queues
+    from bot.chat.store.listings import Listing
+    from bot.core.database.database import Database, Transaction
+
+
+@dataclass(frozen=True, slots=True)
+class ClaimedMoney:
+    """A claim as its event reports it; `amount` in minor units, `claimed_at` in epoch ms."""
+
+    checkout_id: str
+    request_id: str
+    kind: str
+    amount: int
+    currency: str
+    reference: str | None
+    claimed_at: int
+
+
+class ClaimRecorder:
+    """Records claims, each in a transaction; a unit is held for `held` ms; `now` in epoch ms."""
+
+    def __init__(self, db: Database, queues: Queues, held: int, now: Callable[[], int]) -> None:
+        self._db = db
+        self._queues = queues
+        self._held = held
+        self._now = now
+
+    async def record(self, listing: Listing, money: ClaimedMoney) -> bool:
+        """Record a claim and queue its alert; return False if it is known already."""
+        return await self._db.transaction(lambda tx: self._record(tx, listing, money))
+
+    def _record(self, tx: Transaction, listing: Listing, money: ClaimedMoney) -> bool:
+        now = self._now()
+        is_paid = is_checkout_paid(tx, listing.id, money.checkout_id)
+        claim = Claim(
+            id=claims.new_claim_id(),
+            checkout_id=money.checkout_id,
+            request_id=money.request_id,
+            listing_id=listing.id,
+            seller_id=listing.seller_id,
+            kind=money.kind,
+            amount=money.amount,
+            currency=money.currency,
+            reference=money.reference,
+            state=PAID if is_paid else WAITING,
+            claimed_at=money.claimed_at,
+            lapses_at=money.claimed_at + self._held,
+            remind_at=now + REMIND_AFTER,
+        )
+        claim_id = claims.save_claim(tx, claim)
+        if claim_id is None:
+            return False
+        stored = claims.find_claim(tx, claim_id)
+        if stored is not None and stored.is_waiting(now):
+            claim_messages.announce(tx, self._queues, stored, now)
+        return True
+
+
+def settle(tx: Transaction, queues: Queues, checkout_id: str, now: int) -> int | None:
+    """Store that a claim's payment is recorded; return the message that its alert replaces.
+
+    That is the claim's own message where the seller confirmed it there. Any other message of the
+    claim loses its buttons, and the alert is a new one.
+    """
+    claim = claims.claim_of_checkout(tx, checkout_id)
+    if claim is None or not claims.change_state(tx, claim, PAID, claim.answered_in):
+        return None
+    if claim.state in (CONFIRMING, CONFIRMED) and claim.answered_in is not None:
+        return claim.answered_in
+    claim_posts.show(tx, queues, claim.id, now)
+    return None

@@ -1,0 +1,131 @@
+# Money that a payer says was sent, how payments were paid, and what was paid back. As in chat.ftl.
+
+command-payments = Deine letzten Zahlungen, und was auf dich wartet
+
+## A claim: the payer says the money is sent, and the seller says whether it arrived
+
+claims-waiting =
+    🏦 <b>{ $amount }</b> für <b>{ $name }</b>: Ist das Geld da?
+    Laut Käufer ist es { $how } unterwegs. Sieh { $kind ->
+        [bank] auf deinem Konto
+       *[other] in deiner Wallet
+    } nach und tippe dann auf einen Knopf.
+claims-reference = 🧾 <code>{ $reference }</code>
+claims-until =
+    { $product ->
+        [donation] Deine Antwort wird bis { $moment } erwartet.
+       *[other] Bis { $moment } bleibt das Stück reserviert.
+    }
+claims-reminder = ⏳ <b>Hier fehlt noch deine Antwort.</b>
+claims-lapsed =
+    ⌛ <b>{ $amount }</b> für <b>{ $name }</b>: keine Antwort in der Frist
+    Das Geld sollte { $how } kommen, aber die Frist für deine Antwort endete am { $moment }. Wenn es da ist, tippe auf den Knopf, dann verbuche ich es.
+claims-confirming = ⏳ <b>{ $amount }</b> für <b>{ $name }</b> wird bestätigt …
+claims-rejecting = ⏳ <b>{ $amount }</b> für <b>{ $name }</b> wird als nicht erhalten vermerkt …
+claims-confirmed = ✅ Du hast <b>{ $amount }</b> für <b>{ $name }</b> bestätigt. Die Meldung zur Zahlung ist unterwegs.
+claims-paid = ✅ <b>{ $amount }</b> für <b>{ $name }</b> ist da.
+claims-rejected =
+    ✖ <b>{ $amount }</b> für <b>{ $name }</b>: nicht erhalten
+    Auf der Zahlungsseite steht jetzt, dass du die Zahlung nicht finden konntest. Wenn sie noch kommt, tippe auf den Knopf, dann verbuche ich sie.
+claims-closed = Diese Zahlung über <b>{ $amount }</b> für <b>{ $name }</b> gibt es beim Zahlungsdienst nicht mehr.
+claims-ask-missing =
+    <b>Sind { $amount } für { $name } wirklich nicht da?</b>
+    Auf der Zahlungsseite steht dann, dass du die Zahlung nicht finden konntest{ $product ->
+        [donation] { "" }
+       *[other] { "" }, und das Stück kommt wieder in den Verkauf
+    }. { $kind ->
+        [bank] Eine Überweisung kann ein paar Tage dauern, vielleicht lohnt es sich zu warten.
+       *[other] Sieh noch einmal in deiner Wallet nach, bevor du antwortest.
+    }
+button-received = ✅ Erhalten
+button-received-amount = ✅ { $amount } erhalten
+button-missing = Nicht erhalten
+button-missing-yes = Ja, es ist nicht da
+button-arrived = Es ist doch noch gekommen
+
+## What became of an answer
+
+claims-toast-confirming = Wird bestätigt …
+claims-toast-rejecting = Wird weitergegeben …
+claims-toast-busy = Ich bin schon dabei.
+claims-toast-confirmed = Diese Zahlung hast du schon bestätigt.
+claims-gone = Diese Zahlung finde ich nicht mehr. Sieh unter /payments nach.
+claims-service-down = Der Zahlungsdienst antwortet nicht. Ich versuche weiter, deine Antwort zu <b>{ $name }</b> weiterzugeben. Du musst nichts tun.
+claims-given-up = Der Zahlungsdienst hat einen Tag lang nicht geantwortet, deshalb konnte ich deine Antwort zu <b>{ $name }</b> nicht weitergeben. Bitte antworte noch einmal: Du findest die Zahlung unter /payments.
+claims-refused = Der Zahlungsdienst hat deine Antwort zu <b>{ $name }</b> nicht angenommen. Geändert wurde nichts. Bitte versuch es in einer Minute noch einmal.
+claims-settled-already = Diese Zahlung für <b>{ $name }</b> ist schon als erhalten verbucht und lässt sich nicht mehr ablehnen. Wenn du das Geld zurückgeben musst, zahl es selbst zurück und vermerke das unter /payments.
+claims-lapsed-already = Die Frist für deine Antwort war schon vorbei, deshalb gibt es bei <b>{ $name }</b> nichts mehr abzulehnen. Wenn das Geld doch noch kommt, kannst du es weiterhin bestätigen.
+claims-no-checkout = Diese Zahlung für <b>{ $name }</b> gibt es beim Zahlungsdienst nicht mehr. Du kannst sie weder bestätigen noch ablehnen.
+
+## /payments
+
+claims-waiting-list =
+    { $count ->
+        [one] <b>Hier fehlt deine Antwort</b>
+       *[other] <b>Hier fehlt deine Antwort ({ $count })</b>
+    }
+claims-entry =
+    <b>{ $amount }</b> für <b>{ $name }</b>
+    Abgeschickt: { $since }
+    Antwort bis: { $until }
+claims-waiting-more = … und noch mehr. Sie stehen hier, sobald du diese beantwortet hast.
+claims-latest =
+    { $page ->
+        [one] <b>Letzte Zahlungen</b>
+       *[other] <b>Frühere Zahlungen</b> (Seite { $page })
+    }
+claims-nothing = Noch keine Zahlungen. Sobald jemand zahlt, sage ich dir hier Bescheid.
+button-payment = 🧾 Einzelheiten
+
+## How a payment was paid, and what it was worth
+
+claims-by-bank = per Überweisung
+claims-by-lightning = über Lightning
+claims-by-other = über { $kind }
+claims-how = Bezahlt { $way }
+claims-how-reference = Bezahlt { $way }, Verwendungszweck <code>{ $reference }</code>
+claims-worth = { $price } = { $paid } ({ $source })
+claims-median = Median aus { $sources }
+claims-and = { $first } und { $last }
+claims-surplus = ⚠️ Es kamen { $more } mehr als der Preis.
+
+## Too little money
+
+claims-underpaid =
+    ⚠️ <b>Zu wenig bezahlt:</b> Für <b>{ $name }</b> kamen nur { $amount } von { $asked }.
+    Verkauft wurde nichts. Bitte kläre das mit der Person, die bezahlt hat.
+claims-underpaid-several =
+    { $count ->
+        [one] ⚠️ <b>Zu wenig bezahlt:</b> Für <b>{ $name }</b> kamen nur { $amount }. Verkauft wurde nichts. Bitte kläre das mit der Person, die bezahlt hat.
+       *[other] ⚠️ <b>Zu wenig bezahlt:</b> { $count } Zahlungen für <b>{ $name }</b> waren zu klein, zusammen { $amount }. Verkauft wurde nichts. Bitte kläre das mit den Personen, die bezahlt haben.
+    }
+claims-payment-underpaid = ⚠️ Zu wenig bezahlt: nichts verkauft
+claims-short =
+    ⚠️ Zu wenig bezahlt: <b>{ $amount }</b> ({ $count ->
+        [one] { $count } Zahlung
+       *[other] { $count } Zahlungen
+    }, oben nicht mitgezählt)
+
+## Money that goes back
+
+claims-refund-bank = Zum Zurückzahlen überweise den Betrag auf das Konto, von dem er kam.
+claims-refund-lightning = Zum Zurückzahlen lass dir eine Rechnung oder eine Lightning-Adresse geben und zahl sie aus deiner Wallet.
+claims-refund-other = Schick das Geld selbst zurück.
+claims-refund-mark = Tippe danach auf „Einzelheiten“ und vermerke es als zurückgezahlt.
+button-paid-back = ↩ Zurückgezahlt
+button-paid-back-undo = Doch nicht zurückgezahlt
+claims-paid-back = ↩ Zurückgezahlt: { $at }
+claims-note = 📝 { $note }
+claims-returned =
+    ↩ Davon zurückgezahlt: <b>{ $amount }</b> ({ $count ->
+        [one] { $count } Zahlung
+       *[other] { $count } Zahlungen
+    })
+claims-toast-unchanged = Das ist schon so vermerkt.
+ask-paidback =
+    Als zurückgezahlt vermerkt. Ich bewege kein Geld: Das ist nur für deine Unterlagen.
+    Möchtest du eine Notiz dazu, zum Beispiel, wie du es zurückgezahlt hast? Schick sie jetzt, oder überspring sie.
+claims-note-saved = 📝 Notiz gespeichert.
+claims-note-skipped = Gut, keine Notiz.
+problem-paidback-empty = ⚠ Diese Nachricht ist leer. Schick die Notiz als Text, oder tippe auf „Überspringen“.
+problem-paidback-long = ⚠ Das sind { $length } Zeichen, möglich sind { $most }. Bitte kürze die Notiz.

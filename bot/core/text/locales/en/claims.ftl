@@ -1,0 +1,131 @@
+# Money that a payer says was sent, how payments were paid, and what was paid back. As in chat.ftl.
+
+command-payments = Your latest payments, and what's waiting for you
+
+## A claim: the payer says the money is sent, and the seller says whether it arrived
+
+claims-waiting =
+    🏦 <b>{ $amount }</b> for <b>{ $name }</b>: has it arrived?
+    The payer says they've sent it { $how }. Look for this payment in your { $kind ->
+        [bank] bank account
+       *[other] wallet
+    }, then tap a button.
+claims-reference = 🧾 <code>{ $reference }</code>
+claims-until =
+    { $product ->
+        [donation] The payer is waiting for your answer until { $moment }.
+       *[other] The item is reserved for them until { $moment }.
+    }
+claims-reminder = ⏳ <b>This is still waiting for your answer.</b>
+claims-lapsed =
+    ⌛ <b>{ $amount }</b> for <b>{ $name }</b>: nobody answered in time
+    The payer said they'd sent it { $how }, but the time to answer ended { $moment }. If the money arrived, tap the button and I'll record it.
+claims-confirming = ⏳ Confirming <b>{ $amount }</b> for <b>{ $name }</b>…
+claims-rejecting = ⏳ Marking <b>{ $amount }</b> for <b>{ $name }</b> as not received…
+claims-confirmed = ✅ You confirmed <b>{ $amount }</b> for <b>{ $name }</b>. The payment's alert is on its way.
+claims-paid = ✅ <b>{ $amount }</b> for <b>{ $name }</b> has arrived.
+claims-rejected =
+    ✖ <b>{ $amount }</b> for <b>{ $name }</b>: not received
+    The payer now sees that you couldn't find their payment. If it still arrives, tap the button and I'll record it.
+claims-closed = The payment service no longer has this payment of <b>{ $amount }</b> for <b>{ $name }</b>.
+claims-ask-missing =
+    <b>Has { $amount } for { $name } really not arrived?</b>
+    The payer will see that you couldn't find their payment{ $product ->
+        [donation] { "" }
+       *[other] { "" }, and the item goes back on sale
+    }. { $kind ->
+        [bank] A bank transfer can take a few days, so it may be worth waiting.
+       *[other] Check your wallet once more before you answer.
+    }
+button-received = ✅ Received
+button-received-amount = ✅ Received { $amount }
+button-missing = Not received
+button-missing-yes = Yes, it hasn't arrived
+button-arrived = It arrived after all
+
+## What became of an answer
+
+claims-toast-confirming = Confirming…
+claims-toast-rejecting = Telling the payer…
+claims-toast-busy = I'm already on it.
+claims-toast-confirmed = You've already confirmed this payment.
+claims-gone = I can't find that payment any more. See /payments.
+claims-service-down = The payment service isn't responding. I'll keep trying to pass on your answer about <b>{ $name }</b>. You don't need to do anything.
+claims-given-up = The payment service hasn't responded for a day, so I couldn't pass on your answer about <b>{ $name }</b>. Please answer again. You'll find it in /payments.
+claims-refused = The payment service didn't accept your answer about <b>{ $name }</b>. Nothing was changed. Please try again in a minute.
+claims-settled-already = This payment for <b>{ $name }</b> has already been recorded as received, so it can't be rejected. If you need to return the money, pay it back yourself and mark it in /payments.
+claims-lapsed-already = The time to answer had already ended, so there's nothing left to reject for <b>{ $name }</b>. If the money arrives after all, you can still confirm it.
+claims-no-checkout = The payment service no longer has this payment for <b>{ $name }</b>, so it can't be confirmed or rejected.
+
+## /payments
+
+claims-waiting-list =
+    { $count ->
+        [one] <b>Waiting for your answer</b>
+       *[other] <b>Waiting for your answer ({ $count })</b>
+    }
+claims-entry =
+    <b>{ $amount }</b> for <b>{ $name }</b>
+    Sent { $since }
+    Answer by { $until }
+claims-waiting-more = … and more. They'll show up here once you've answered these.
+claims-latest =
+    { $page ->
+        [one] <b>Latest payments</b>
+       *[other] <b>Earlier payments</b> (page { $page })
+    }
+claims-nothing = No payments yet. I'll let you know here as soon as someone pays.
+button-payment = 🧾 Details
+
+## How a payment was paid, and what it was worth
+
+claims-by-bank = by bank transfer
+claims-by-lightning = by Lightning
+claims-by-other = by { $kind }
+claims-how = Paid { $way }
+claims-how-reference = Paid { $way }, reference <code>{ $reference }</code>
+claims-worth = { $price } = { $paid } ({ $source })
+claims-median = median of { $sources }
+claims-and = { $first } and { $last }
+claims-surplus = ⚠️ { $more } more than the price arrived.
+
+## Too little money
+
+claims-underpaid =
+    ⚠️ <b>Underpaid:</b> only { $amount } of { $asked } arrived for <b>{ $name }</b>
+    Nothing was sold. Please sort it out with the payer.
+claims-underpaid-several =
+    { $count ->
+        [one] ⚠️ <b>Underpaid:</b> only { $amount } arrived for <b>{ $name }</b>. Nothing was sold. Please sort it out with the payer.
+       *[other] ⚠️ <b>Underpaid:</b> { $count } payments for <b>{ $name }</b> were too small, { $amount } in all. Nothing was sold. Please sort it out with the payers.
+    }
+claims-payment-underpaid = ⚠️ Underpaid: nothing was sold
+claims-short =
+    ⚠️ Underpaid: <b>{ $amount }</b> ({ $count ->
+        [one] { $count } payment
+       *[other] { $count } payments
+    }, not counted above)
+
+## Money that goes back
+
+claims-refund-bank = To pay it back, make a transfer to the account it came from.
+claims-refund-lightning = To pay it back, ask the payer for an invoice or a Lightning address, and pay it from your wallet.
+claims-refund-other = To pay it back, send it to the payer yourself.
+claims-refund-mark = Then tap Details and mark it as paid back.
+button-paid-back = ↩ Paid back
+button-paid-back-undo = Not paid back after all
+claims-paid-back = ↩ Paid back { $at }
+claims-note = 📝 { $note }
+claims-returned =
+    ↩ Of this, paid back: <b>{ $amount }</b> ({ $count ->
+        [one] { $count } payment
+       *[other] { $count } payments
+    })
+claims-toast-unchanged = It's marked that way already.
+ask-paidback =
+    Marked as paid back. I don't move any money: this is for your records.
+    Would you like to add a note, like how you sent it back? Send it now, or skip it.
+claims-note-saved = 📝 Note saved.
+claims-note-skipped = OK, no note.
+problem-paidback-empty = ⚠ That message is empty. Send the note as text, or tap Skip.
+problem-paidback-long = ⚠ That's { $length } characters; the limit is { $most }. Please shorten it.
