@@ -6,11 +6,13 @@ from typing import TYPE_CHECKING, Any
 
 from bot.core.outbox import outbox
 from bot.service.usecases.delivery_queues import WEBHOOKS
-from bot.service.usecases.looking import LOOKS, LookHandler
+from bot.service.usecases.looking import LookHandler
+from bot.service.usecases.opening import OpeningHandler
 
 if TYPE_CHECKING:
     import httpx
 
+    from bot.core.outbox.worker import Job
     from bot.service.model.payment_reports import WebhookReport
     from tests.support.service_harness import ServiceHarness
 
@@ -21,12 +23,20 @@ HOOK = {"notifications": {"webhook": {"webhookUrl": "https://h.example/w"}}}
 
 async def hear(service: ServiceHarness) -> int:
     """Look for all money that is due by now; return the number of looks."""
-    looker = LookHandler(service.db, service.context, service.clock)
+    return await _perform(service, LookHandler(service.db, service.context, service.clock).job)
+
+
+async def open_due(service: ServiceHarness) -> int:
+    """Ask the wallets for all invoices that are due by now; return how many."""
+    return await _perform(service, OpeningHandler(service.db, service.context, service.clock).job)
+
+
+async def _perform(service: ServiceHarness, job: Job) -> int:
     messages = await service.db.transaction(
-        lambda tx: outbox.claim(tx, LOOKS, service.clock(), 100)
+        lambda tx: outbox.claim(tx, job.queue, service.clock(), 100)
     )
     for message in messages:
-        await looker.handle(message)
+        await job.handle(message)
     return len(messages)
 
 

@@ -32,9 +32,11 @@ TO_ANNA = [{"sendAmount": 5, "destination": f"account:{OWNER}"}]
 
 @dataclass
 class ScriptedRail:
-    """A rail that accepts any details with a `name`; `gate` holds its probes until it is set.
+    """A rail that accepts any details with a `name`; `gate` holds its probes until it is set,
+    `opening_gate` its openings; `hung_hosts` never answer.
 
-    Details may have a `scheme`; `begun` is released by each probe, `looks` are the next answers.
+    Details may have a `scheme`; `begun` is released by each probe. `opens` and `looks` are the next
+    answers, an exception is raised.
     """
 
     kind: str = LIGHTNING
@@ -43,10 +45,14 @@ class ScriptedRail:
     test_money: bool = False
     gate: asyncio.Event | None = None
     probes: int = 0
+    opening_gate: asyncio.Event | None = None
+    begun_opening: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(0))
     begun: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(0))
     asked: list[Asked] = field(default_factory=list)
-    looks: list[Look] = field(default_factory=list)
+    opens: list[Opened | Unavailable | Exception] = field(default_factory=list)
+    looks: list[Look | Exception] = field(default_factory=list)
     unavailable: Unavailable | None = None
+    hung_hosts: set[str] = field(default_factory=set)
 
     async def connect(self, details: Mapping[str, Any]) -> Connected:
         self.probes += 1
@@ -75,13 +81,25 @@ class ScriptedRail:
 
     async def open(self, asked: Asked) -> Opened | Unavailable:
         self.asked.append(asked)
+        self.begun_opening.release()
+        if self.opening_gate is not None:
+            await self.opening_gate.wait()
+        if self.host(asked.details) in self.hung_hosts:
+            await asyncio.Event().wait()
         if self.unavailable is not None:
             return self.unavailable
-        return Opened(f"hash-{asked.checkout_id}", PayWith(f"lnbc{asked.checkout_id}"))
+        made = Opened(f"hash-{asked.checkout_id}", PayWith(f"lnbc{asked.checkout_id}"))
+        answer = self.opens.pop(0) if self.opens else made
+        if isinstance(answer, Exception):
+            raise answer
+        return answer
 
     async def look(self, asked: Asked, opened: Opened) -> Look:
         del asked, opened
-        return self.looks.pop(0) if self.looks else Waiting()
+        answer = self.looks.pop(0) if self.looks else Waiting()
+        if isinstance(answer, Exception):
+            raise answer
+        return answer
 
     def host(self, details: Mapping[str, Any]) -> str:
         return str(details.get("host", ""))

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import dataclasses
 import re
+import secrets
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import httpx
@@ -14,6 +16,7 @@ from bot.core.database.database import open_database
 from bot.core.database.vault import Vault
 from bot.core.net.webhook_addresses import AllowList
 from bot.service.app import create_app
+from bot.service.http import hint_addresses
 from bot.service.http.service import Service
 from bot.service.rails.exchange_rates import SandboxExchange
 from bot.service.rails.rail import Rails
@@ -125,7 +128,10 @@ def make_service(
     context: dict[str, Any] = {"rails": Rails(SandboxRail()), "reservation": 900_000}
     policy |= _taken(settings, Policy)
     payouts = Payouts(db, Vault(KEY), settings.get("rails", context["rails"]), now)
-    context |= {"details_of": payouts.details_of}
+    key = secrets.token_bytes(32)
+    settings = {"payer_key": key} | settings
+    hint = partial(hint_addresses.hint_url, public_url, settings["payer_key"])
+    context |= {"details_of": payouts.details_of, "hint_url": hint}
     context |= _taken(settings, PaymentContext) | {"exchange": policy["exchange"]}
     known = {
         one.name for kind in (Service, Policy, PaymentContext) for one in dataclasses.fields(kind)

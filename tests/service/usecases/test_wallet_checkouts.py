@@ -1,0 +1,581 @@
+"""Checkouts at wallets: opened by a job, looked at until their money is there, whatever happens."""
+
+from __future__ import annotations
+
+import asyncio
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from bot.core.errors import InvalidBody
+from bot.core.outbox import outbox
+from bot.core.outbox.worker import Worker
+from bot.service.model.checkout import UNKNOWN_HOLDER, Holder
+from bot.service.model.payout import BANK, LIGHTNING
+from bot.service.model.rail_answers import Arrived, Gone, Opened, PayWith, Unavailable
+from bot.service.store import checkouts, requests, unit_moves
+from bot.service.usecases import claiming, looking, paying
+from bot.service.usecases.opening import OpeningHandler
+from bot.service.usecases.paying import PaymentForm
+from tests.support.checkout_steps import hear, open_due
+from tests.support.product_process import until
+from tests.support.real_rails import ScriptedRail, connect, make_bank, open_real_service
+from tests.support.service_harness import DROP, NOON, ServiceHarness
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+    from pathlib import Path
+
+    from bot.service.model.checkout import Checkout
+    from bot.service.usecases.paying import PaymentProgress
+
+RESERVATION = 900
+EUROS: dict[str, Any] = {
+    "instrumentCurrencyCode": "EUR",
+    "receivers": [{"sendAmount": 5, "destination": "account:anna"}],
+}
+ANN = Holder("network", "ann")
+
+
+@pytest.fixture
+def wallet() -> ScriptedRail:
+    return ScriptedRail()
+
+
+@pytest.fixture
+async def service(tmp_path: Path, wallet: ScriptedRail) -> AsyncIterator[ServiceHarness]:
+    async with open_real_service(
+        tmp_path, wallet, make_bank(), reservation=RESERVATION * 1000, claims=3_600_000
+    ) as it:
+        it.clock.at = NOON - 1
+        assert (await connect(it)).status_code == 200
+        it.clock.at = NOON
+        assert (await connect(it, BANK, name="Anna", scheme="sepa")).status_code == 200
+        yield it
+
+
+async def pay(
+    service: ServiceHarness,
+    request_id: str,
+    way: str | None = LIGHTNING,
+    token: str = "a" * 32,
+    holder: Holder = UNKNOWN_HOLDER,
+) -> PaymentProgress:
+    form = PaymentForm(request_id, token, {}, holder=holder, way=way)
+    return await service.db.transaction(
+        partial(paying.pay, context=service.context, form=form, now=service.clock())
+    )
+
+
+async def begun(service: ServiceHarness, way: str = LIGHTNING, **fields: Any) -> Checkout:
+    """Return the checkout of a new request, opened."""
+    made = await service.create(**EUROS, **fields)
+    standing = await pay(service, made["id"], way)
+    await open_due(service)
+    return await found(service, standing.checkout_id)
+
+
+async def found(service: ServiceHarness, checkout_id: str) -> Checkout:
+    it = await service.db.read(lambda tx: checkouts.find(tx, checkout_id))
+    assert it is not None
+    return it
+
+
+async def state_of(service: ServiceHarness, checkout_id: str) -> str:
+    return (await found(service, checkout_id)).state(service.clock()).value
+
+
+async def units(service: ServiceHarness) -> tuple[int, int, int, int]:
+    """Return remaining, reserved, paid and oversold units of the only request."""
+    (row,) = await service.rows("payment_requests")
+    return (
+        row["remaining_units"], row["reserved_units"], row["paid_count"], row["oversold_count"],
+    )  # fmt: skip
+
+
+async def settled(service: ServiceHarness) -> list[tuple[str, str, int]]:
+    rows = await service.db.query("SELECT * FROM payments ORDER BY completed_at, id")
+    return [(row["external_id"], row["state"], row["instrument_amount"]) for row in rows]
+
+
+async def test_a_checkout_is_opening_until_its_wallet_has_answered(service: ServiceHarness) -> None:
+    made = await service.create(**EUROS, **DROP)
+    standing = await pay(service, made["id"])
+    opening = await found(service, standing.checkout_id)
+    assert (opening.stored_state.value, opening.pay_with, opening.opened_at) == (
+        "opening", None, None,
+    )  # fmt: skip
+    assert await units(service) == (2, 1, 0, 0)
+    assert await open_due(service) == 1
+    it = await found(service, standing.checkout_id)
+    assert (it.stored_state.value, it.external_id, it.pay_with) == (
+        "open", f"hash-{it.id}", PayWith(f"lnbc{it.id}"),
+    )  # fmt: skip
+    assert (it.kind, it.way, it.automatic, it.reference) == ("lightning", "lightning", True, None)
+    assert (it.quote.currency, it.opened_at, it.looked_at) == ("SAT", NOON, NOON)
+    assert it.quote.rate is not None
+
+
+async def test_the_wallet_is_asked_for_the_quoted_amount_with_the_details(
+    service: ServiceHarness, wallet: ScriptedRail
+) -> None:
+    it = await begun(service)
+    (asked,) = wallet.asked
+    assert (asked.checkout_id, asked.amount, asked.currency) == (it.id, it.quote.amount, "SAT")
+    assert (asked.memo, asked.lapses_at) == ("Coffee", NOON + RESERVATION * 1000)
+    assert asked.details["name"] == "Anna"
+
+
+async def test_money_is_found_by_a_look_and_paid_once(
+    service: ServiceHarness, wallet: ScriptedRail
+) -> None:
+    it = await begun(service, **DROP)
+    assert await hear(service) == 0
+    service.clock.advance(2)
+    assert await hear(service) == 1
+    assert await units(service) == (2, 1, 0, 0)
+    wallet.looks = [Arrived(it.quote.amount)]
+    service.clock.advance(2)
+    assert await hear(service) == 1
+    assert await units(service) == (2, 0, 1, 0)
+    assert await settled(service) == [(f"hash-{it.id}", "paid", it.quote.amount)]
+    assert await state_of(service, it.id) == "paid"
+    service.clock.advance(3600 * 48)
+    assert await hear(service) == 0
+    assert await service.rows("outbox") == []
+
+
+@pytest.mark.parametrize("reason", ["slow", "refused", "lied", "tooSmall", "tooLarge"])
+async def test_a_wallet_that_opens_nothing_gives_the_unit_back_at_once(
+    service: ServiceHarness, wallet: ScriptedRail, reason: str
+) -> None:
+    wallet.unavailable = Unavailable(reason, "no route")
+    it = await begun(service, **DROP)
+    assert (it.stored_state.value, it.failure) == ("failed", reason)
+    assert await units(service) == (3, 0, 0, 0)
+    assert await hear(service) == 0
+
+
+async def test_a_rail_with_a_bug_fails_one_checkout_and_ends_no_looking(
+    service: ServiceHarness, wallet: ScriptedRail
+) -> None:
+    wallet.opens = [KeyError("bug")]
+    assert (await begun(service)).failure == "refused"
+    it = await begun(service)
+    wallet.looks = [KeyError("bug"), Arrived()]
+    for _ in range(2):
+        service.clock.advance(2)
+        assert await hear(service) == 1
+    assert await state_of(service, it.id) == "paid"
+
+
+async def test_an_invoice_that_was_handed_out_before_is_refused(
+    service: ServiceHarness, wallet: ScriptedRail
+) -> None:
+    """By any rail, paid or not: its money could be of either payer."""
+    first = await begun(service)
+    again = Opened(first.settles_as, PayWith("lnbc2"), service.clock() + 60_000)
+    wallet.opens = [again]
+    assert (await begun(service)).failure == "lied"
+    wallet.looks = [Arrived()]
+    service.clock.advance(2)
+    await hear(service)
+    wallet.opens = [again]
+    assert (await begun(service)).failure == "lied"
+    assert await state_of(service, first.id) == "paid"
+
+
+async def test_an_invoice_that_has_ended_is_refused(
+    service: ServiceHarness, wallet: ScriptedRail
+) -> None:
+    wallet.opens = [Opened("old", PayWith("lnbc"), NOON)]
+    it = await begun(service)
+    assert (it.stored_state.value, it.failure, it.external_id) == ("failed", "lied", None)
+
+
+async def test_an_invoice_that_ends_earlier_shortens_the_reservation(
+    service: ServiceHarness, wallet: ScriptedRail
+) -> None:
+    wallet.opens = [Opened("short", PayWith("lnbc"), NOON + 60_000)]
+    it = await begun(service, **DROP)
+    assert (it.lapses_at, it.expires_at) == (NOON + 60_000, NOON + 60_000)
+    service.clock.advance(60)
+    assert await state_of(service, it.id) == "lapsed"
+
+
+async def test_an_invoice_that_never_ends_is_looked_at_for_a_day(
+    service: ServiceHarness, wallet: ScriptedRail
+) -> None:
+    wallet.opens = [Opened("endless", PayWith("lnbc"), NOON + 10**12)]
+    it = await begun(service)
+    assert (it.lapses_at, it.expires_at) == (NOON + RESERVATION * 1000, NOON + 24 * 3_600_000)
+
+
+async def test_a_reservation_that_lapsed_while_opening_stays_lapsed_and_its_money_is_late(
+    service: ServiceHarness, wallet: ScriptedRail
+) -> None:
+    made = await service.create(**EUROS, **DROP)
+    standing = await pay(service, made["id"])
+    opener = OpeningHandler(service.db, service.context, service.clock)
+    (message,) = await service.db.transaction(
+        lambda tx: outbox.claim(tx, opener.job.queue, service.clock(), 1)
+    )
+    wallet.opening_gate = asyncio.Event()
+    opening = asyncio.create_task(opener.handle(message))
+    await wallet.begun_opening.acquire()
+    service.clock.advance(RESERVATION)
+    wallet.opening_gate.set()
+    await opening
+    assert await state_of(service, standing.checkout_id) == "lapsed"
+    assert (await service.get(made["id"]))["remainingUnits"] == 3
+    wallet.looks = [Arrived()]
+    service.clock.advance(2)
+    assert await hear(service) == 1
+    assert await state_of(service, standing.checkout_id) == "late"
+    assert await units(service) == (2, 0, 1, 0)
+
+
+async def test_a_repeated_opening_shows_no_second_invoice(
+    service: ServiceHarness, wallet: ScriptedRail
+) -> None:
+    """As after a lease that ended while a slow wallet was asked: the first invoice stays."""
+    made = await service.create(**EUROS, **DROP)
+    standing = await pay(service, made["id"])
+    opener = OpeningHandler(service.db, service.context, service.clock)
+    (message,) = await service.db.transaction(
+        lambda tx: outbox.claim(tx, opener.job.queue, service.clock(), 1)
+    )
+    wallet.opens = [Opened("one", PayWith("lnbc1")), Opened("two", PayWith("lnbc2"))]
+    wallet.opening_gate = asyncio.Event()
+    both = [asyncio.create_task(opener.handle(message)) for _ in range(2)]
+    for _ in both:
+        await wallet.begun_opening.acquire()
+    wallet.opening_gate.set()
+    await asyncio.gather(*both)
+    assert (await found(service, standing.checkout_id)).external_id == "one"
+    assert [row["id"] for row in await service.rows("outbox")] == [f"look-{standing.checkout_id}"]
+    await opener.handle(message)
+    assert len(wallet.asked) == 2
+    assert (await found(service, standing.checkout_id)).pay_with == PayWith("lnbc1")
+
+
+async def test_too_little_money_takes_no_unit_and_the_whole_amount_may_still_come(
+    service: ServiceHarness, wallet: ScriptedRail
+) -> None:
+    it = await begun(service, **DROP)
+    asked = it.quote.amount
+    for amount in (asked - 1, asked - 1, asked):
+        wallet.looks = [Arrived(amount)]
+        service.clock.advance(2)
+        assert await hear(service) == 1
+    external = f"hash-{it.id}"
+    assert await settled(service) == [
+        (f"{external}:underpaid", "underpaid", asked - 1),
+        (external, "paid", asked),
+    ]
+    assert await units(service) == (2, 0, 1, 0)
+
+
+async def test_a_checkout_with_too_little_money_is_neither_paid_nor_deleted(
+    service: ServiceHarness, wallet: ScriptedRail
+) -> None:
+    """Its payment refers to it for ever."""
+    it = await begun(service, **DROP)
+    wallet.looks = [Arrived(1)]
+    service.clock.advance(2)
+    await hear(service)
+    assert await state_of(service, it.id) == "open"
+    page = await service.anyone.get(f"/pay/{it.request_id}/checkout/{it.id}")
+    assert page.status_code == 200
+    service.clock.advance(RESERVATION)
+    assert await state_of(service, it.id) == "lapsed"
+    assert (await service.get(it.request_id))["remainingUnits"] == 3
+    await service.db.transaction(lambda tx: unit_moves.close_lapsed(tx, service.clock(), 9))
+    later = service.clock() + 1
+    assert service.db.run(lambda tx: checkouts.sweep(tx, later, later, 9)) == 0
+
+
+async def test_more_money_than_asked_pays_and_is_kept_as_it_came(
+    service: ServiceHarness, wallet: ScriptedRail
+) -> None:
+    it = await begun(service)
+    wallet.looks = [Arrived(it.quote.amount + 7)]
+    service.clock.advance(2)
+    await hear(service)
+    (payment,) = await service.rows("payments")
+    assert (payment["state"], payment["amount"], payment["currency"]) == ("paid", 500, "EUR")
+    assert payment["instrument_amount"] == it.quote.amount + 7
+    assert payment["instrument_shares"] == f"[{it.quote.amount + 7}]"
+
+
+@pytest.mark.parametrize("amount", [0, -1])
+async def test_no_amount_is_no_payment(
+    service: ServiceHarness, wallet: ScriptedRail, amount: int
+) -> None:
+    it = await begun(service)
+    wallet.looks = [Arrived(amount)]
+    service.clock.advance(2)
+    await hear(service)
+    assert (await settled(service), await state_of(service, it.id)) == ([], "open")
+
+
+async def test_an_invoice_that_is_gone_is_looked_at_again(
+    service: ServiceHarness, wallet: ScriptedRail
+) -> None:
+    it = await begun(service)
+    wallet.looks = [Gone("not found"), Arrived()]
+    for _ in range(2):
+        service.clock.advance(2)
+        await hear(service)
+    assert await state_of(service, it.id) == "paid"
+
+
+async def test_money_for_a_cancelled_checkout_is_late_or_oversold(
+    service: ServiceHarness, wallet: ScriptedRail
+) -> None:
+    one, two = [await begun(service, expirationType="limit", totalUnits=1) for _ in range(2)]
+    for it in (one, two):
+        cancel = partial(
+            claiming.cancel, request_id=it.request_id, checkout_id=it.id, now=service.clock()
+        )
+        assert await service.db.transaction(cancel)
+    await pay(service, two.request_id, token="b" * 32)
+    wallet.looks = [Arrived(), Arrived()]
+    service.clock.advance(2)
+    assert await hear(service) == 2
+    assert [await state_of(service, it.id) for it in (one, two)] == ["late", "oversold"]
+
+
+async def test_the_looks_of_an_invoice_end_and_a_hint_still_finds_its_money(
+    service: ServiceHarness, wallet: ScriptedRail
+) -> None:
+    it = await begun(service)
+    looks = 0
+    for _ in range(200):
+        if not (rows := await service.rows("outbox")):
+            break
+        service.clock.at = rows[0]["due_at"]
+        looks += await hear(service)
+    assert looks == 130
+    service.clock.advance(3600)
+    wallet.looks = [Arrived()]
+    await hint(service, it.id)
+    assert await hear(service) == 1
+    assert await state_of(service, it.id) == "late"
+    await hint(service, it.id)
+    assert await service.rows("outbox") == []
+
+
+async def hint(service: ServiceHarness, checkout_id: str) -> None:
+    await service.db.transaction(
+        partial(looking.hint, checkout_id=checkout_id, now=service.clock())
+    )
+
+
+async def test_hints_bring_the_next_look_forward_but_never_closer_than_two_seconds(
+    service: ServiceHarness,
+) -> None:
+    it = await begun(service)
+    service.clock.advance(RESERVATION)
+    assert await hear(service) == 1
+    for _ in range(3):
+        await hint(service, it.id)
+    (row,) = await service.rows("outbox")
+    assert row["due_at"] == service.clock() + 2_000
+    service.clock.advance(2)
+    assert await hear(service) == 1
+    service.clock.advance(10)
+    await hint(service, it.id)
+    (row,) = await service.rows("outbox")
+    assert row["due_at"] == service.clock()
+
+
+async def test_a_hint_during_a_look_is_followed_by_another_look(
+    service: ServiceHarness, wallet: ScriptedRail
+) -> None:
+    """What the wallet is answering may be older than the hint."""
+    it = await begun(service)
+    service.clock.advance(RESERVATION - 5)
+    looker = looking.LookHandler(service.db, service.context, service.clock)
+    (message,) = await service.db.transaction(
+        lambda tx: outbox.claim(tx, looker.job.queue, service.clock(), 1)
+    )
+    await hint(service, it.id)
+    await looker.handle(message)
+    wallet.looks = [Arrived()]
+    service.clock.advance(2)
+    assert await hear(service) == 1
+    assert await state_of(service, it.id) == "paid"
+
+
+async def test_an_open_page_hints_at_most_every_two_seconds(service: ServiceHarness) -> None:
+    it = await begun(service)
+    service.clock.advance(RESERVATION)
+    await hear(service)
+    (before,) = await service.rows("outbox")
+    fresh = await found(service, it.id)
+    await looking.hint_for_page(service.db, fresh, service.clock())
+    assert await service.rows("outbox") == [before]
+    service.clock.advance(2)
+    await looking.hint_for_page(service.db, fresh, service.clock())
+    (after,) = await service.rows("outbox")
+    assert after["due_at"] == service.clock() < before["due_at"]
+
+
+async def test_test_money_and_banks_take_no_hint(service: ServiceHarness) -> None:
+    it = await begun(service, "bank:sepa")
+    await hint(service, it.id)
+    await looking.hint_for_page(service.db, it, service.clock() + 9_000)
+    assert await service.rows("outbox") == []
+
+
+async def test_a_wallet_announces_money_at_an_address_of_its_own(
+    service: ServiceHarness, wallet: ScriptedRail
+) -> None:
+    """Whatever it posts there; the answer of a look alone is believed."""
+    it = await begun(service)
+    url = wallet.asked[0].hint_url
+    assert url is not None
+    service.clock.advance(RESERVATION)
+    await hear(service)
+    service.clock.advance(2)
+    for body in (b"", b'{"paid": true}', b"\xff" * 100):
+        assert (await service.anyone.post(url, content=body)).status_code == 204
+    assert await settled(service) == []
+    (row,) = await service.rows("outbox")
+    assert row["due_at"] == service.clock()
+    assert (await service.anyone.post(url, content=b"x" * 70_000)).status_code == 413
+    other = url[:-1] + ("0" if url[-1] != "0" else "1")
+    for wrong in (other, url.replace(it.id, "0" * 24), f"{url}é"):
+        assert (await service.anyone.post(wrong)).status_code == 404
+    assert (await service.anyone.get(url)).status_code == 405
+
+
+async def test_the_same_payer_and_way_gets_the_same_checkout(service: ServiceHarness) -> None:
+    made = await service.create(**EUROS, **DROP)
+    first = await pay(service, made["id"], holder=ANN)
+    for way in (LIGHTNING, None):
+        again = await pay(service, made["id"], way, token=str(way) * 16, holder=ANN)
+        assert again.checkout_id == first.checkout_id
+    assert await units(service) == (2, 1, 0, 0)
+
+
+@pytest.mark.parametrize("is_open", [False, True])
+async def test_another_way_gives_the_first_one_up(
+    service: ServiceHarness, *, is_open: bool
+) -> None:
+    made = await service.create(**EUROS, expirationType="limit", totalUnits=1)
+    first = await pay(service, made["id"], holder=ANN)
+    if is_open:
+        await open_due(service)
+    second = await pay(service, made["id"], "bank:sepa", token="b" * 32, holder=ANN)
+    assert second.checkout_id != first.checkout_id
+    assert await state_of(service, first.checkout_id) == ("cancelled" if is_open else "lapsed")
+    assert await state_of(service, second.checkout_id) == "open"
+    assert await units(service) == (0, 1, 0, 0)
+
+
+async def test_an_unknown_way_changes_nothing(service: ServiceHarness) -> None:
+    made = await service.create(**EUROS, **DROP)
+    first = await pay(service, made["id"], holder=ANN)
+    for way in ("bank:pix", "sandbox", "nwc", ""):
+        with pytest.raises(InvalidBody, match="no way to pay"):
+            await pay(service, made["id"], way, token="b" * 32, holder=ANN)
+    assert await state_of(service, first.checkout_id) == "opening"
+    assert await units(service) == (2, 1, 0, 0)
+
+
+async def test_a_claimed_checkout_stays_whatever_way_is_chosen_next(
+    service: ServiceHarness,
+) -> None:
+    """Its payer has said that the money was sent: the seller decides."""
+    made = await service.create(**EUROS, **DROP)
+    first = await pay(service, made["id"], "bank:sepa", holder=ANN)
+    await service.db.transaction(
+        lambda tx: claiming.claim(
+            tx, service.context, made["id"], first.checkout_id, service.clock()
+        )
+    )
+    again = await pay(service, made["id"], LIGHTNING, token="b" * 32, holder=ANN)
+    assert again.checkout_id == first.checkout_id
+    assert await state_of(service, first.checkout_id) == "claimed"
+
+
+@pytest.mark.parametrize("end", ["failed", "lapsed"])
+async def test_after_a_failed_or_lapsed_checkout_a_new_one_is_opened(
+    service: ServiceHarness, wallet: ScriptedRail, end: str
+) -> None:
+    made = await service.create(**EUROS, expirationType="limit", totalUnits=1)
+    wallet.opens = [Unavailable("slow")] if end == "failed" else []
+    first = await pay(service, made["id"], holder=ANN)
+    await open_due(service)
+    service.clock.advance(0 if end == "failed" else RESERVATION)
+    assert await state_of(service, first.checkout_id) == end
+    second = await pay(service, made["id"], token="b" * 32, holder=ANN)
+    assert second.checkout_id != first.checkout_id
+
+
+async def test_the_first_connected_way_is_taken_where_none_is_named(
+    service: ServiceHarness,
+) -> None:
+    made = await service.create(**EUROS)
+    standing = await pay(service, made["id"], None)
+    assert (await found(service, standing.checkout_id)).way == LIGHTNING
+
+
+async def test_the_ways_of_a_request_with_what_each_costs(service: ServiceHarness) -> None:
+    """A bank takes its own currency only; Lightning converts."""
+    euros = await service.create(**EUROS, **DROP)
+    dollars = await service.create(**EUROS | {"instrumentCurrencyCode": "USD"})
+    elsewhere = await service.create(receivers=[{"sendAmount": 5, "destination": "alice"}])
+    listed = []
+    for made in (euros, dollars, elsewhere):
+        request = await requests.read(service.db, made["id"], service.clock())
+        assert request is not None
+        ways = await paying.read_ways(service.db, service.context, request, service.clock())
+        listed.append(
+            [
+                (way.name, way.kind, way.scheme, way.automatic, way.quote and way.quote.amount)
+                for way in ways
+            ]
+        )
+    assert listed == [
+        [("lightning", "lightning", "", True, 5882), ("bank:sepa", "bank", "sepa", False, 500)],
+        [("lightning", "lightning", "", True, 5000)],
+        [],
+    ]
+
+
+async def test_a_wallet_that_hangs_delays_no_other(
+    service: ServiceHarness, wallet: ScriptedRail
+) -> None:
+    """Its own openings wait in its own lane; those of another host are open meanwhile."""
+    await connect(service, owner="hung", name="Hung", host="hung.example")
+    await connect(service, owner="good", name="Good", host="good.example")
+    requests_of = {
+        owner: await service.create(
+            **EUROS | {"receivers": [{"sendAmount": 5, "destination": f"account:{owner}"}]}
+        )
+        for owner in ("hung", "good")
+    }
+    wallet.hung_hosts = {"hung.example"}
+    for number in range(30):
+        await pay(service, requests_of["hung"]["id"], token=f"{number:032d}")
+    job = OpeningHandler(service.db, service.context, service.clock).job
+    worker = Worker(service.db, job, service.clock)
+    running = asyncio.create_task(worker.run())
+    try:
+        for _ in range(8):
+            await wallet.begun_opening.acquire()
+        standing = await pay(service, requests_of["good"]["id"])
+
+        async def is_open() -> bool:
+            return await state_of(service, standing.checkout_id) == "open"
+
+        await until(is_open, 5)
+        leased = await service.db.query("SELECT lane FROM outbox WHERE state = 'leased'")
+        assert [row["lane"] for row in leased] == ["hung.example"] * 8
+    finally:
+        await worker.stop(0)
+        await running
