@@ -17,6 +17,7 @@ INSERT = """
     VALUES (:source, :currency, :price, :at)
 """
 DROP = "DELETE FROM exchange_rates WHERE source = :source"
+NEWEST = "SELECT MAX(at) AS at FROM exchange_rates"
 READ = "SELECT source, currency, price, at FROM exchange_rates"
 
 
@@ -34,3 +35,10 @@ def read(tx: Transaction) -> dict[str, tuple[int, dict[str, Decimal]]]:
         _, prices = found.setdefault(row["source"], (row["at"], {}))
         prices[row["currency"]] = Decimal(row["price"])
     return found
+
+
+def newest(tx: Transaction) -> int | None:
+    """Return when a source answered last (epoch ms), None if none has."""
+    (row,) = tx.query(NEWEST)
+    at: int | None = row["at"]
+    return at

@@ -37,6 +37,10 @@ LIVE = "SELECT a.* FROM payout_accounts a WHERE a.app_id = :app_id AND a.retired
 OWN = f"{LIVE} AND a.owner = :owner ORDER BY a.since, a.id"
 OFFERED = OWN.replace("ORDER", "AND a.kind IN (SELECT kind FROM offered_rails) ORDER")
 SAME_WAY = f"{LIVE} AND a.owner = :owner AND a.kind = :kind AND a.scheme = :scheme"
+COUNT = """
+    SELECT kind, COUNT(*) AS number FROM payout_accounts WHERE retired_at IS NULL
+    GROUP BY kind ORDER BY kind
+"""
 RETIRE = "UPDATE payout_accounts SET retired_at = :now WHERE id = :id AND retired_at IS NULL"
 
 
@@ -104,6 +108,11 @@ def find_way(
 def retire(tx: Transaction, account_id: str, now: int) -> bool:
     """Mark an account as retired; return False, unchanged, if it is unknown or retired."""
     return tx.execute(RETIRE, id=account_id, now=now) == 1
+
+
+def count_by_kind(tx: Transaction) -> dict[str, int]:
+    """Return the numbers of accounts in use, of all owners."""
+    return {row["kind"]: row["number"] for row in tx.query(COUNT)}
 
 
 def _account(row: Row) -> PayoutAccount:

@@ -12,10 +12,12 @@ from bot.core.database.database import open_database
 from bot.core.database.schema import migrations
 from bot.core.errors import BotError, ConfigProblem, StorageError
 from bot.core.outbox import queries
+from bot.service.store import exchange_rates, payout_accounts
 from bot.service.usecases.letter_limits import MAILS
 from bot.service.usecases.payer_receipts import RECEIPTS
 from bot.wiring.app.foundation import deployment, open_vault
 from bot.wiring.doctor.finding import Finding, fix, ok
+from bot.wiring.doctor.money_checks import MoneyFacts
 from bot.wiring.maintenance import dead_letters
 
 if TYPE_CHECKING:
@@ -43,6 +45,8 @@ UPDATES_SEARCHED = 1000
 FEEDBACK = '"chosen_inline_result":'
 """JSON that is part of an update about a card that was shared inline."""
 
+NO_MONEY = MoneyFacts({}, None)
+
 
 @dataclass(frozen=True, slots=True)
 class DatabaseReport:
@@ -56,6 +60,7 @@ class DatabaseReport:
     deployment: str | None = None
     unsent_mails: int = 0
     inline_feedback: bool = False
+    money: MoneyFacts = NO_MONEY
 
 
 def check(settings: Settings) -> DatabaseReport:
@@ -83,6 +88,7 @@ def _examine(settings: Settings, database: Database) -> DatabaseReport:
         name,
         database.run(_count_unsent_mails),
         database.run(_had_inline_feedback),
+        database.run(_money_facts),
     )
 
 
@@ -141,6 +147,10 @@ def _check_permissions(path: str) -> str | None:
 def _count_unsent_mails(tx: Transaction) -> int:
     names = {MAILS.name, RECEIPTS.name}
     return sum(one.number for one in queries.count_waiting(tx) if one.queue in names)
+
+
+def _money_facts(tx: Transaction) -> MoneyFacts:
+    return MoneyFacts(payout_accounts.count_by_kind(tx), exchange_rates.newest(tx))
 
 
 def _had_inline_feedback(tx: Transaction) -> bool:

@@ -16,7 +16,13 @@ from bot.core import clock
 from bot.core.database import private_files
 from bot.core.database.database import sqlite_path
 from bot.wiring.app.foundation import key_path
-from bot.wiring.doctor import database_checks, public_address, server_checks, telegram_checks
+from bot.wiring.doctor import (
+    database_checks,
+    money_checks,
+    public_address,
+    server_checks,
+    telegram_checks,
+)
 from bot.wiring.doctor.finding import Finding, fix, ok
 
 if TYPE_CHECKING:
@@ -42,6 +48,7 @@ async def examine(settings: Settings, now: Callable[[], int] = clock.now) -> lis
         _limited("BOT_TOKEN", telegram_checks.check(settings, now, report.inline_feedback)),
         _limited("PUBLIC_URL", public_address.check(settings, report.deployment)),
         _limited("PAYMENTS_URL", server_checks.check_payments(settings)),
+        _limited("RATES_URLS", money_checks.check(settings, now, report.money)),
         _limited("SMTP_URL", server_checks.check_mail(settings, report.unsent_mails)),
     )
     others = [finding for group in groups for finding in group]

@@ -1,0 +1,123 @@
+"""Checks of how sellers are paid: the rails, and the exchange rates that they need."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
+
+from bot.core.errors import ConfigError, PeerError
+from bot.service.rates import sources
+from bot.service.rates.median import MOST_SPREAD, Price, median
+from bot.service.rates.rates_job import ask
+from bot.wiring.app.exchange import asks_sources
+from bot.wiring.app.rails import build_rails
+from bot.wiring.doctor.finding import Finding, fix, ok
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from decimal import Decimal
+
+    from bot.config import Settings
+
+SAMPLE = ("USD", "EUR")
+"""Currencies of which every known source has the price."""
+
+
+@dataclass(frozen=True, slots=True)
+class MoneyFacts:
+    """Facts of the database: connected accounts by kind, and when rates were stored last."""
+
+    accounts: Mapping[str, int]
+    rated_at: int | None
+
+
+async def check(settings: Settings, now: Callable[[], int], facts: MoneyFacts) -> list[Finding]:
+    """Check the rails, and ask every source of rates if they are needed."""
+    if settings.payments_url is not None:
+        return []
+    if settings.test_money:
+        return _check_test_money(facts)
+    found = await _check_rails(settings, facts)
+    return [*found, *(await _check_rates(settings, now, facts) if asks_sources(settings) else [])]
+
+
+def _check_test_money(facts: MoneyFacts) -> list[Finding]:
+    """Check that no link of a seller who expects real money is paid with test money."""
+    if not facts.accounts:
+        return []
+    text = (
+        f"sellers have connected {_count(sum(facts.accounts.values()))}, but RAILS is sandbox:"
+        f" payers pay with test money, and no one is paid. Set RAILS={','.join(facts.accounts)}"
+    )
+    return [fix("RAILS", text)]
+
+
+async def _check_rails(settings: Settings, facts: MoneyFacts) -> list[Finding]:
+    try:
+        rails = build_rails(settings, lambda: 0)
+    except ConfigError as error:
+        return [fix("RAILS", str(error).removeprefix("RAILS: "))]
+    await rails.close()
+    found = []
+    if urlsplit(settings.url).scheme != "https":
+        text = (
+            f"real money is taken at {settings.url}, where others on the network can exchange a"
+            " seller's account for their own: set PUBLIC_URL to an https:// address"
+        )
+        found.append(fix("RAILS", text))
+    for kind, number in facts.accounts.items():
+        if kind not in settings.rails:
+            text = f"{_count(number)} of {kind} can't be paid: add {kind} to RAILS again"
+            found.append(fix("RAILS", text))
+    named = (f"{kind} ({_count(facts.accounts.get(kind, 0))})" for kind in settings.rails)
+    return found or [ok("RAILS", f"real money by {', '.join(named)}")]
+
+
+def _count(number: int) -> str:
+    return "1 account" if number == 1 else f"{number} accounts"
+
+
+async def _check_rates(
+    settings: Settings, now: Callable[[], int], facts: MoneyFacts
+) -> list[Finding]:
+    names = [sources.name_of(url) for url in settings.rates_urls]
+    answers = dict(zip(names, await asyncio.gather(*map(_ask, settings.rates_urls)), strict=True))
+    known = {name: answer for name, answer in answers.items() if not isinstance(answer, str)}
+    found = [
+        fix("RATES_URLS", f"{name}: {answer}; check the address, or name another source")
+        for name, answer in answers.items()
+        if isinstance(answer, str)
+    ]
+    return [*found, _compare(known, len(names), now(), facts)]
+
+
+async def _ask(url: str) -> dict[str, Decimal] | str:
+    """Return a source's prices, or what is wrong with it."""
+    try:
+        return await ask(url)
+    except PeerError as error:
+        return str(error)
+
+
+def _compare(
+    known: Mapping[str, Mapping[str, Decimal]], configured: int, now: int, facts: MoneyFacts
+) -> Finding:
+    """Compare the sources by the first currency that enough of them have."""
+    for currency in SAMPLE:
+        prices = [Price(name, has[currency], now) for name, has in known.items() if currency in has]
+        found = median(prices, now, configured)
+        if found is not None:
+            break
+    else:
+        text = "too few sources answer, so prices can't be converted: name others"
+        return fix("RATES_URLS", text)
+    apart = f"1 BTC is {found.price:.2f} {currency}, {found.source}, {found.spread:.2%} apart"
+    if not found.agrees:
+        text = f"{apart}: more than {MOST_SPREAD:.0%}, so nothing is converted. Name other sources"
+        return fix("RATES_URLS", text)
+    if facts.rated_at is None:
+        return ok("RATES_URLS", apart)
+    minutes = max(0, now - facts.rated_at) / 60_000
+    return ok("RATES_URLS", f"{apart}; the bot stored rates {minutes:.1f} minutes ago")

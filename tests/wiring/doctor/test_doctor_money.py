@@ -1,0 +1,129 @@
+"""The doctor checks how sellers are paid: rails, their accounts, and sources of rates."""
+
+from __future__ import annotations
+
+import time
+from contextlib import closing
+from decimal import Decimal
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from bot import config
+from bot.core.database.database import open_database
+from bot.core.errors import ConfigError
+from bot.service.store import exchange_rates
+from bot.wiring.doctor import money_checks
+from bot.wiring.doctor.examination import examine
+from bot.wiring.doctor.money_checks import MoneyFacts
+from tests.support.product_process import free_port
+from tests.support.rate_sources import coinbase, kraken, serve_sources, yadio
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tests.support.rate_sources import RateSource
+
+PUBLIC: dict[str, Any] = {"public_url": "https://pay.example.org"}
+BANK = PUBLIC | {"rails": "bank"}
+NOW = 1_800_000_000_000
+AGREED = (coinbase(USD="80000"), kraken(USD="80400"), yadio(USD="80200"))
+
+
+async def checked(
+    accounts: dict[str, int] | None = None, rated_at: int | None = None, **given: Any
+) -> list[tuple[str, bool, str]]:
+    facts = MoneyFacts(accounts or {}, rated_at)
+    found = await money_checks.check(config.load(**given), lambda: NOW, facts)
+    return [(finding.name, finding.ok, finding.text) for finding in found]
+
+
+def converting(sources: list[RateSource]) -> dict[str, Any]:
+    return PUBLIC | {"rails": "nwc", "rates_urls": ",".join(one.url for one in sources)}
+
+
+async def test_test_money_alone_is_no_finding() -> None:
+    assert await checked(**PUBLIC) == []
+
+
+async def test_test_money_for_sellers_who_expect_real_money_is_a_fault() -> None:
+    """Their printed links would be paid, and nobody would get the money."""
+    ((name, is_ok, text),) = await checked({"bank": 2, "nwc": 1}, **PUBLIC)
+    assert (name, is_ok) == ("RAILS", False)
+    assert text.startswith("sellers have connected 3 accounts, but RAILS is sandbox: payers pay")
+    assert text.endswith("Set RAILS=bank,nwc")
+
+
+def test_test_money_beside_real_money_is_refused() -> None:
+    with pytest.raises(ConfigError, match="can't be offered together"):
+        config.load(rails="sandbox,bank")
+
+
+async def test_banks_need_no_source_of_rates() -> None:
+    assert await checked({"bank": 1}, **BANK) == [("RAILS", True, "real money by bank (1 account)")]
+
+
+async def test_real_money_without_https_is_reported() -> None:
+    found = await checked(rails="bank", public_url="http://pay.example.org")
+    assert [(name, is_ok) for name, is_ok, _ in found] == [("RAILS", False)]
+    assert found[0][2].endswith("set PUBLIC_URL to an https:// address")
+
+
+async def test_accounts_that_rails_no_longer_names_are_reported() -> None:
+    assert await checked({"bank": 1, "nwc": 2}, **BANK) == [
+        ("RAILS", False, "2 accounts of nwc can't be paid: add nwc to RAILS again")
+    ]
+
+
+async def test_sources_that_agree_are_named_with_their_price_and_age() -> None:
+    async with serve_sources(*AGREED) as found:
+        *_, rates = await checked(rated_at=NOW - 90_000, **converting(found))
+        names = sorted(one.name for one in found)
+    told = f"1 BTC is 80200.00 USD, median of {names[0]}, {names[1]} and {names[2]}, 0.50% apart"
+    assert rates == ("RATES_URLS", True, f"{told}; the bot stored rates 1.5 minutes ago")
+
+
+async def test_a_source_that_fails_is_named_and_two_others_do() -> None:
+    async with serve_sources(*AGREED) as found:
+        found[1].status = 503
+        _, failed, rates = await checked(**converting(found))
+        assert failed[1:] == (
+            False,
+            f"{found[1].name}: it answered 503; check the address, or name another source",
+        )
+        assert rates[1]
+        found[2].body = b"<html>"
+        *_, rates = await checked(**converting(found))
+    assert rates == (
+        "RATES_URLS",
+        False,
+        "too few sources answer, so prices can't be converted: name others",
+    )
+
+
+async def test_sources_too_far_apart_are_reported() -> None:
+    async with serve_sources(AGREED[0], yadio(USD="90000")) as found:
+        *_, rates = await checked(**converting(found))
+    assert not rates[1]
+    assert rates[2].endswith(
+        "11.76% apart: more than 2%, so nothing is converted. Name other sources"
+    )
+
+
+async def test_the_packaged_table_asks_nobody() -> None:
+    found = await checked(rails="nwc", rates_urls="table", **PUBLIC)
+    assert [name for name, _, _ in found] == ["RAILS"]
+
+
+async def test_the_examination_reads_accounts_and_rates_of_the_database(tmp_path: Path) -> None:
+    url = f"sqlite:///{tmp_path}/bot.db"
+    with closing(open_database(url)) as database:
+        stored = partial(exchange_rates.replace, source="x", prices={"EUR": Decimal(5)}, now=NOW)
+        database.run(stored)
+        assert database.run(exchange_rates.newest) == NOW
+    found = await examine(
+        config.load(database_url=url, port=int(free_port()), rails="bank"),
+        lambda: int(time.time() * 1000),
+    )
+    assert "RAILS" in {finding.name for finding in found}
