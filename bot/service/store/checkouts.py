@@ -89,6 +89,7 @@ def insert(tx: Transaction, checkout: Checkout, holder: Holder) -> None:
         claimed_at=checkout.claimed_at,
         **_opened(checkout),
     )
+    tx.count("checkouts", checkout.kind, checkout.stored_state.value)
 
 
 def store_opened(tx: Transaction, checkout: Checkout, now: int) -> bool:
@@ -98,7 +99,8 @@ def store_opened(tx: Transaction, checkout: Checkout, now: int) -> bool:
     """
     if not tx.execute(STORE_OPENED, id=checkout.id, **_opened(checkout)):
         return False
-    tx.execute(OPEN, id=checkout.id, lapses_at=checkout.lapses_at, now=now)
+    if tx.execute(OPEN, id=checkout.id, lapses_at=checkout.lapses_at, now=now):
+        tx.count("checkouts", checkout.kind, CheckoutState.OPEN.value)
     return True
 
 

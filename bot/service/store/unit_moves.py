@@ -115,12 +115,16 @@ def end(
     if not tx.execute(END[state], id=checkout.id, now=now, failure=failure):
         return False
     tx.execute(RETURN, id=checkout.request_id, units=1)
+    tx.count("checkouts", checkout.kind, state.value)
     return True
 
 
 def claim(tx: Transaction, checkout: Checkout, now: int, until: int) -> bool:
     """Hold the unit of an open checkout until a time; False, unchanged, in any other state."""
-    return tx.execute(CLAIM, id=checkout.id, now=now, until=until) == 1
+    if not tx.execute(CLAIM, id=checkout.id, now=now, until=until):
+        return False
+    tx.count("checkouts", checkout.kind, CheckoutState.CLAIMED.value)
+    return True
 
 
 def claim_again(tx: Transaction, checkout: Checkout, now: int, until: int) -> bool:
@@ -133,6 +137,7 @@ def claim_again(tx: Transaction, checkout: Checkout, now: int, until: int) -> bo
         return False
     if not tx.execute(CLAIM_AGAIN, id=checkout.id, now=now, until=until):
         raise RuntimeError(f"checkout {checkout.id} has not lapsed")
+    tx.count("checkouts", checkout.kind, CheckoutState.CLAIMED.value)
     return True
 
 
@@ -145,11 +150,13 @@ def take_unit(tx: Transaction, checkout: Checkout, now: int) -> PaymentState:
     if tx.execute(PAY, id=checkout.id, now=now):
         if not tx.execute(TAKE_RESERVED, id=checkout.request_id):
             raise RuntimeError(f"checkout {checkout.id} had reserved nothing")
+        tx.count("checkouts", checkout.kind, CheckoutState.PAID.value)
         return PaymentState.PAID
     return_lapsed(tx, checkout.request_id, now)
     taken = tx.execute(TAKE_LATE, id=checkout.request_id, checkout=checkout.id)
     state = PaymentState.LATE if taken else PaymentState.OVERSOLD
-    tx.execute(FINISH, id=checkout.id, state=state.value)
+    if tx.execute(FINISH, id=checkout.id, state=state.value):
+        tx.count("checkouts", checkout.kind, state.value)
     if not taken:
         tx.execute(OVERSELL, id=checkout.request_id)
     return state

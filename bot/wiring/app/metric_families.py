@@ -8,7 +8,10 @@ from __future__ import annotations
 from bot.chat.telegram.intake import KINDS
 from bot.chat.telegram.sender import CLASS_LABELS, FAILURE_LABELS
 from bot.core.ops.metrics import Family
+from bot.service.model.checkout_states import CheckoutState
 from bot.service.model.delivery import Channel
+from bot.service.model.payout import KINDS as RAILS
+from bot.service.model.payout import SANDBOX
 from bot.service.model.request import Kind, PaymentState
 
 SERVICE = (
@@ -17,6 +20,12 @@ SERVICE = (
         "Payment requests that applications created, edited and deleted, by kind.",
         ("change", "kind"),
         (("created", "edited", "deleted"), tuple(Kind)),
+    ),
+    Family(
+        "checkouts",
+        "Checkouts by kind of money and the state that they came into; lapses aren't counted.",
+        ("kind", "state"),
+        ((SANDBOX, *RAILS), tuple(one for one in CheckoutState if one != CheckoutState.LAPSED)),
     ),
     Family(
         "payments",

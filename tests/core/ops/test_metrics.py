@@ -224,12 +224,15 @@ async def test_requests_and_payments_are_counted_by_kind_and_settlement(tmp_path
             assert (await shop.pay(made["id"], "t" * 32)).status_code == 303
         await shop.seller.delete(f"/v3/paymentRequests/{made['id']}")
         found = await told(desk)
-    assert {name: n for name, n in found.items() if name.startswith("pay") and n} == {
+    ours = ("pay", "checkouts")
+    assert {name: n for name, n in found.items() if name.startswith(ours) and n} == {
         sample("payment_requests_total", change="created", kind="limit"): 1,
         sample("payment_requests_total", change="created", kind="never"): 1,
         sample("payment_requests_total", change="edited", kind="limit"): 1,
         sample("payment_requests_total", change="deleted", kind="limit"): 1,
         sample("payments_total", settlement="paid"): 1,
+        sample("checkouts_total", kind="sandbox", state="open"): 1,
+        sample("checkouts_total", kind="sandbox", state="paid"): 1,
     }
 
 
