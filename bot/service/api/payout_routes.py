@@ -52,11 +52,14 @@ async def connect(request: Request, service: Serving, caller: Calling) -> Respon
     """Check the details, ask the wallet where there is one, and store the account.
 
     It takes the place of the owner's account of the same kind, for banks of the same scheme.
-    Payment links that are out already are paid to it from now on.
+    Payment links that are out already are paid to it from now on. A dry run stores nothing.
     """
     service.payouts.check_real_money()
     wanted = body_parsing.read_payout(await bodies.read_text(request, bodies.JSON))
     state(request).limits.count_probe(caller.app_id, wanted.owner)
+    if wanted.dry_run:
+        checked = await service.payouts.check(caller.app_id, wanted.kind, wanted.details)
+        return responses.json(payout_answers.checked(wanted.owner, checked))
     account = await service.payouts.connect(
         caller.app_id, wanted.owner, wanted.kind, wanted.details
     )

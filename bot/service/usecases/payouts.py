@@ -51,14 +51,20 @@ class Payouts:
     ) -> PayoutAccount:
         """Connect an account in the place of the owner's account of the same way.
 
-        The same details again change nothing. Raises InvalidBody, and RateLimited while too many
-        probes of the application run.
+        The same details again change nothing. Raises the errors of `check`.
+        """
+        connected = await self.check(app_id, kind, details)
+        return await self._db.transaction(lambda tx: self._store(tx, app_id, owner, connected))
+
+    async def check(self, app_id: str, kind: str, details: Mapping[str, Any]) -> Connected:
+        """Check the details of an account, and ask its wallet; store nothing.
+
+        Raises InvalidBody, and RateLimited while too many probes of the application run.
         """
         self.check_real_money()
         if kind not in self._rails.kinds:
             raise _problem("kind", f"must be one of {', '.join(self._rails.kinds)}")
-        connected = await self._probe(app_id, kind, details)
-        return await self._db.transaction(lambda tx: self._store(tx, app_id, owner, connected))
+        return await self._probe(app_id, kind, details)
 
     async def list(self, app_id: str, owner: str) -> list[PayoutAccount]:
         """Return the owner's accounts, the first connected way first. Raises InvalidBody."""

@@ -11,8 +11,21 @@ from bot.service.wire.json_answers import given
 if TYPE_CHECKING:
     from bot.service.model.checkout import Checkout
     from bot.service.model.payout import PayoutAccount
-    from bot.service.model.rail_answers import PayWith
+    from bot.service.model.rail_answers import Connected, PayWith
     from bot.service.wire.json_answers import Json
+
+
+def checked(owner: str, it: Connected) -> Json:
+    """Write a PayoutAnswer of an account that was checked and not stored."""
+    return given(
+        owner=owner,
+        kind=it.kind,
+        scheme=it.scheme or None,
+        automatic=it.automatic,
+        currency=it.currencies[0],
+        currencies=it.currencies,
+        label=it.label,
+    )
 
 
 def payout(it: PayoutAccount) -> Json:

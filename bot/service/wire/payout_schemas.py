@@ -19,7 +19,8 @@ class PayoutBody(Body):
 
     `bank`: `scheme` `sepa` (`iban`, `name`), `pix` (`key`, `name`, `city`), `upi` (`id`, `name`) or
     `swiss` (`iban`, `name`, `address`). `lightning`: `address`. `lnbits`: `url`, `key`, which must
-    be an invoice key. `nwc`: `connection`, which must not be able to pay.
+    be an invoice key. `nwc`: `connection`, which must not be able to pay. A `dryRun` checks all of
+    it, asks the wallet, and connects nothing.
     """
 
     owner: Owner
@@ -28,16 +29,18 @@ class PayoutBody(Body):
         dict[str, Any],
         Field(examples=[{"scheme": "sepa", "iban": "DE89370400440532013000", "name": "Anna Ott"}]),
     ]
+    dry_run: bool = False
 
 
 class PayoutAnswer(Answer):
     """An owner's account; its secrets are never shown.
 
     `automatic`: payments are reported by themselves; otherwise the seller confirms each. `label`
-    names it to people. `currency` is that of its money, the first of `currencies`.
+    names it to people. `currency` is that of its money, the first of `currencies`. After a dry run
+    there is neither an `id` nor a time.
     """
 
-    id: Id
+    id: Id | None = None
     owner: Owner
     kind: Literal["bank", "lightning", "lnbits", "nwc"]
     scheme: str | None = None
@@ -45,7 +48,7 @@ class PayoutAnswer(Answer):
     currency: str
     currencies: list[str]
     label: str
-    created_at: Time
+    created_at: Time | None = None
 
 
 class PayoutList(Answer):

@@ -74,6 +74,24 @@ async def test_an_account_is_answered_without_its_details(real: ServiceHarness) 
     assert (bank["scheme"], bank["automatic"], bank["currency"]) == ("sepa", False, "EUR")
 
 
+async def test_a_dry_run_answers_what_it_found_and_stores_nothing(
+    real: ServiceHarness, rail: ScriptedRail
+) -> None:
+    body = {"owner": OWNER, "kind": LIGHTNING, "details": {"name": "Anna"}, "dryRun": True}
+    answer = await real.seller.post(ACCOUNTS_PATH, json=body)
+    assert answer.json() == {
+        "owner": OWNER,
+        "kind": LIGHTNING,
+        "automatic": True,
+        "currency": "SAT",
+        "currencies": ["SAT"],
+        "label": "Ann…",
+    }
+    assert (await listed(real), rail.probes) == ([], 1)
+    refused = await real.seller.post(ACCOUNTS_PATH, json=body | {"details": {}})
+    assert refused_fields(refused) == ["details.name"]
+
+
 async def test_another_owner_and_another_application_see_nothing_of_it(
     real: ServiceHarness,
 ) -> None:
