@@ -14,11 +14,14 @@ from bot.chat.cards.claim_text import STANDINGS
 from bot.chat.dialogue.posters import FILES
 from bot.chat.fields.registry import EDITS, FIELDS, MENU, STEPS
 from bot.chat.forms.bot_texts import COMMANDS
+from bot.chat.model.payout import SCHEMES
+from bot.chat.model.payout import WAYS as ACCOUNTS
 from bot.chat.model.profile import PROFILE_STEPS
 from bot.chat.model.wish import KINDS
 from bot.core import errors
 from bot.core.accents import ACCENTS
 from bot.core.text.translations import DEFAULT
+from bot.service.model.payout import KINDS as REAL_KINDS
 from bot.service.model.rail_answers import Manner
 from bot.service.model.request import (
     NO_PAYOUT,
@@ -43,7 +46,9 @@ CODE = [path for path in sorted(BOT.rglob("*.py")) if "sandbox" not in path.part
 TEMPLATES = sorted((BOT / "service").glob("*/templates/*.html"))
 TEXTS = messages(DEFAULT)
 
-STATUSES = ("active", "scheduled", "expired", "stopped", "completed", "soldOut")
+STATUSES = (
+    *("active", "scheduled", "expired", "stopped", "completed", "soldOut", "noPayoutAccount"),
+)
 PAYER = get_args(PayerField)
 PAGE_STATES = (
     *(status for status in Status if status is not Status.ACTIVE),
@@ -62,13 +67,8 @@ REFUSED = (*(refusal.code for refusal in REFUSALS), "internal", "unavailable")
 HOURS = ("zone", "quiet", "summary")
 ON_CARD = ("poster", "payments", "edit", "alerts", "delete", "refresh", "stop", "resume")
 TYPED = (
-    "name",
-    "description",
-    "destination",
-    "postertext",
-    "sellername",
-    "sellerabout",
-    "paidback",
+    *("name", "description", "destination", "postertext", "sellername", "sellerabout"),
+    *("payout", "paidback"),
 )
 
 MANAGED = (
@@ -88,7 +88,7 @@ COMPOSED: dict[str, list[tuple[str, ...]]] = {
     "accent-{}": [(accent,) for accent in ACCENTS],
     "ask-{}": [
         (step,)
-        for step in sorted({step for form in STEPS.values() for step in form})
+        for step in sorted({step for name in STEPS if name != "payout" for step in STEPS[name]})
         if step not in ("amount", "review")
     ],
     "ask-amount-{}": [(kind,) for kind in KINDS],
@@ -96,6 +96,7 @@ COMPOSED: dict[str, list[tuple[str, ...]]] = {
         (word,)
         for word in (*KINDS, *HOURS, *FILES, *MANAGED, *PAYBACK, *PROFILE_STEPS, "previous", "next")
     ],
+    "button-payout-{}": [(kind,) for kind in REAL_KINDS],
     "button-edit-{}": [(field,) for field in EDITS],
     "card-email-{}": [(state,) for state in sorted(EMAIL_STATES)],
     "consent-{}": [(name,) for name in CONSENTS],
@@ -125,6 +126,10 @@ COMPOSED: dict[str, list[tuple[str, ...]]] = {
     "page-{}-empty": [(field,) for field in PAYER],
     "page-{}-wrong": [(field,) for field in PAYER],
     "page-{}-why": [(state,) for state in (*PAGE_STATES, RESERVED)],
+    "payout-about-{}": [(kind,) for kind in REAL_KINDS],
+    "payout-ask-{}-{}": [(way, field) for way in ACCOUNTS for field in ACCOUNTS[way]],
+    "payout-way-{}": [(way,) for way in ACCOUNTS],
+    "payout-way-bank-{}": [(scheme,) for scheme in SCHEMES],
     "payer-{}": [(field,) for field in PAYER],
     "photo-{}": [
         *(("unknownFormat",), ("tooLarge",), ("tooSmall",), ("tooLong",)),

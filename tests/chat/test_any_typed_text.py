@@ -51,7 +51,7 @@ from bot.core.outbox import outbox
 from bot.core.outbox.queue_policy import ALERT
 from bot.core.text.translations import LOCALES, languages, t
 from bot.sandbox.world.entities import blank, cleaned
-from tests.support.chat_harness import COFFEE, URL
+from tests.support.chat_harness import COFFEE, URL, VAULT
 from tests.support.form_harness import BERLIN, FORM, NOW
 from tests.support.telegram_limits import check
 
@@ -297,7 +297,9 @@ def test_what_was_not_delivered_is_listed(chat: ChatHarness, language: str, word
             outbox.put(tx, chat.queues.messages, "7", body, NOW, priority=ALERT)
         person = Person(7, 7, private=True, tag=None)
         seller = seller_of(words, language)
-        show_undelivered(EventContext(tx, chat.queues, person, seller, draft=None, now=NOW))
+        show_undelivered(
+            EventContext(tx, chat.queues, person, seller, draft=None, now=NOW, vault=VAULT)
+        )
 
     chat.clear_messages()
     chat.db.run(look)

@@ -14,12 +14,14 @@ from bot.chat.dialogue.dialogue import Chat
 from bot.chat.messages.payloads import Alert, CardMessage, ClaimAlert, Refresh, TextMessage
 from bot.chat.messages.queues import SENT_AT_ONCE, make_queues
 from bot.chat.model.answers import Answer
+from bot.chat.model.draft import PayoutService
 from bot.chat.model.wish import Wish
 from bot.chat.payments.recording import PaymentRecorder
 from bot.chat.store import claims, listings, profiles, sellers
 from bot.chat.store.listings import CREATING, LIVE
 from bot.chat.store.posts import OWN, VISITED
 from bot.chat.telegram.intake import Intake
+from bot.core.database.vault import Vault
 from bot.sandbox.world import people
 from bot.sandbox.world.limits import NO_LIMITS
 from bot.sandbox.world.model import Draft
@@ -43,6 +45,7 @@ if TYPE_CHECKING:
     from tests.support.service_harness import Clock
 
 BOT_ID = 42
+VAULT = Vault("a key for tests")
 BOT_NAME = "PaymentRequestBot"
 REQUEST_ID = "0123456789abcdef01234567"
 URL = f"https://pay.example.org/pay/{REQUEST_ID}"
@@ -72,14 +75,16 @@ class ChatHarness:
         queues: Queues | None = None,
         allowed: frozenset[int] = frozenset(),
         operator_contact: str | None = None,
+        rails: tuple[str, ...] = (),
     ) -> None:
         self.db = db
         self.clock = clock
         self.queues = queues or make_queues(None, None, None, gather=alert_text.join_alerts)
         self.world = World(limits=NO_LIMITS, now=lambda: clock() / 1000)
         self.dialogue = Chat(
-            db, self.queues, clock,
+            db, self.queues, clock, VAULT,
             bot_name=lambda: BOT_NAME, allowed=allowed, operator_contact=operator_contact,
+            paid_at=PayoutService(rails=rails),
         )  # fmt: skip
         self.recorder = PaymentRecorder(db, self.queues, clock)
         self.asked: list[Json] = []

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, NamedTuple
 
+from bot.chat.dialogue.getting_paid import seal_secrets
 from bot.chat.forms.flow import start_new
 from bot.chat.forms.form import take_message
 from bot.chat.forms.inputs import take_press
@@ -12,6 +13,7 @@ from bot.chat.forms.stored_draft import read_draft, write_draft
 from bot.chat.model.draft import Seller
 from bot.chat.model.profile import PROFILE_STEPS
 from bot.chat.model.wish import Wish
+from bot.core.database.vault import Vault
 from tests.support.telegram_limits import actions, check, check_toast, labels
 
 if TYPE_CHECKING:
@@ -19,6 +21,7 @@ if TYPE_CHECKING:
     from bot.chat.messages.reply import Action, Reply
     from bot.chat.model.draft import Draft
 
+VAULT = Vault("a key for tests")
 KNOWN = Seller("en", "$anna", "USD")
 STRANGER = Seller("en", None, None)
 FORM = "ab2c3d"
@@ -63,6 +66,7 @@ class Talk:
     changes: list[Change] = field(default_factory=list)
     photos: list[Photo] = field(default_factory=list)
     then: Action | None = None
+    connects: list[str] = field(default_factory=list)
     now: int = NOW
 
     def take(self, outcome: Outcome) -> Outcome:
@@ -71,7 +75,7 @@ class Talk:
         if outcome.draft is not None:
             self.draft = read_draft(write_draft(outcome.draft))
             assert outcome.draft == self.draft
-            self.draft = replace(self.form, touched_at=self.now)
+            self.draft = replace(seal_secrets(self.form, VAULT), touched_at=self.now)
         if outcome.wish is not None:
             assert Wish.from_json(outcome.wish.to_json()) == outcome.wish
             self.wishes.append(outcome.wish)
@@ -80,6 +84,7 @@ class Talk:
         self.changes.extend(filter(None, [outcome.change]))
         if outcome.photo is not None:
             self.photos.append(Photo(outcome.photo, self.form.id))
+        self.connects.extend(filter(None, [outcome.connect]))
         self.then = outcome.then
         for reply in outcome.replies:
             check(reply)
@@ -94,6 +99,9 @@ class Talk:
         if part := PROFILE_STEPS.get(name):
             profile = replace(self.seller.profile, **{part: value})  # type: ignore[arg-type]  # as below
             self.seller = replace(self.seller, profile=profile)
+            return
+        if name == "payoutlater":
+            self.seller = replace(self.seller, pays_later=True)
             return
         assert name in ("destination", "zone", "quiet", "summary")
         self.seller = replace(self.seller, **{name: value})  # type: ignore[arg-type]  # by its name

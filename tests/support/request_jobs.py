@@ -28,7 +28,7 @@ from bot.core.money.amounts import from_minor
 from bot.core.outbox import leases, outbox
 from bot.core.outbox.lanes import next_open
 from bot.core.text.translations import t
-from tests.support.chat_harness import REQUEST_ID, URL
+from tests.support.chat_harness import REQUEST_ID, URL, VAULT
 from tests.support.handcash_server import handcash
 from tests.support.http_messages import http_response
 from tests.support.outbox_queue import bodies, handle_all
@@ -102,7 +102,7 @@ class RequestJobs:
 
     def made(self, client: Client, receiver: str = RECEIVER, **given: Any) -> JobHandler:
         server = PaymentServer(client, Addresses(receiver, IMAGES), **given)
-        return JobHandler(self.chat.db, self.chat.queues, self.chat.clock, server)
+        return JobHandler(self.chat.db, self.chat.queues, self.chat.clock, server, VAULT)
 
     def put(self, call: str, listing: Listing, **place: Any) -> None:
         reply_to = ReplyTo(listing.chat_id, "en", **place)

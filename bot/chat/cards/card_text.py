@@ -17,6 +17,7 @@ from bot.chat.messages.reply import (
     plain,
     shown_units,
 )
+from bot.chat.model.answers import NO_PAYOUT
 from bot.chat.times import display, zones
 from bot.core.money.amounts import format_money
 from bot.core.text.translations import t
@@ -49,7 +50,8 @@ STAMPED_STATUSES = frozenset(["soldOut", "expired", "stopped", "completed", "del
 EMAIL_STATES = frozenset(["unconfirmed", "confirmed", "ended"])
 """The states of an email address that its owner has to confirm."""
 
-_CAN_STOP = frozenset(["active", "scheduled"])
+_CAN_PAY = frozenset(["active", "scheduled"])
+_CAN_STOP = _CAN_PAY | {NO_PAYOUT}
 _REVIVALS = {
     **dict.fromkeys(["stopped", "expired"], "resume"),
     **dict.fromkeys(["soldOut", "completed"], "duplicate"),  # ended for good
@@ -84,7 +86,7 @@ def public_card(card: Card, language: str) -> Reply:
     seller = _seller_line(card, language, escaped(card.seller.name or "", _SELLER))
     state = "\n".join(filter(None, [seller, _public_state(card, language)]))
     text = _card_caption(card, language, state)
-    is_or_will_be_payable = card.status in _CAN_STOP and linkable(card.url)
+    is_or_will_be_payable = card.status in _CAN_PAY and linkable(card.url)
     rows = ((_pay_button(card, language),),) if is_or_will_be_payable else ()
     return Reply(text, rows, card.listing_id)
 
@@ -309,12 +311,13 @@ def _is_reserved(card: Card) -> bool:
 
 def _public_state(card: Card, language: str) -> str:
     """Return whether payers can pay, without the takings."""
-    if card.status in _CAN_STOP:
+    if card.status in _CAN_PAY:
         soon = t(language, "status-scheduled") if card.status == "scheduled" else None
         return "\n".join(
             filter(None, [soon, _units_left(card, language), _start_or_end(card, language)])
         )
-    return t(language, "public-closed" if card.status == "stopped" else f"status-{card.status}")
+    is_closed = card.status in ("stopped", NO_PAYOUT)
+    return t(language, "public-closed" if is_closed else f"status-{card.status}")
 
 
 def _units_left(card: Card, language: str) -> str | None:
@@ -339,7 +342,10 @@ def _card_rows(card: Card, language: str) -> Rows:
     open_page = Button(t(language, "button-open"), url=card.url)
     copy_link = Button(t(language, "button-copy"), copy=card.url)
     share = Button(t(language, "button-share"), share=card.listing_id)
-    return ((open_page, copy_link), (share, act("edit")), last_row)
+    rows = ((open_page, copy_link), (share, act("edit")), last_row)
+    if card.status != NO_PAYOUT:
+        return rows
+    return ((Button(t(language, "button-payout-connect"), action=("getpaid",)),), *rows)
 
 
 def list_label(card: Card, language: str) -> str:

@@ -16,6 +16,7 @@ from bot.chat.cards.card_text import (
 from bot.chat.fields.offers import in_rows
 from bot.chat.fields.registry import EDITS, POSTER_TEXT
 from bot.chat.messages.reply import DANGER, Button, Reply, escaped
+from bot.chat.model.answers import NO_PAYOUT
 from bot.core.text.translations import t
 
 if TYPE_CHECKING:
@@ -33,7 +34,7 @@ _MAX_LINK = 300
 
 
 _CHANGES = {
-    **dict.fromkeys(["active", "scheduled"], "stop"),
+    **dict.fromkeys(["active", "scheduled", NO_PAYOUT], "stop"),
     **dict.fromkeys(["stopped", "expired"], "resume"),
 }
 """The change of state that is possible, by status."""

@@ -23,6 +23,7 @@ from bot.chat.messages.payloads import (
     ClaimAlert,
     PosterFile,
     Refresh,
+    SecretRemoval,
     TextMessage,
 )
 from bot.chat.messages.queues import INLINE
@@ -108,7 +109,9 @@ class SentMessage:
 
 
 Built = Call | NotYet | None
-Sendable = TextMessage | CardMessage | PosterFile | Refresh | ButtonRemoval | ClaimAlert
+Sendable = (
+    TextMessage | CardMessage | PosterFile | Refresh | ButtonRemoval | SecretRemoval | ClaimAlert
+)
 
 
 class MessageCalls:
@@ -137,6 +140,8 @@ class MessageCalls:
                 build = partial(_removal, payload=payload, lane=lane)
             case ClaimAlert():
                 build = partial(_claim, payload=payload, lane=lane, now=now)
+            case SecretRemoval():
+                return Call(payload.method, _target(lane, payload.message_id))
             case TextMessage(message_id=None):
                 return _text(payload, lane)
             case TextMessage():

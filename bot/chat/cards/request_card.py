@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from bot.chat.model.answers import NO_PAYOUT
 from bot.chat.model.profile import NO_PROFILE
 from bot.chat.store.listings import DELETED, STOPPED
 from bot.chat.store.takings import NO_TAKINGS
@@ -20,11 +21,12 @@ class Card:
     """A request as its seller sees it.
 
     `amount` is in minor units. `status` is active, scheduled, expired, stopped, completed (a
-    paid one-off), soldOut or deleted. `reserved_units` are in open checkouts. `url` is empty until
-    the server has answered. `starts_at` (in the future) and `ends_at` are in epoch ms. `zone` is
-    the seller's. `takings` are for the seller's eyes only. `image` is the id of the seller's
-    picture. `email_state` is unconfirmed, confirmed or ended, None where the address for payment
-    notifications needs no confirmation. `seller` is the profile that payers see.
+    paid one-off), soldOut, noPayoutAccount (its seller has no account that takes the price) or
+    deleted. `reserved_units` are in open checkouts. `url` is empty until the server has answered.
+    `starts_at` (in the future) and `ends_at` are in epoch ms. `zone` is the seller's. `takings` are
+    for the seller's eyes only. `image` is the id of the seller's picture. `email_state` is
+    unconfirmed, confirmed or ended, None where the address for payment notifications needs no
+    confirmation. `seller` is the profile that payers see.
     """
 
     listing_id: str
@@ -102,4 +104,4 @@ def status_of(listing: Listing, now: int) -> str:
         return "expired"
     if answer and answer.enabled_at is not None and answer.enabled_at > now:
         return "scheduled"
-    return "active"
+    return NO_PAYOUT if answer and answer.lacks_account else "active"

@@ -7,7 +7,14 @@ from typing import TYPE_CHECKING
 
 from bot.chat.cards import menus
 from bot.chat.cards.card_text import seller_card
-from bot.chat.dialogue import alert_settings, claims, incoming, seller_profile, sharing
+from bot.chat.dialogue import (
+    alert_settings,
+    claims,
+    getting_paid,
+    incoming,
+    seller_profile,
+    sharing,
+)
 from bot.chat.dialogue.commands import requests_page, show_page
 from bot.chat.dialogue.event_context import own_card, own_listing
 from bot.chat.dialogue.form_effects import apply_outcome, removal_obstacle, start_edit_form
@@ -81,6 +88,8 @@ def _open_page(context: EventContext, action: Action) -> str | None:
             return claims.handle_press(context, action)
         case (word, *_) if word in incoming.WORDS:
             return incoming.handle_press(context, action)
+        case ("getpaid" | "account", *words):
+            return _get_paid(context, action[0], words)
         case ("new",) if not context.may_create:
             return context.text("not-allowed")
         case ("profile", *words):
@@ -96,6 +105,21 @@ def _open_page(context: EventContext, action: Action) -> str | None:
             show_page(context.without_press(), page)
         case _:
             return context.text("button-unknown")
+    return None
+
+
+def _get_paid(context: EventContext, word: str, words: list[str]) -> str | None:
+    """Perform a button about payout accounts; below a card, in a message of its own."""
+    if not context.may_create:
+        return context.text("not-allowed")
+    if context.press is not None and context.press.picture:
+        context = context.without_press()
+    if word == "account":
+        return getting_paid.press_account(context, words[0], words[1:])
+    if not words:
+        getting_paid.show_accounts(context)
+    elif form := getting_paid.press_kind(context, words[0]):
+        apply_outcome(context, form)
     return None
 
 

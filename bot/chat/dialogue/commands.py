@@ -13,6 +13,7 @@ from bot.chat.forms.bot_texts import about_service, help_reply, settings, start_
 from bot.chat.forms.form import new_form, resume_offer, take_message
 from bot.chat.forms.inputs import cancel
 from bot.chat.forms.one_line import offer_line, one_line
+from bot.chat.forms.payout_texts import accounts_page
 from bot.chat.messages.reply import Reply
 from bot.chat.model.wish import KINDS
 from bot.chat.store import listings, queries, sellers
@@ -37,7 +38,7 @@ def handle_message(context: EventContext, event: MessageEvent) -> None:
         apply_outcome(context, _take_message(context, event))
     elif event.command == "start" and sharing.open_deep_link(context, event.text):
         return
-    elif event.command in ("new", *KINDS) and not context.may_create:
+    elif event.command in ("new", "getpaid", *KINDS) and not context.may_create:
         context.reply(Reply(context.text("not-allowed")))
     elif event.command in KINDS:
         form = one_line(
@@ -83,7 +84,7 @@ def show_page(context: EventContext, command: str, text: str = "") -> None:
             payment_search.find(context, text)
         case "alerts":
             alert_settings.show_undelivered(context)
-        case "payments" | "list" | "settings" | "help":
+        case "payments" | "list" | "getpaid" | "settings" | "help":
             context.reply(PAGES[command](context))
         case "privacy" | "paysupport":
             context.reply(about_service(command, context.seller.language, context.operator_contact))
@@ -104,6 +105,7 @@ def requests_page(context: EventContext, page: int) -> Reply:
 PAGES: dict[str, Callable[[EventContext], Reply]] = {
     "payments": lambda context: incoming.page(context, 0),
     "list": lambda context: requests_page(context, 0),
+    "getpaid": lambda context: accounts_page(context.seller),
     "settings": lambda context: settings(context.seller),
     "help": lambda context: help_reply(context.seller.language),
 }

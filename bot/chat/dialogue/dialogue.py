@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import structlog
 
 from bot.chat.cards.request_card import card_of
-from bot.chat.dialogue import form_effects
+from bot.chat.dialogue import form_effects, getting_paid
 from bot.chat.dialogue.button_presses import handle_press
 from bot.chat.dialogue.commands import handle_message
 from bot.chat.dialogue.event_context import EventContext
@@ -27,9 +27,9 @@ from bot.chat.messages.payloads import CallbackAnswer, new_message
 from bot.chat.messages.reply import Reply
 from bot.chat.model.draft import TEST_MONEY
 from bot.chat.model.profile import NO_PROFILE
-from bot.chat.store import queries, sellers
+from bot.chat.store import payouts, queries, sellers
 from bot.core.errors import Unreadable
-from bot.core.outbox import lanes, outbox
+from bot.core.outbox import bulk_changes, lanes, outbox
 from bot.core.text.translations import choose, t
 
 if TYPE_CHECKING:
@@ -39,17 +39,21 @@ if TYPE_CHECKING:
     from bot.chat.dialogue.events import Event
     from bot.chat.messages.payloads import MessagePayload
     from bot.chat.messages.queues import Queues
-    from bot.chat.model.draft import PayoutService
+    from bot.chat.model.draft import PayoutService, Seller
     from bot.core.database.database import Database, Transaction
+    from bot.core.database.vault import Vault
     from bot.core.outbox.outbox import Message
 
 log = structlog.get_logger()
+
+ERASED = "{}"
+"""What is kept of an update with a secret."""
 
 
 class Chat:
     """Handles updates; `allowed` are the people who may create requests, empty for everyone.
 
-    `paid_at` is the service that pays them.
+    `paid_at` is the service that pays them, `vault` seals their secrets.
     """
 
     def __init__(
@@ -57,6 +61,7 @@ class Chat:
         db: Database,
         queues: Queues,
         now: Callable[[], int],
+        vault: Vault,
         *,
         bot_name: Callable[[], str],
         allowed: frozenset[int] = frozenset(),
@@ -65,6 +70,7 @@ class Chat:
     ) -> None:
         self._db = db
         self._queues = queues
+        self._vault = vault
         self._bot_name = bot_name
         self._now = now
         self._allowed = allowed
@@ -93,6 +99,7 @@ class Chat:
             # The id of a private chat is the id of the person.
             language = sellers.language_of(tx, chat_id) or choose(None)
             self._put(tx, chat_id, new_message(Reply(t(language, "update-failed")), language))
+            self._erase_secret(tx, message, chat_id)
 
     def receive_photo(self, tx: Transaction, message: Message, photo: bytes | str) -> None:
         """Resume the form of a downloaded photo; `photo` is its data, or why there is none."""
@@ -103,8 +110,8 @@ class Chat:
         person = Person(wanted.seller_id, chat_id, private=True, tag=None)
         draft = sellers.find_draft(tx, chat_id, wanted.seller_id)
         hints, now = hints_for(tx, person, draft, None), self._now()
-        seller = replace(seller, paid_at=self._paid_at, hints=hints)
-        context = EventContext(tx, self._queues, person, seller, draft, now)
+        seller = replace(self._paid(tx, seller, wanted.seller_id), hints=hints)
+        context = EventContext(tx, self._queues, person, seller, draft, now, self._vault)
         form_effects.receive_photo(context, wanted.draft_id, photo)
 
     async def search(self, seller_id: int, text: str, limit: int, start: int) -> list[Card]:
@@ -127,7 +134,8 @@ class Chat:
             case MessageEvent() | PressEvent() if not event.person.private:
                 self._public(tx, event)
             case MessageEvent():
-                handle_message(self._turn(tx, event.person), event)
+                self._take_message(tx, message, event)
+                return
             case PressEvent():
                 handle_press(self._turn(tx, event.person, event), event)
             case PostedEvent():
@@ -135,6 +143,18 @@ class Chat:
             case BlockEvent():
                 why = None if event.open else "the bot was blocked"
                 lanes.pause(tx, self._queues.messages, str(event.person.chat_id), why)
+        self._settle(tx, message)
+
+    def _take_message(self, tx: Transaction, message: Message, event: MessageEvent) -> None:
+        """Handle a message; of one with a secret nothing is kept, in the chat or here."""
+        context = self._turn(tx, event.person)
+        handle_message(context, event)
+        self._settle(tx, message)
+        if event.command is None and getting_paid.is_secret(context.draft, event.text):
+            getting_paid.delete_secret(context, event)
+            bulk_changes.rewrite(tx, message.id, ERASED, None)
+
+    def _settle(self, tx: Transaction, message: Message) -> None:
         outbox.done(tx, self._queues.updates, message, self._now())
         tx.count("telegram_updates_handled", "done")
 
@@ -148,14 +168,19 @@ class Chat:
         hints = hints_for(tx, person, draft, press)
         seller = sellers.ensure_seller(tx, person.id, language, now)
         return EventContext(
-            tx, self._queues, person, replace(seller, paid_at=self._paid_at, hints=hints),
+            tx, self._queues, person, replace(self._paid(tx, seller, person.id), hints=hints),
             draft=draft,
             now=now,
+            vault=self._vault,
             bot_name=self._bot_name(),
             may_create=not self._allowed or person.id in self._allowed,
             operator_contact=self._operator_contact,
             press=press,
         )  # fmt: skip
+
+    def _paid(self, tx: Transaction, seller: Seller, seller_id: int) -> Seller:
+        """Return a seller with where their money goes."""
+        return payouts.at_service(tx, seller, seller_id, self._paid_at)
 
     def _public(self, tx: Transaction, event: MessageEvent | PressEvent) -> None:
         """Reply in a group, if the bot is addressed, that requests are made in private."""
@@ -169,6 +194,12 @@ class Chat:
     def _bury(self, tx: Transaction, message: Message, why: str) -> None:
         outbox.bury(tx, self._queues.updates, message, self._now(), why)
         self._note_buried(tx, message)
+
+    def _erase_secret(self, tx: Transaction, message: Message, chat_id: int) -> None:
+        """Keep nothing of an update with a secret that could not be handled."""
+        draft = sellers.find_draft(tx, chat_id, chat_id)
+        if getting_paid.is_secret(draft, str(message.body)):
+            bulk_changes.rewrite(tx, message.id, ERASED, None)
 
     def _note_buried(self, tx: Transaction, message: Message) -> None:
         tx.count("telegram_updates_handled", "set_aside")

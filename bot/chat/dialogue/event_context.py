@@ -24,14 +24,15 @@ if TYPE_CHECKING:
     from bot.chat.model.draft import Draft, Seller
     from bot.chat.store.listings import Listing
     from bot.core.database.database import Transaction
+    from bot.core.database.vault import Vault
 
 
 @dataclass(frozen=True, slots=True)
 class EventContext:
     """An event with its transaction and the person who caused it.
 
-    `may_create` is False for people whom ALLOWED_SELLERS leaves out. A reply takes the place of the
-    message of `press`, if there is one.
+    `vault` seals secrets. `may_create` is False for people whom ALLOWED_SELLERS leaves out. A reply
+    takes the place of the message of `press`, if there is one.
     """
 
     tx: Transaction
@@ -40,6 +41,7 @@ class EventContext:
     seller: Seller
     draft: Draft | None
     now: int
+    vault: Vault
     bot_name: str = ""
     may_create: bool = True
     operator_contact: str | None = None

@@ -43,13 +43,15 @@ class Person:
 class MessageEvent:
     """A message: a command with its arguments, or text (empty for pictures and the like).
 
-    `photo` is the file_id of the picture that came with it, the largest of its sizes.
+    `photo` is the file_id of the picture that came with it, the largest of its sizes. `message_id`
+    is None where a server of the Bot API sends none.
     """
 
     person: Person
     text: str
     command: str | None = None
     photo: str | None = None
+    message_id: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,7 +126,8 @@ def _spoke(message: Mapping[str, Any], bot_name: str) -> MessageEvent | None:
     text = _text(message, "text") or _text(message, "caption")
     command = COMMAND.fullmatch(text)
     if command is None:
-        return MessageEvent(person, text, photo=_photo(message))
+        message_id = _number(message, "message_id") or None
+        return MessageEvent(person, text, photo=_photo(message), message_id=message_id)
     name, _, addressee = command[1].partition("@")
     if addressee and addressee.lower() != bot_name.lower():
         return None

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from bot.chat.cards import menus
 from bot.chat.dialogue.event_context import EventContext, own_card, own_listing
+from bot.chat.dialogue.getting_paid import connect, seal_secrets
 from bot.chat.dialogue.seller_profile import save_profile
 from bot.chat.fields.registry import EDITS, POSTER_TEXT, UNITS
 from bot.chat.forms.form import edit_form, take_picture
@@ -17,7 +18,7 @@ from bot.chat.messages.reply import Reply, escaped
 from bot.chat.model.payment_key import PaymentKey
 from bot.chat.model.profile import PROFILE_STEPS
 from bot.chat.requests import audit_trail, edit_rules
-from bot.chat.store import listings, paybacks, pending, questions, seller_images, sellers
+from bot.chat.store import listings, paybacks, payouts, pending, questions, seller_images, sellers
 from bot.chat.store.payment_search import payment_by_key
 from bot.chat.store.posts import MessagePlace
 from bot.chat.times import local_time
@@ -38,7 +39,8 @@ def apply_outcome(context: EventContext, outcome: Outcome) -> None:
     if outcome.wish is not None and not context.may_create:
         context.reply(Reply(context.text("not-allowed")))
         return
-    question = sellers.save_draft(context.tx, person.chat_id, person.id, outcome.draft, context.now)
+    draft = outcome.draft and seal_secrets(outcome.draft, context.vault)
+    question = sellers.save_draft(context.tx, person.chat_id, person.id, draft, context.now)
     if question is not None and not _is_replaced(context, outcome, question):
         place = MessagePlace(str(person.chat_id), question)
         questions.remove_buttons(context.tx, context.queues, place, context.now)
@@ -59,6 +61,8 @@ def apply_outcome(context: EventContext, outcome: Outcome) -> None:
         _apply_change(context, outcome.change)
     if outcome.note is not None:
         _save_note(context, outcome.note)
+    if outcome.connect is not None and draft is not None:
+        connect(context, draft, outcome.connect)
 
 
 def _is_replaced(context: EventContext, outcome: Outcome, question: int) -> bool:
@@ -79,6 +83,9 @@ def _save(context: EventContext, setting: Setting) -> None:
         was, destination = context.seller.destination, str(value)
         sellers.save_destination(tx, seller_id, destination)
         audit_trail.record_destination(tx, seller_id, was, destination, context.now)
+        return
+    if setting.name == "payoutlater":
+        payouts.choose_later(tx, seller_id)
         return
     if setting.name == "quiet":
         sellers.save_quiet(tx, seller_id, value if isinstance(value, tuple) else None)

@@ -90,7 +90,9 @@ class Field:
     `option` is its place in the menu "More options". `read` returns the value of a text, a Problem
     or a Choice of moments; without it the field is answered by its buttons, or read by the form.
     `check` returns the Problem of a value that the rest of the draft forbids. A value None leaves
-    the field unset, which the text `unset_text` says. `ask` returns the question where its text
+    the field unset, which the text `unset_text` says. A field that `needs_destinations` is not
+    offered to sellers whose money goes to payout accounts: each payment goes to one of them, in a
+    currency of its own. `ask` returns the question where its text
     takes values, `offers` the buttons with answers. `shown` is None for a field without a line of
     its own, `wire` for one that the service does not know, `edit` for one that can't be edited.
     """
@@ -101,6 +103,7 @@ class Field:
     option: int | None = None
     is_optional: bool = False
     is_moment: bool = False
+    needs_destinations: bool = False
     empty: object = None
     read: Callable[[Typed], Any] = lambda _typed: Problem("problem-press")
     check: Callable[[Draft, Any], Problem | None] | None = None
@@ -152,6 +155,11 @@ class Field:
         brief = self.shown.brief
         words = brief(value, seller) if brief else self._plain(value, seller, None)
         return plain(words, _LABEL) if words else None
+
+    def is_offered(self, draft: Draft, seller: Seller) -> bool:
+        """Return whether a draft's seller may set it: by the kind, and by where money goes."""
+        is_possible = not (self.needs_destinations and seller.paid_at.rails)
+        return is_possible and draft.kind in (None, *self.kinds)
 
     def is_open(self, draft: Draft, seller: Seller) -> bool:
         """Return whether a draft of this kind still has to have a value."""

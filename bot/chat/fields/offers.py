@@ -85,6 +85,17 @@ def _price_button(draft: Draft, minor: int, currency: str, seller: Seller, key: 
     return button(draft, label, "amount", f"{from_minor(minor, currency):f}", currency)
 
 
+def payout_kinds(draft: Draft, seller: Seller) -> Rows:
+    """Offer the kinds of payout accounts, and to connect one later; nothing without real money."""
+    language, rails = seller.language, seller.paid_at.rails
+    if not rails:
+        return ()
+    kinds = [
+        Button(t(language, f"button-payout-{kind}"), action=("getpaid", kind)) for kind in rails
+    ]
+    return (*in_rows(kinds, 1), (button(draft, t(language, "button-payout-later"), "later"),))
+
+
 def payer_fields(draft: Draft, seller: Seller) -> Rows:
     """Offer what payers can be asked for; each button carries the state that it leads to."""
     rows = []

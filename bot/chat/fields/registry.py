@@ -12,6 +12,7 @@ from bot.chat.fields import offers, typed_text, wording
 from bot.chat.fields.field import Edit, Field, Shown, Wire
 from bot.chat.fields.receiver_shares import read_portions
 from bot.chat.messages.reply import Problem
+from bot.chat.model.payout import CHECKING, FOUND, PAYOUT_STEPS, SAVING
 from bot.chat.model.profile import PROFILE_STEPS
 from bot.chat.model.wish import seconds_until
 from bot.chat.times import display, zones
@@ -115,6 +116,7 @@ INSTRUMENT = Field(
     attribute="instrument",
     option=6,
     is_optional=True,
+    needs_destinations=True,
     read=_read_instrument,
     unset_text="paid-in-price",
     ask=lambda draft, seller: t(seller.language, "ask-instrument", currency=draft.currency or ""),
@@ -153,6 +155,7 @@ RECEIVERS = Field(
     attribute="receivers",
     option=7,
     is_optional=True,
+    needs_destinations=True,
     empty=(),
     read=lambda typed: read_portions(typed.text, typed.draft.currency or "", typed.seller.paid_at),
     ask=wording.receivers_question,
@@ -246,7 +249,11 @@ FIELDS = (
     Field(
         name="destination",
         ask=wording.destination_question,
-        shown=Shown(value=lambda _draft, seller: seller.destination, line=wording.destination_line),
+        offers=offers.payout_kinds,
+        shown=Shown(
+            value=lambda _draft, seller: seller.destination if seller.has_destination else None,
+            line=wording.destination_line,
+        ),
         wire=Wire(refused_as=rf"{_RECEIVER}(destination)?"),
     ),
     RECEIVERS,
@@ -311,6 +318,7 @@ STEPS = {
     "new": (*PATH, "options", *OPTIONS, "zone"),
     "line": ("amount", "currency", "destination"),
     "settings": ("destination", "zone", "quiet", "summary", *PROFILE_STEPS),
+    "payout": (*PAYOUT_STEPS, CHECKING, FOUND, SAVING),
     "edit": (*EDITS, "zone"),
     "payback": ("paidback",),
 }

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from bot.chat.fields.receiver_shares import shares_of
 from bot.chat.fields.typed_text import example_price
 from bot.chat.messages.reply import Problem, escaped
+from bot.chat.model.payout import LIGHTNING
 from bot.core.money.amounts import example, format_money, to_minor
 from bot.core.text.translations import t
 
@@ -52,6 +53,8 @@ def units_line(draft: Draft, seller: Seller) -> str | None:
 def destination_question(draft: Draft, seller: Seller) -> str:
     """Ask where the money goes, in the words of the service that pays it out."""
     language, service = seller.language, seller.paid_at
+    if service.rails:
+        return "\n\n".join([t(language, "payout-first"), *kind_lines(seller)])
     is_setting = draft.form == "settings"
     kind = "handcash" if service.is_handcash else "other" if service.host else "test"
     parts = [
@@ -60,6 +63,21 @@ def destination_question(draft: Draft, seller: Seller) -> str:
         t(language, "destination-later" if is_setting else "destination-kept"),
     ]
     return "\n".join(parts)
+
+
+def kind_lines(seller: Seller) -> list[str]:
+    """Explain each kind of payout account that the service takes."""
+    return [t(seller.language, f"payout-about-{kind}") for kind in seller.paid_at.rails]
+
+
+def unpaid_currency(currency: str | None, seller: Seller) -> str | None:
+    """Return the warning that none of the seller's accounts takes a currency; None if one does."""
+    accounts = seller.accounts
+    if currency is None or not accounts or any(one.takes(currency) for one in accounts):
+        return None
+    taken = ", ".join(dict.fromkeys(code for account in accounts for code in account.currencies))
+    key = "payout-no-way" if LIGHTNING in seller.paid_at.rails else "payout-no-way-bank"
+    return t(seller.language, key, taken=taken, currency=escaped(currency))
 
 
 def seller_line(draft: Draft, seller: Seller) -> str | None:
@@ -74,7 +92,19 @@ def destination_line(draft: Draft, seller: Seller) -> str | None:
     """Return where all of the money goes; None where several receivers share it."""
     if draft.receivers or seller.destination is None:
         return None
+    if seller.paid_at.rails:
+        return _accounts_line(draft, seller)
     return t(seller.language, "review-destination", value=escaped(seller.destination))
+
+
+def _accounts_line(draft: Draft, seller: Seller) -> str:
+    """Return the accounts that a price is paid to, or why it can't be paid yet."""
+    if not seller.accounts:
+        return t(seller.language, "payout-review-none")
+    fitting = [one for one in seller.accounts if draft.currency and one.takes(draft.currency)]
+    labels = (f"<code>{escaped(one.label, _HANDLE)}</code>" for one in fitting)
+    warning = unpaid_currency(draft.currency, seller)
+    return warning or t(seller.language, "payout-review", accounts=", ".join(labels))
 
 
 def receivers_question(draft: Draft, seller: Seller) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from bot.chat.forms.button_rows import clock, hours
+from bot.chat.forms.payout_texts import account_lines
 from bot.chat.messages.reply import Button, Reply, Rows, escaped
 from bot.chat.times import zones
 from bot.core.text.translations import t
@@ -13,7 +14,9 @@ if TYPE_CHECKING:
     from bot.chat.model.draft import Seller
 
 COMMANDS = (
-    *("new", "list", "payments", "find", "donation", "oneoff", "drop", "alerts", "settings"),
+    *("new", "list", "payments", "find", "donation", "oneoff", "drop", "alerts"),
+    "getpaid",
+    "settings",
     *("help", "cancel", "privacy", "paysupport", "start"),
 )
 """In the order in which Telegram's menu shows them."""
@@ -60,16 +63,26 @@ def about_service(command: str, language: str, operator_contact: str | None) -> 
     return Reply(t(language, command, operator=escaped(operator)))
 
 
-def settings(seller: Seller) -> Reply:
-    """Return the seller's destination, zone and hours, with buttons to change them."""
+def _destination(seller: Seller) -> tuple[str, Button]:
+    """Return where the money goes, and the button that changes it."""
     language = seller.language
+    if seller.paid_at.rails:
+        shown = "\n".join([t(language, "payout-settings"), *account_lines(seller)])
+        text = shown if seller.accounts else t(language, "payout-settings-none")
+        return text, Button(t(language, "button-payout"), action=("getpaid",))
     if seller.destination is None:
         text, label = t(language, "settings-none"), t(language, "button-set-destination")
     else:
         text = t(language, "settings", destination=escaped(seller.destination))
         label = t(language, "button-change-destination")
-    profile = Button(t(language, "button-profile"), action=("profile",))
-    rows = [(profile,), (Button(label, action=("settings", "destination")),)]
+    return text, Button(label, action=("settings", "destination"))
+
+
+def settings(seller: Seller) -> Reply:
+    """Return the seller's destination, zone and hours, with buttons to change them."""
+    language = seller.language
+    text, button = _destination(seller)
+    rows = [(Button(t(language, "button-profile"), action=("profile",)),), (button,)]
     if name := seller.profile.name:
         text += "\n" + t(language, "settings-profile", name=escaped(name))
     values = {

@@ -6,7 +6,8 @@ import zlib
 from typing import TYPE_CHECKING
 
 from bot.chat.fields.offers import TICK, button, in_rows
-from bot.chat.fields.registry import FIELDS, MENU, PATH, UNITS, field_at
+from bot.chat.fields.registry import FIELDS, MENU, PATH, STEPS, UNITS, field_at
+from bot.chat.forms.payout_texts import payout_rows
 from bot.chat.forms.profile_texts import profile_rows
 from bot.chat.model.profile import PROFILE_STEPS
 from bot.chat.times import display, zones
@@ -100,7 +101,7 @@ def _review_rows(draft: Draft, seller: Seller) -> Rows:
 
 def _options_rows(draft: Draft, seller: Seller) -> Rows:
     """Return a row for each field that is set, with its value, then the others in pairs."""
-    fields = [field for field in MENU if draft.kind in field.kinds]
+    fields = [field for field in MENU if field.is_offered(draft, seller)]
     labels = {field.name: t(seller.language, f"option-{field.name}") for field in fields}
     values = {field.name: field.label(draft, seller) for field in fields}
     ticked = {
@@ -121,6 +122,7 @@ _OFFERS: dict[str, Callable[[Draft, Seller], Rows]] = {
     "review": _review_rows,
     "options": _options_rows,
     **dict.fromkeys(PROFILE_STEPS, profile_rows),
+    **dict.fromkeys(STEPS["payout"], payout_rows),
 }
 """The answers to steps that ask for no field."""
 

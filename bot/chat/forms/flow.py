@@ -28,7 +28,7 @@ _TIMED_SETTINGS = ("quiet", "summary")
 
 def start_new(draft_id: str, seller: Seller, paused: Draft | None = None) -> Outcome:
     """Begin a new request at its first question, in place of any form under way."""
-    asks = seller.destination is None
+    asks = not seller.has_destination
     return go_on(Draft(draft_id, "new", "kind", asks_destination=asks, paused=paused), seller)
 
 

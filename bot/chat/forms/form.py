@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from bot.chat.fields.receiver_shares import portions_of
-from bot.chat.fields.registry import EDITS, FIELDS, INSTRUMENT, PICTURE, RECEIVERS
+from bot.chat.fields.registry import EDITS, FIELDS, INSTRUMENT, MENU, PICTURE, RECEIVERS
 from bot.chat.forms import profile_form
 from bot.chat.forms.bot_texts import menu
 from bot.chat.forms.flow import ask_after_zone, go_on, new_form_under_way, start_new, take_value
@@ -105,7 +105,7 @@ def _draft_of(wish: Wish, draft_id: str, seller: Seller, current: Draft | None) 
     The shares of several receivers become amounts: how they were typed is not known any more.
     """
     under_way = new_form_under_way(current)
-    return Draft(
+    draft = Draft(
         draft_id,
         "new",
         "review",
@@ -115,16 +115,19 @@ def _draft_of(wish: Wish, draft_id: str, seller: Seller, current: Draft | None) 
         amount=from_minor(wish.amount, wish.currency),
         currency=wish.currency,
         units=wish.units,
-        asks_destination=seller.destination is None,
+        asks_destination=not seller.has_destination,
         paused=under_way and replace(under_way, paused=None),
         receivers=portions_of(wish.receivers, wish.currency),
         **options_of(wish),
     )
+    for field in MENU:
+        draft = draft if field.is_offered(draft, seller) else field.clear(draft)
+    return draft
 
 
 def _refused_step(path: str, wish: Wish, seller: Seller) -> str:
     """Return the step of the field that a refusal names; of an option only where it is set."""
-    if seller.destination is None:
+    if not seller.has_destination:
         return "destination"
     field = next((field for field in FIELDS if field.is_refused_by(path)), None)
     if field is None or wish.kind not in field.kinds:

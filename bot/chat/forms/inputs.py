@@ -19,7 +19,7 @@ from bot.chat.fields.registry import (
     field_at,
 )
 from bot.chat.fields.typed_text import AmbiguousAmount, Price
-from bot.chat.forms import flow, payback_form, profile_form, timing
+from bot.chat.forms import flow, payback_form, payout_form, profile_form, timing
 from bot.chat.forms.bot_texts import menu
 from bot.chat.forms.button_rows import fingerprint
 from bot.chat.forms.outcome import Outcome, Press
@@ -42,6 +42,7 @@ _FORM_VERBS = {
             *("kind", "keep", "back", "amount", "currency"),
             *("create", "continue", "restart", "cancel"),
             *("options", "open", "clear", "done", "instrument", "ask", "moment", "zone"),
+            "later",
         ]
     ),
     "line": frozenset(["amount", "currency", "continue", "cancel"]),
@@ -52,12 +53,15 @@ _FORM_VERBS = {
         ]
     ),
     "payback": frozenset(["skip", "continue", "cancel"]),
+    "payout": frozenset(["back", "keep", "skip", "land", "save", "change", "continue", "cancel"]),
     "edit": frozenset(["zone", "moment", "clear", "back", "continue", "cancel"]),
 }
 
 
 def take_text(draft: Draft, text: str, seller: Seller, now: int) -> Outcome:
     """Take a text as the answer to the draft's step; `now` in epoch ms."""
+    if draft.form == "payout":
+        return payout_form.take_text(draft, text, seller)
     if draft.step in _ANSWERS:
         return _ANSWERS[draft.step](draft, text, seller)
     if draft.step in PROFILE_STEPS:
@@ -91,7 +95,7 @@ def cancel(draft: Draft | None, seller: Seller) -> Outcome:
     """End the form under way if there is one, and ask again the one that it interrupted."""
     key = "nothing-to-cancel"
     if draft is not None:
-        key = "cancelled-edit" if draft.form in ("edit", "settings") else "cancelled"
+        key = "cancelled" if draft.form in ("new", "line") else "cancelled-edit"
     reply = Reply(t(seller.language, key), menu(seller.language))
     return flow.reply_and_resume(draft and draft.paused, seller, reply)
 
@@ -109,7 +113,7 @@ def take_price(draft: Draft, price: Price | AmbiguousAmount | Problem, seller: S
     if isinstance(price, Price):
         instrument = None if draft.instrument == price.currency else draft.instrument
         priced = replace(draft, amount=price.amount, currency=price.currency, instrument=instrument)
-        return flow.accept(priced, AMOUNT, seller)
+        return payout_form.with_warning(flow.accept(priced, AMOUNT, seller), price.currency, seller)
     if draft.kind is not None:  # otherwise it is asked for first
         draft = replace(draft, step="amount")
     if isinstance(price, Problem):
@@ -139,6 +143,8 @@ def _take_currency(draft: Draft, code: str, seller: Seller) -> Outcome:
 
 
 def _destination_typed(draft: Draft, text: str, seller: Seller) -> Outcome:
+    if seller.paid_at.rails:
+        return _press_please(draft, text, seller)
     destination = typed_text.read_destination(text, seller.paid_at)
     if isinstance(destination, Problem):
         return flow.ask_again(draft, destination, seller)
@@ -179,7 +185,7 @@ def _options_pressed(draft: Draft, _words: Action, seller: Seller, _now: int) ->
 
 def _open_pressed(draft: Draft, words: Action, seller: Seller, _now: int) -> Outcome | None:
     field = BY_NAME.get(words[0])
-    if field not in MENU or field is None or draft.kind not in (None, *field.kinds):
+    if field not in MENU or field is None or not field.is_offered(draft, seller):
         return None
     if flow.unanswered_step(draft, seller) is not None:
         return flow.go_on(draft, seller)
@@ -219,7 +225,15 @@ def _kind_pressed(draft: Draft, words: Action, seller: Seller, _now: int) -> Out
     return flow.go_on(draft if draft.kind in UNITS.kinds else UNITS.clear(draft), seller)
 
 
+def _keep_pressed(draft: Draft, _words: Action, seller: Seller, _now: int) -> Outcome | None:
+    if draft.form == "payout":
+        return payout_form.keep(draft, seller)
+    return flow.go_on(draft, seller)
+
+
 def _back_pressed(draft: Draft, words: Action, seller: Seller, _now: int) -> Outcome | None:
+    if draft.form == "payout":
+        return payout_form.go_back(draft, seller)
     return flow.go_back(draft, words[0], seller) if words[0] in STEPS[draft.form] else None
 
 
@@ -238,7 +252,7 @@ def _currency_pressed(draft: Draft, words: Action, seller: Seller, _now: int) ->
 
 _VERBS: dict[str, Press] = {
     "kind": _kind_pressed,
-    "keep": lambda draft, _words, seller, _now: flow.go_on(draft, seller),
+    "keep": _keep_pressed,
     "back": _back_pressed,
     "amount": _amount_pressed,
     "currency": _currency_pressed,
@@ -255,4 +269,5 @@ _VERBS: dict[str, Press] = {
     **timing.VERBS,
     **profile_form.VERBS,
     **payback_form.VERBS,
+    **payout_form.VERBS,
 }

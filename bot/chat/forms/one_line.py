@@ -31,7 +31,8 @@ def one_line(
 ) -> Outcome:
     """Create a request from one line, or reply with the right form of the line.
 
-    Only an ambiguous amount, and a destination where none is saved, is asked for first.
+    Only an ambiguous amount, and a destination where none is saved, is asked for first. A seller
+    without a payout account goes on in the guided form, which waits while one is connected.
     """
     words, units = arguments.split(), None
     if kind == "drop":
@@ -45,14 +46,16 @@ def one_line(
     price, name = line
     if isinstance(price, Price) and typed_text.may_be_grouped(words[0], price.currency):
         return _wrong(kind, _unsure(price, seller), seller, current)
+    is_guided = bool(seller.paid_at.rails) and not seller.has_destination
     draft = Draft(
         draft_id,
-        "line",
+        "new" if is_guided else "line",
         "amount",
         kind=kind,
         name=name,
         currency=price.currency,
         units=units,
+        asks_destination=is_guided,
         paused=new_form_under_way(current),
     )
     return take_price(draft, price, seller)
@@ -81,7 +84,7 @@ def offer_line(text: str, draft_id: str, seller: Seller) -> Outcome | None:
         name=name,
         currency=price.currency,
         units=units,
-        asks_destination=seller.destination is None,
+        asks_destination=not seller.has_destination,
     )
     if isinstance(price, Price):
         shown = escaped(shown_amount(price.amount, price.currency, seller))

@@ -30,11 +30,15 @@ class Setting:
 
     A `destination` is where the seller's money goes, a `zone` an IANA name; `quiet` hours and the
     `summary` are minutes of the zone's day. The steps of the profile (PROFILE_STEPS) are settings
-    too.
+    too, and so is `payoutlater`: the seller chose to connect no payout account yet.
     """
 
     name: str
     value: str | tuple[int, int] | int | None
+
+
+PROBE, SAVE = "probe", "save"
+"""What a form has the service do with a payout account."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,9 +54,10 @@ class Outcome:
     """What follows from an input.
 
     The caller stores `draft` (None: no draft), sends `replies`, creates `wish`, makes `change`,
-    saves the `setting` of the seller and fetches the file `photo` for the draft (empty: the
-    seller's profile photo at Telegram) and saves the `note` on a payment, all in one
-    transaction. Then it acts on `then` as if that button had been pressed.
+    saves the `setting` of the seller, has the service check (PROBE) or save (SAVE) the payout
+    account of the draft as `connect` says, and fetches the file `photo` for the draft (empty: the
+    seller's profile photo at Telegram) and saves the `note` on a payment, all in one transaction.
+    Then it acts on `then` as if that button had been pressed.
     """
 
     draft: Draft | None
@@ -64,6 +69,7 @@ class Outcome:
     photo: str | None = None
     then: Action | None = None
     note: PaybackNote | None = None
+    connect: str | None = None
 
 
 Press = Callable[["Draft", "Action", "Seller", int], Outcome | None]

@@ -8,6 +8,7 @@ from bot.chat.fields.offers import button
 from bot.chat.fields.registry import FIELDS, PATH, UNITS, field_at
 from bot.chat.fields.wording import shown_amount
 from bot.chat.forms.button_rows import rows, ways_out
+from bot.chat.forms.payout_texts import payout_question
 from bot.chat.forms.profile_texts import profile_question
 from bot.chat.messages.reply import Reply, Rows, escaped
 from bot.chat.model.profile import PROFILE_STEPS
@@ -57,7 +58,7 @@ def path(draft: Draft, seller: Seller) -> tuple[str, ...]:
     left_out = {
         "currency": True,
         "units": draft.kind not in UNITS.kinds,
-        "destination": not draft.asks_destination and seller.destination is not None,
+        "destination": not draft.asks_destination and seller.has_destination,
     }
     now = _counted(draft.step)
     return tuple(step for step in PATH if step == now or not left_out.get(step))
@@ -80,6 +81,8 @@ def _question(draft: Draft, seller: Seller) -> str:
     if draft.step == "review":
         lines = (field.line(draft, seller) for field in FIELDS)
         return "\n".join([t(seller.language, "review"), *filter(None, lines)])
+    if draft.form == "payout":
+        return payout_question(draft, seller)
     if draft.step in PROFILE_STEPS:
         return profile_question(draft, seller)
     field = field_at(draft.form, draft.step)

@@ -11,11 +11,13 @@ from typing import TYPE_CHECKING, Any
 from bot.chat.fields.registry import PATH, STEPS
 from bot.chat.fields.typed_text import FINEST
 from bot.chat.model.draft import REST, Draft, Portion
+from bot.chat.model.payout import FOUND, PAYOUT_STEPS, WAYS, PayoutAccount, PayoutAnswer
 from bot.chat.model.stored_json import (
     fits,
     is_amount,
     is_currency,
     list_of,
+    list_of_texts,
     parsed,
     shape_of,
     some_of,
@@ -52,8 +54,14 @@ def _draft_of(found: object, depth: int = _MAX_DEPTH) -> Draft | None:
             "paused": paused,
             "receivers": tuple(Portion(**portion) for portion in found["receivers"]),
             "payer_fields": tuple(found["payer_fields"]),
+            "answers": tuple(PayoutAnswer(**answer) for answer in found["answers"]),
+            "found": None if found["found"] is None else _account_of(found["found"]),
         }
     )
+
+
+def _account_of(found: Mapping[str, Any]) -> PayoutAccount:
+    return PayoutAccount(**{**found, "currencies": tuple(found["currencies"])})
 
 
 def _is_sound(found: Mapping[str, Any]) -> bool:
@@ -66,6 +74,20 @@ def _is_sound(found: Mapping[str, Any]) -> bool:
         and (found["listing"] is not None) == (form == "edit")
         and (found["payment"] is not None) == (form == "payback")
         and all(found[name] is not None for name in _needed_before(form, step))
+        and (found["way"] in WAYS) == (form == "payout")
+        and (form != "payout" or _is_sound_payout(found))
+    )
+
+
+def _is_sound_payout(found: Mapping[str, Any]) -> bool:
+    """Return whether the attributes of a payout account's draft go together."""
+    fields, step = WAYS[found["way"]], found["step"]
+    given = [answer["field"] for answer in found["answers"]]
+    is_whole = step in PAYOUT_STEPS or given == [*fields]
+    is_asked = step not in PAYOUT_STEPS or PAYOUT_STEPS[step] in fields
+    is_found = found["found"] is not None or step != FOUND
+    return given == [name for name in fields if name in given] and all(
+        (is_whole, is_asked, is_found)
     )
 
 
@@ -88,6 +110,7 @@ def _or_none(check: Callable[[Any], bool]) -> Callable[[object], bool]:
     return lambda value: value is None or check(value)
 
 
+_ACCOUNT = shape_of(PayoutAccount, currencies=list_of_texts)
 _SHAPE = shape_of(
     Draft,
     id=_matches(r"[a-z0-9]{6}"),
@@ -101,6 +124,9 @@ _SHAPE = shape_of(
         shape_of(Portion, measure=_matches(rf"|{REST}|[0-9]{{1,16}}(\.[0-9]{{1,16}})?%?"))
     ),
     payer_fields=some_of(PAYER_FIELDS),
+    way=_or_none(lambda value: value in WAYS),
+    answers=list_of(shape_of(PayoutAnswer)),
+    found=_or_none(lambda value: fits(value, _ACCOUNT)),
     listing=_or_none(_matches(r"[a-z0-9]{10}")),
     payment=_or_none(_matches(r"[a-z0-9]{10}:[0-9]{1,14}:[0-9a-f]{8}")),
 )

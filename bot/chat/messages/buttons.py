@@ -38,7 +38,9 @@ _DRAFT_WORDS = (
     r"hours:[0-9]{1,4}-[0-9]{1,4}",
     r"minute:[0-9]{1,4}",
     r"offer:[0-9a-f]{8}|accent:[a-z]{1,16}|telegram-photo",
+    r"save:[0-9a-f]{8}|change|later|land:[A-Z]{2}",
 )
+_WAY = r"(?:bank-(?:sepa|pix|upi|swiss)|lightning|lnbits|nwc)"
 _GRAMMAR = re.compile(
     "|".join(
         (
@@ -59,6 +61,8 @@ _GRAMMAR = re.compile(
             r"missing:[a-z0-9]{10}:list",
             r"incoming:[0-9]{1,6}",
             r"(?:payment|paid-back|paid-back-undo):[a-z0-9]{10}:[0-9]{1,14}:[0-9a-f]{8}",
+            rf"getpaid(?::bank|:{_WAY})?",
+            rf"account:{_WAY}(?::remove(?::[0-9a-f]{{8}})?)?",
         )
     )
 )

@@ -226,6 +226,52 @@ class DecideClaim(SellerJob):
     is_told: bool = False
 
 
+@dataclass(frozen=True, slots=True)
+class AccountJob:
+    """A queued call of the payment service about a seller's payout accounts."""
+
+    seller_id: int
+
+
+@dataclass(frozen=True, slots=True)
+class ConnectAccount(AccountJob):
+    """Check a payout account at the service, and save it unless it is a `dry_run`.
+
+    `sealed` are the details that the seller typed, encrypted. The form `draft_id` waits for the
+    outcome while its answers have the checksum `token`. `is_told`: the seller knows that the
+    service does not answer.
+    """
+
+    reply_to: ReplyTo
+    way: str
+    sealed: str
+    draft_id: str
+    token: str
+    dry_run: bool
+    is_told: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class RemoveAccount(AccountJob):
+    """Remove a payout account."""
+
+    reply_to: ReplyTo
+    account_id: str
+    is_told: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class RefreshPayable(AccountJob):
+    """Bring a seller's requests up to date whose payability may have changed, some at a time.
+
+    Those made before the one with the id `before`, the newest first; `unpayable`: only those that
+    could not be paid for want of an account.
+    """
+
+    unpayable: bool
+    before: str | None = None
+
+
 JOBS = PayloadKinds(
     create=CreateRequest,
     doubles=DeleteDoubles,
@@ -239,4 +285,7 @@ JOBS = PayloadKinds(
     edit=EditRequest,
     units=RemoveUnits,
     claim=DecideClaim,
+    connect=ConnectAccount,
+    disconnect=RemoveAccount,
+    payable=RefreshPayable,
 )

@@ -90,6 +90,14 @@ class ButtonRemoval:
 
 
 @dataclass(frozen=True, slots=True)
+class SecretRemoval:
+    """The deletion of a person's message that has a secret, where Telegram allows it."""
+
+    message_id: int
+    method: ClassVar[str] = "deleteMessage"
+
+
+@dataclass(frozen=True, slots=True)
 class AlertPayment:
     """A payment as its seller is told of it; `amount` in minor units of `currency`.
 
@@ -185,7 +193,14 @@ class PhotoDownload:
 
 
 MessagePayload = (
-    TextMessage | CardMessage | PosterFile | Refresh | ButtonRemoval | Alert | ClaimAlert
+    TextMessage
+    | CardMessage
+    | PosterFile
+    | Refresh
+    | ButtonRemoval
+    | SecretRemoval
+    | Alert
+    | ClaimAlert
 )
 
 MESSAGES = PayloadKinds(
@@ -194,6 +209,7 @@ MESSAGES = PayloadKinds(
     poster=PosterFile,
     refresh=Refresh,
     buttons=ButtonRemoval,
+    secret=SecretRemoval,
     alert=Alert,
     claim=ClaimAlert,
 )

@@ -10,6 +10,7 @@ Messages have a class, which orders them within a lane, and a rate limit:
 | editMessage…, a card refreshed | the chat           | notice        | the chat's, the bot's     |
 | editMessage… of a question | the chat           | notice        | the chat's, the bot's     |
 | that is answered           |                    |               |                           |
+| deleteMessage of a secret  | the chat           | reply         | the chat's, the bot's     |
 | editMessage… shared inline     | the inline message | notice        | a group's, the bot's      |
 | answerCallbackQuery            | the chat           | all alike     | none: one for each press  |
 | answerInlineQuery              | never queued       |               | none: at once or never    |

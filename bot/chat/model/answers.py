@@ -30,6 +30,8 @@ LONGEST_ID = 200
 """Characters of the id of a payment or a checkout."""
 LONGEST_CODE = 16
 """Characters of a currency's code."""
+NO_PAYOUT = "noPayoutAccount"
+"""The status of a request that can't be paid because its seller has no account for it."""
 MOST_UNITS = 10**12
 """Far more than any request has; a larger number is not believed."""
 _LONGEST_QUOTE = 40  # characters of a server's amount
@@ -71,6 +73,11 @@ class Answer:
     email_state: str | None = None
     email_confirmed_at: int | None = None
     price: ServerPrice | None = None
+
+    @property
+    def lacks_account(self) -> bool:
+        """Return whether it can't be paid only because its seller has no account that fits."""
+        return self.status == NO_PAYOUT
 
     def with_left(self, remaining_units: int, reserved_units: int) -> Answer:
         """Return the request with these numbers of units left and reserved."""
@@ -314,4 +321,5 @@ def was_paid(answer: Answer, paid: Collection[str] = ()) -> bool:
     sold = None not in (answer.total_units, answer.remaining_units) and (
         answer.total_units != answer.remaining_units
     )
-    return bool(answer.id in paid or answer.paid_count or sold or not answer.is_enabled)
+    is_closed = not (answer.is_enabled or answer.lacks_account)
+    return bool(answer.id in paid or answer.paid_count or sold or is_closed)

@@ -12,6 +12,7 @@ from bot.chat.model.wish import RequestOptions
 if TYPE_CHECKING:
     from decimal import Decimal
 
+    from bot.chat.model.payout import PayoutAccount, PayoutAnswer
     from bot.chat.model.profile import Profile, ProfileHints
 
 REST = "rest"
@@ -29,9 +30,9 @@ class PayoutService:
     rails: tuple[str, ...] = ()
 
     @classmethod
-    def at(cls, url: str | None) -> PayoutService:
+    def at(cls, url: str | None, rails: tuple[str, ...] = ()) -> PayoutService:
         """Return the service at PAYMENTS_URL, the embedded one for None."""
-        return cls(urlsplit(url).hostname if url else None)
+        return cls(urlsplit(url).hostname if url else None, rails)
 
     @property
     def is_handcash(self) -> bool:
@@ -49,7 +50,9 @@ class Seller:
     `prices` are the last ones, in minor units with their currency. `zone` is an IANA name. `quiet`
     hours begin and end, and the `summary` comes, at these minutes of the zone's day. `paid_at` is
     not stored: it follows from the configuration. `hints` are known only while an update of the
-    seller is handled.
+    seller is handled. With real money the `destination` names the seller's payout `accounts`, the
+    first one asked first, and `pays_later` is set once a seller without any chose to make payment
+    links that can't be paid yet.
     """
 
     language: str
@@ -62,6 +65,19 @@ class Seller:
     paid_at: PayoutService = TEST_MONEY
     profile: Profile = NO_PROFILE
     hints: ProfileHints = NO_HINTS
+    accounts: tuple[PayoutAccount, ...] = ()
+    pays_later: bool = False
+
+    @property
+    def has_destination(self) -> bool:
+        """Return whether a request needs no question about where its money goes."""
+        if not self.paid_at.rails:
+            return self.destination is not None
+        return bool(self.accounts) or self.pays_later
+
+    def account_of(self, way: str) -> PayoutAccount | None:
+        """Return the seller's account of a way (model/payout.py); None without one."""
+        return next((account for account in self.accounts if account.way == way), None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,14 +96,15 @@ class Portion:
 class Draft(RequestOptions):
     """A form under way; None is a question still open, or an option that is not set.
 
-    `form` is `new`, `line`, `settings`, `edit` or `payback`, `step` the question that was asked
-    last. `amount` is in major units, since its currency may be asked after it.
-    `asks_destination` is whether the destination is one of the numbered steps. `paused` is the
-    new form that this shorter one interrupts. `listing` is the request that an edit is about,
+    `form` is `new`, `line`, `settings`, `payout`, `payback` or `edit`, `step` the question that was
+    asked last. `amount` is in major units, since its currency may be asked after it.
+    `asks_destination` is whether the destination is one of the numbered steps. `paused` is the new
+    form that this shorter one interrupts. `listing` is the request that an edit is about,
     `poster_text` the text on its poster. With `in_menu` an answer leads back to "More options".
-    `step_after_zone` is the step that waits for the time zone. `payment` is the key of the
-    payment that was paid back. A form that `must_resume` takes no text until its seller presses
-    Continue. `touched_at` (epoch ms) is set on a draft that was stored.
+    `step_after_zone` is the step that waits for the time zone. `payment` is the key of the payment
+    that was paid back. `way`, `answers` and `found` belong to a payout account: its way, what its
+    seller typed, and what the service found. A form that `must_resume` takes no text until its
+    seller presses Continue. `touched_at` (epoch ms) is set on a draft that was stored.
     """
 
     id: str
@@ -107,5 +124,8 @@ class Draft(RequestOptions):
     in_menu: bool = False
     step_after_zone: str | None = None
     payment: str | None = None
+    way: str | None = None
+    answers: tuple[PayoutAnswer, ...] = ()
+    found: PayoutAccount | None = None
     must_resume: bool = False
     touched_at: int | None = field(default=None, compare=False)

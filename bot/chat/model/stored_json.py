@@ -59,6 +59,11 @@ def list_of(shape: Mapping[str, Callable[[Any], bool]]) -> Callable[[object], bo
     return lambda value: isinstance(value, list) and all(fits(each, shape) for each in value)
 
 
+def list_of_texts(value: object) -> bool:
+    """Return whether a value is a list of texts."""
+    return isinstance(value, list) and all(isinstance(each, str) for each in value)
+
+
 _BY_TYPE: dict[str, Callable[[Any], bool]] = {
     "str": lambda value: isinstance(value, str),
     "str | None": lambda value: value is None or isinstance(value, str),

@@ -6,7 +6,7 @@ It works with every server of the published interface. Extensions that only some
 
 from __future__ import annotations
 
-from contextlib import aclosing
+from contextlib import aclosing, suppress
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import quote, urlencode
@@ -14,7 +14,7 @@ from urllib.parse import quote, urlencode
 import httpx
 import structlog
 
-from bot.chat.model import answers
+from bot.chat.model import answers, payout
 from bot.core import errors, exact_json
 from bot.core.net import http_client
 from bot.core.net.http_client import read_date, read_retry_after
@@ -23,13 +23,17 @@ if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 
     from bot.chat.model.answers import Answer, ServerPayment
+    from bot.chat.model.payout import PayoutAccount
 
 log = structlog.get_logger()
 T = TypeVar("T")
 
 PATH = "/v3/paymentRequests"
 CHECKOUTS = "/v3/checkouts"
+ACCOUNTS = "/v3/payoutAccounts"
 TIMEOUT = httpx.Timeout(15.0, connect=5.0)
+PROBING = httpx.Timeout(40.0, connect=5.0)
+"""The service asks a wallet before it answers."""
 LONGEST_EXPIRATION = 315_360_000
 """Seconds; not every server takes null for "no end", so this stands for it."""
 CLOCKS_APART = 24 * 3600 * 1000
@@ -226,6 +230,31 @@ class Client:
         path = f"{_checkout_path(checkout_id)}/{word}"
         return answers.read_checkout(await self._call("POST", path))
 
+    async def connect_account(
+        self, owner: str, kind: str, details: Mapping[str, Any], *, dry_run: bool = False
+    ) -> PayoutAccount:
+        """Connect a payout account in the place of the owner's of the same way.
+
+        A `dry_run` only checks it. Raises InvalidBody, whose `info` names fields of `details`.
+        """
+        body: dict[str, Any] = {"owner": owner, "kind": kind, "details": details}
+        if dry_run:
+            body["dryRun"] = True
+        return payout.read_account(await self._call("POST", ACCOUNTS, body, timeout=PROBING))
+
+    async def payout_accounts(self, owner: str) -> list[PayoutAccount]:
+        """Return an owner's payout accounts, the one that is asked first on top."""
+        data = await self._call("GET", f"{ACCOUNTS}?{urlencode({'owner': owner})}")
+        items = data.get("items") if isinstance(data, dict) else data
+        if not isinstance(items, list):
+            raise errors.BadAnswer("the list has no items")
+        return [payout.read_account(item) for item in items]
+
+    async def remove_account(self, account_id: str) -> None:
+        """Remove a payout account; one that is gone already is no error."""
+        with suppress(errors.NotFound):
+            await self._call("DELETE", f"{ACCOUNTS}/{quote(account_id, safe='')}")
+
     async def close(self) -> None:
         """Close the connections."""
         await self._http.aclose()
@@ -236,12 +265,13 @@ class Client:
         path: str,
         body: Mapping[str, Any] | None = None,
         headers: Mapping[str, str] | None = None,
+        timeout: httpx.Timeout = TIMEOUT,  # noqa: ASYNC109 - of the connection, as httpx has it
     ) -> Any:
         content = exact_json.dumps(body).encode() if body is not None else None
         kind = {"Content-Type": "application/json"} if content is not None else {}
         try:
             response = await self._http.request(
-                method, path, content=content, headers={**kind, **(headers or {})}
+                method, path, content=content, headers={**kind, **(headers or {})}, timeout=timeout
             )
         except UNSENT as error:
             failure = f"{type(error).__name__} at {method} {path}"

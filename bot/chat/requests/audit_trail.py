@@ -16,6 +16,7 @@ from bot.core.ops import audit
 
 if TYPE_CHECKING:
     from bot.chat.messages.jobs import CardJob
+    from bot.chat.model.payout import PayoutAccount
     from bot.chat.model.profile import Profile
     from bot.chat.model.wish import Wish
     from bot.chat.store.claims import Claim
@@ -95,6 +96,22 @@ def record_destination(
         details = {"destination": [before, destination]}
         actor = audit.seller(seller_id)
         audit.record(tx, actor, "destination.changed", str(seller_id), now, details)
+
+
+def record_account(
+    tx: Transaction,
+    seller_id: int,
+    before: PayoutAccount | None,
+    after: PayoutAccount | None,
+    now: int,
+) -> None:
+    """Record a change of a payout account: the labels before and after, None for no account."""
+    account = after or before
+    if account is None or before == after:
+        return
+    labels = [one and one.label for one in (before, after)]
+    actor, details = audit.seller(seller_id), {"way": account.way, "label": labels}
+    audit.record(tx, actor, "payout.changed", str(seller_id), now, details)
 
 
 def record_profile(

@@ -130,7 +130,7 @@ def is_over(answer: Answer, listing: Listing, now: int) -> bool:
     if ends is not None and ends <= now + (0 if _is_wished(ends, listing) else STOP_HORIZON):
         return True
     has_begun = answer.enabled_at is None or answer.enabled_at <= now
-    return has_begun and not answer.is_enabled
+    return has_begun and not (answer.is_enabled or answer.lacks_account)
 
 
 def _is_wished(ends: int, listing: Listing) -> bool:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 import structlog
 
-from bot.chat.messages.jobs import CreateRequest
+from bot.chat.messages.jobs import CreateRequest, Job
 from bot.chat.requests.create_attempt import NoDialect
 from bot.core.errors import (
     BadAnswer,
@@ -23,7 +23,7 @@ from bot.core.outbox.queue_policy import RetryTable
 if TYPE_CHECKING:
     from collections.abc import Awaitable
 
-    from bot.chat.messages.jobs import Job
+    from bot.chat.messages.jobs import AccountJob
 
 log = structlog.get_logger()
 T = TypeVar("T")
@@ -62,10 +62,11 @@ def delay_text(error: Exception | None) -> str:
             return "service-waiting"
 
 
-def log_failure(job: Job, error: Exception) -> None:
+def log_failure(job: Job | AccountJob, error: Exception) -> None:
     """Log a failed call for the operator; one that only they can fix is an error with the fix."""
+    of = {"listing": job.listing_id} if isinstance(job, Job) else {"seller": job.seller_id}
     line = log.bind(
-        job=type(job).__name__, listing=job.listing_id,
+        job=type(job).__name__, **of,
         error=type(error).__name__, reason=str(error),
     )  # fmt: skip
     if fix := _fix(job, error):
@@ -74,7 +75,7 @@ def log_failure(job: Job, error: Exception) -> None:
         line.warning("service call failed")
 
 
-def _fix(job: Job, error: Exception) -> str | None:
+def _fix(job: Job | AccountJob, error: Exception) -> str | None:
     if isinstance(error, Unauthorized):
         return "check APP_ID and APP_SECRET"
     if isinstance(error, NoDialect):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from bot.chat.messages.jobs import (
+    AccountJob,
     CheckRequest,
     CreateRequest,
     DecideClaim,
@@ -14,12 +15,12 @@ from bot.chat.messages.jobs import (
     SellerJob,
     SendProfile,
 )
-from bot.chat.model.draft import PayoutService
 from bot.chat.requests.change_job import ChangeHandler
 from bot.chat.requests.claim_job import ClaimHandler
 from bot.chat.requests.create_job import CreateHandler
 from bot.chat.requests.edit_job import EditHandler
 from bot.chat.requests.job_outcomes import Outcomes
+from bot.chat.requests.payout_job import PayoutHandler
 from bot.chat.requests.profile_job import ProfileHandler
 from bot.chat.requests.units_job import UnitsHandler
 from bot.chat.store import listings
@@ -32,17 +33,25 @@ if TYPE_CHECKING:
     from bot.chat.messages.jobs import Job
     from bot.chat.messages.queues import Queues
     from bot.chat.requests.request_bodies import PaymentServer
+    from bot.chat.store.listings import Listing
     from bot.core.database.database import Database, Transaction
+    from bot.core.database.vault import Vault
     from bot.core.outbox.outbox import Message
 
 
 class JobHandler:
-    """Performs jobs at `server`; `now` in epoch ms."""
+    """Performs jobs at `server`; `now` in epoch ms. `vault` opens what sellers typed as secrets."""
 
     def __init__(
-        self, db: Database, queues: Queues, now: Callable[[], int], server: PaymentServer
+        self,
+        db: Database,
+        queues: Queues,
+        now: Callable[[], int],
+        server: PaymentServer,
+        vault: Vault,
     ) -> None:
-        self._outcomes = outcomes = Outcomes(db, queues, now, PayoutService.at(server.url))
+        self._outcomes = outcomes = Outcomes(db, queues, now, server.payout_service)
+        self._payouts = PayoutHandler(outcomes, server, vault)
         self._profile = ProfileHandler(outcomes, server)
         self._creates = CreateHandler(outcomes, server, self._profile)
         self._changes = ChangeHandler(outcomes, server.client)
@@ -52,11 +61,17 @@ class JobHandler:
 
     async def perform(self, message: Message) -> None:
         """Perform one job and settle it with what follows; raises StorageError."""
+        if isinstance(message.body, AccountJob):
+            await self._payouts.perform(message)
+            return
         job: Job = message.body
         listing = await self._outcomes.db.read(lambda tx: listings.find_listing(tx, job.listing_id))
         if listing is None:
             await self._outcomes.finish(message)
-            return
+        else:
+            await self._perform(message, job, listing)
+
+    async def _perform(self, message: Message, job: Job, listing: Listing) -> None:
         match job:
             case CreateRequest():
                 await self._creates.create(message, listing)
@@ -81,6 +96,9 @@ class JobHandler:
 
     def buried(self, tx: Transaction, message: Message) -> None:
         """Notify the seller of a job that was set aside: its outcome is not known."""
+        if isinstance(message.body, AccountJob):
+            self._payouts.buried(tx, message.body)
+            return
         job: Job = message.body
         if listings.find_listing(tx, job.listing_id) is None:
             return

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, TypeAlias
 
 from bot.chat.cards.card_text import seller_card
@@ -11,7 +10,7 @@ from bot.chat.messages.jobs import CreateRequest, SendCard
 from bot.chat.messages.payloads import new_message, replacement
 from bot.chat.messages.queues import BACKGROUND
 from bot.chat.messages.reply import Reply, escaped
-from bot.chat.store import listings, posts, seller_images, sellers
+from bot.chat.store import listings, payouts, posts, seller_images, sellers
 from bot.chat.store.listings import DELETED
 from bot.core.errors import NotFound, NotReached, Refused, Throttled, Unauthorized
 from bot.core.outbox import outbox
@@ -23,7 +22,14 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from bot.chat.forms.outcome import Outcome
-    from bot.chat.messages.jobs import CardJob, Job, SellerJob
+    from bot.chat.messages.jobs import (
+        CardJob,
+        ConnectAccount,
+        Job,
+        RemoveAccount,
+        ReplyTo,
+        SellerJob,
+    )
     from bot.chat.messages.payloads import MessagePayload
     from bot.chat.messages.queues import Queues
     from bot.chat.model.draft import PayoutService
@@ -104,11 +110,13 @@ class Outcomes:
                 return
         language, is_picture = reply_to.language, reply_to.is_picture
         payload = replacement(reply, language, reply_to.message_id, is_picture=is_picture)
-        self._put(tx, job, payload)
+        self._put(tx, reply_to, payload)
 
-    def send(self, tx: Transaction, job: SellerJob, reply: Reply) -> None:
+    def send(
+        self, tx: Transaction, job: SellerJob | ConnectAccount | RemoveAccount, reply: Reply
+    ) -> None:
         """Queue a message to the chat that the job came from."""
-        self._put(tx, job, new_message(reply, job.reply_to.language))
+        self._put(tx, job.reply_to, new_message(reply, job.reply_to.language))
 
     def send_text(self, tx: Transaction, job: SellerJob, key: str, **values: object) -> None:
         """Queue a text to the chat that the job came from; `name` is the request's."""
@@ -141,15 +149,15 @@ class Outcomes:
     ) -> None:
         """Open the form that a refusal needs, and queue its questions."""
         seller = sellers.ensure_seller(tx, listing.seller_id, job.reply_to.language, self.now())
-        seller = replace(seller, paid_at=self._paid_at)
+        seller = payouts.at_service(tx, seller, listing.seller_id, self._paid_at)
         current = sellers.find_draft(tx, listing.chat_id, listing.seller_id)
         outcome = form(draft_id=listings.short_id(6), seller=seller, current=current)
         sellers.save_draft(tx, listing.chat_id, listing.seller_id, outcome.draft, self.now())
         for reply in outcome.replies:
             self.send(tx, job, reply)
 
-    def _put(self, tx: Transaction, job: SellerJob, payload: MessagePayload) -> None:
-        chat = str(job.reply_to.chat_id)
+    def _put(self, tx: Transaction, reply_to: ReplyTo, payload: MessagePayload) -> None:
+        chat = str(reply_to.chat_id)
         outbox.put(tx, self.queues.messages, chat, payload, self.now())
 
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from bot.chat.fields.registry import EDITS, FIELDS
+from bot.chat.model.draft import PayoutService
 from bot.chat.provider.dialects import DIALECTS, instrument_of
 from bot.chat.requests.edit_rules import apply_edit
 
@@ -26,10 +27,14 @@ SETTLING = 60_000
 
 @dataclass(frozen=True, slots=True)
 class Addresses:
-    """Our addresses as the server gets them: `receiver` of webhooks, `images` of pictures."""
+    """Our addresses as the server gets them: `receiver` of webhooks, `images` of pictures.
+
+    `events` are those that the receiver asks for, empty where it gets payments alone.
+    """
 
     receiver: str
     images: str
+    events: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +42,8 @@ class PaymentServer:
     """A payment server with the settings for it.
 
     `instrument` is the operator's INSTRUMENT_CURRENCY. `settling` is 0 for a server that takes an
-    Idempotency-Key. `url` is None for the embedded service, whose dialect is known.
+    Idempotency-Key. `url` is None for the embedded service, whose dialect is known; `rails` are the
+    kinds of real money that it takes.
     """
 
     client: Client
@@ -45,6 +51,12 @@ class PaymentServer:
     instrument: str | None = None
     settling: int = SETTLING
     url: str | None = None
+    rails: tuple[str, ...] = ()
+
+    @property
+    def payout_service(self) -> PayoutService:
+        """Return the service as the one that pays the sellers."""
+        return PayoutService.at(self.url, self.rails)
 
 
 def request_body(
@@ -114,9 +126,11 @@ def edit_body(change: Change, listing: Listing, addresses: Addresses, now: int) 
 
 
 def _webhook(listing: Listing, addresses: Addresses) -> dict[str, Any]:
+    events = {"events": [*addresses.events]} if addresses.events else {}
     return {
         "webhookUrl": f"{addresses.receiver}/{listing.token}",
         "customParameters": {"listing": listing.id},
+        **events,
     }
 
 

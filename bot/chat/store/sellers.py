@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from bot.core.database.database import Row, Transaction
 
 FIELDS = (
-    "language, destination, currency, prices, zone, quiet, summary,"
+    "language, destination, pays_later, currency, prices, zone, quiet, summary,"
     " name, image, about, contact, accent"
 )
 """Columns that `read_seller` needs."""
@@ -65,6 +65,7 @@ def read_seller(row: Row) -> Seller:
         quiet=(int(start), int(end)) if end else None,
         summary=row["summary"],
         profile=read_profile(row),
+        pays_later=bool(row["pays_later"]),
     )
 
 

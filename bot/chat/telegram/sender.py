@@ -21,7 +21,7 @@ from bot.chat.alerts import alert_text, delivery
 from bot.chat.cards.card_text import mark_possibly_repeated
 from bot.chat.cards.message_calls import Call, File, MessageCalls, NotYet, SentMessage
 from bot.chat.messages.buttons import without_styles
-from bot.chat.messages.payloads import Alert, ButtonRemoval, Refresh
+from bot.chat.messages.payloads import Alert, ButtonRemoval, Refresh, SecretRemoval
 from bot.chat.messages.queues import INLINE
 from bot.chat.messages.reply import CAPTION_LIMIT, TEXT_LIMIT, shown_units
 from bot.chat.store import listings, posts, shown_texts
@@ -56,7 +56,7 @@ NEW_MESSAGE = frozenset(["sendMessage", "sendPhoto", "sendDocument"])
 UPLOADS = {"sendPhoto": "photo", "sendDocument": "document"}
 """The parameter of the file in methods that send one."""
 
-WITHOUT_TEXT = frozenset(["answerCallbackQuery", ButtonRemoval.method])
+WITHOUT_TEXT = frozenset(["answerCallbackQuery", ButtonRemoval.method, SecretRemoval.method])
 """Methods that take no text in HTML."""
 
 NO_PREVIEW = LinkPreviewOptions(is_disabled=True)

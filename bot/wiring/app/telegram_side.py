@@ -40,8 +40,12 @@ if TYPE_CHECKING:
 
     from bot.chat.payments.webhook import Proof
     from bot.chat.provider.client import Client
+    from bot.config import Settings
     from bot.core.ops.readiness import Check
     from bot.wiring.app.foundation import Foundation
+
+EVENTS = ("payment", "checkout.claimed")
+"""What the receiver is told of by a service that takes real money."""
 
 
 class TelegramSide:
@@ -71,12 +75,13 @@ class TelegramSide:
                 tx, foundation.vault, "telegram-webhook", vault.random_password
             )
         )
+        rails = _rails(settings)
         chat = Chat(
-            db, self._queues, now,
+            db, self._queues, now, foundation.vault,
             bot_name=lambda: self._bots.messages.username or "",  # before it was reached
             allowed=frozenset(settings.allowed_sellers),
             operator_contact=settings.operator_contact,
-            paid_at=PayoutService.at(settings.payments_url),
+            paid_at=PayoutService.at(settings.payments_url, rails),
         )  # fmt: skip
         recorder = PaymentRecorder(db, self._queues, now)
         claims = ClaimRecorder(db, self._queues, settings.claim_hours * 3600 * 1000, now)
@@ -99,12 +104,16 @@ class TelegramSide:
         settings = foundation.settings
         server = PaymentServer(
             self._client,
-            Addresses(f"{receiver}{RECEIVER_PATH}", f"{settings.url}{IMAGES_PATH}"),
+            Addresses(
+                f"{receiver}{RECEIVER_PATH}", f"{settings.url}{IMAGES_PATH}",
+                events=EVENTS if _rails(settings) else (),
+            ),
             instrument=settings.instrument_currency,
             settling=SETTLING if settings.payments_url else 0,
             url=settings.payments_url,
-        )
-        requests = JobHandler(db, queues, now, server)
+            rails=_rails(settings),
+        )  # fmt: skip
+        requests = JobHandler(db, queues, now, server, foundation.vault)
         return [
             Job(queues.updates, chat.handle, buried=chat.buried),
             Job(queues.jobs, requests.perform, buried=requests.buried),
@@ -172,3 +181,8 @@ class TelegramSide:
         await self._downloads.close()
         await self._client.close()
         await self._bots.close()
+
+
+def _rails(settings: Settings) -> tuple[str, ...]:
+    """Return the kinds of real money that the embedded service takes."""
+    return () if settings.payments_url or settings.test_money else settings.rails

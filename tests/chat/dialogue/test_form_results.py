@@ -13,6 +13,7 @@ from bot.chat.forms.outcome import Outcome, Setting
 from bot.chat.model.wish import Wish
 from bot.chat.store import seller_images, sellers
 from bot.chat.times import local_time
+from tests.support.chat_harness import VAULT
 
 if TYPE_CHECKING:
     from bot.chat.model.draft import Seller
@@ -29,7 +30,9 @@ def act(chat: ChatHarness, sam: Person, *outcomes: Outcome) -> None:
     def work(tx: Transaction, outcome: Outcome) -> None:
         seller = sellers.ensure_seller(tx, sam.id, "en", chat.clock())
         who = Who(sam.id, sam.id, private=True, tag=None)
-        apply_outcome(EventContext(tx, chat.queues, who, seller, None, chat.clock()), outcome)
+        apply_outcome(
+            EventContext(tx, chat.queues, who, seller, None, chat.clock(), VAULT), outcome
+        )
 
     for outcome in outcomes:
         chat.db.run(partial(work, outcome=outcome))

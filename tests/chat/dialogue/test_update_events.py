@@ -54,12 +54,10 @@ def test_a_message_is_a_text_or_a_command_with_its_arguments(
     chat: ChatHarness, text: str, command: str | None, rest: str
 ) -> None:
     sam = chat.add_person("Sam")
-    sam.send(text)
-    assert events(chat) == [
-        MessageEvent(
-            Person(sam.id, sam.id, private=True, tag="en", first_name="Sam"), rest, command
-        )
-    ]
+    sent = sam.send(text)
+    who = Person(sam.id, sam.id, private=True, tag="en", first_name="Sam")
+    message_id = None if command is not None else sent.id
+    assert events(chat) == [MessageEvent(who, rest, command, message_id=message_id)]
 
 
 def test_a_command_for_another_bot_is_ignored(chat: ChatHarness) -> None:

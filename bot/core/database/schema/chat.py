@@ -4,12 +4,14 @@ CHAT = (
     # `quiet` and `summary` are minutes of the day in the seller's `zone`: quiet hours from-to, and
     # the daily summary, whose next time is `summary_at`. `prices` are the last ones, as JSON.
     # From `name` to `accent` is the profile, which payers see; `profile_version` counts its
-    # changes, and `profile_offered_at` is when the seller was asked for it, once.
+    # changes, and `profile_offered_at` is when the seller was asked for it, once. `pays_later`: 1
+    # once a seller without a payout account chose to connect one later.
     """
     CREATE TABLE sellers (
         id BIGINT PRIMARY KEY,
         language TEXT NOT NULL,
         destination TEXT,
+        pays_later INTEGER NOT NULL DEFAULT 0,
         currency TEXT,
         zone TEXT,
         prices TEXT NOT NULL DEFAULT '[]',
@@ -28,6 +30,20 @@ CHAT = (
     )
     """,
     "CREATE INDEX sellers_summary ON sellers (summary_at) WHERE summary_at IS NOT NULL",
+    # A seller's payout accounts as the service last listed them, by `place`; it has the details.
+    """
+    CREATE TABLE seller_accounts (
+        seller_id BIGINT NOT NULL,
+        place INTEGER NOT NULL,
+        id TEXT NOT NULL,
+        kind TEXT NOT NULL,
+        scheme TEXT NOT NULL,
+        automatic INTEGER NOT NULL,
+        currencies TEXT NOT NULL,
+        label TEXT NOT NULL,
+        PRIMARY KEY (seller_id, place)
+    )
+    """,
     # `question` is the message_id of the question that the form asks now.
     """
     CREATE TABLE drafts (

@@ -1,0 +1,96 @@
+"""What sellers type about where their money goes, checked as far as no server is needed.
+
+The payment service checks all of it again, and asks the wallet.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from bot.chat.fields.typed_text import read_line
+from bot.chat.messages.reply import Problem
+from bot.core.text import links
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+_MOST = 140
+"""Characters of a name or a part of an address; each scheme has its own bound at the service."""
+
+_MOST_SECRET = 2048
+_IBAN = re.compile(r"[A-Z]{2}[0-9]{2}[A-Z0-9]{11,30}")
+_SWISS = ("CH", "LI")
+_LIGHTNING = re.compile(r"[a-z0-9._+-]{1,128}@[^\s@/]{1,253}")
+_UPI = re.compile(r"[A-Za-z0-9._-]{2,256}@[A-Za-z][A-Za-z0-9.-]{1,63}")
+_COUNTRY = re.compile(r"[A-Z]{2}")
+_CONNECTION = re.compile(r"nostr\+?walletconnect:(?://)?[0-9a-fA-F]{64}\?\S*secret=\S+")
+
+
+def read_field(way: str, field: str, text: str) -> str | Problem:
+    """Parse what was typed for a field of a way (model/payout.py)."""
+    if field in _READERS:
+        return _READERS[field](text)
+    if (way, field) == ("lnbits", "key"):
+        return _read_key(text)
+    if (way, field) == ("bank-swiss", "iban"):
+        found = _read_iban(text)
+        is_swiss = isinstance(found, Problem) or found.startswith(_SWISS)
+        return found if is_swiss else Problem("payout-wrong-swiss")
+    return _read_iban(text) if field == "iban" else read_line(text, "payout", _MOST)
+
+
+def is_connection(text: str) -> bool:
+    """Return whether a text has a connection string, which is a secret wherever it is typed."""
+    return _CONNECTION.search(text) is not None
+
+
+def _read_iban(text: str) -> str | Problem:
+    """Parse an IBAN, however it is grouped (ISO 13616: the remainder by 97 is 1)."""
+    iban = re.sub(r"[\W_]", "", text.upper()).removeprefix("IBAN")
+    if not _IBAN.fullmatch(iban):
+        return Problem("payout-wrong-iban")
+    digits = "".join(str(int(char, 36)) for char in iban[4:] + iban[:4])
+    return iban if int(digits) % 97 == 1 else Problem("payout-wrong-iban-digits")
+
+
+def _read_address(text: str) -> str | Problem:
+    address = text.strip().lower().removeprefix("lightning:").removeprefix("⚡").strip()
+    return address if _LIGHTNING.fullmatch(address) else Problem("payout-wrong-address")
+
+
+def _read_upi(text: str) -> str | Problem:
+    return text.strip() if _UPI.fullmatch(text.strip()) else Problem("payout-wrong-upi")
+
+
+def _read_url(text: str) -> str | Problem:
+    url = links.with_scheme(text.strip())
+    is_sound = url.startswith(("https://", "http://")) and not any(map(str.isspace, url))
+    is_sound = is_sound and len(url) <= links.LONGEST_URL
+    return url if is_sound else Problem("payout-wrong-url")
+
+
+def _read_key(text: str) -> str | Problem:
+    key = text.strip()
+    is_sound = key.isascii() and key.isprintable() and " " not in key
+    return key if is_sound and 0 < len(key) <= _MOST_SECRET else Problem("payout-wrong-key")
+
+
+def _read_connection(text: str) -> str | Problem:
+    found = _CONNECTION.fullmatch(text.strip())
+    is_sound = found is not None and len(found[0]) <= _MOST_SECRET
+    return text.strip() if is_sound else Problem("payout-wrong-connection")
+
+
+def _read_country(text: str) -> str | Problem:
+    code = text.strip().upper()
+    return code if _COUNTRY.fullmatch(code) else Problem("payout-wrong-country")
+
+
+_READERS: dict[str, Callable[[str], str | Problem]] = {
+    "address": _read_address,
+    "id": _read_upi,
+    "url": _read_url,
+    "connection": _read_connection,
+    "country": _read_country,
+}

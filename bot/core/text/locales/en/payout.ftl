@@ -1,0 +1,184 @@
+# Where sellers get paid: payout accounts, with real money. HTML and values as in chat.ftl.
+
+command-getpaid = Where your money goes
+button-payout = 💶 Where you get paid
+button-payout-connect = 💶 Connect where you get paid
+button-payout-settings = ⚙ Settings
+button-payout-later = Later
+button-payout-bank = 🏦 Bank transfer
+button-payout-lightning = ⚡ Lightning address
+button-payout-lnbits = 🧩 My LNbits
+button-payout-nwc = 🔗 Wallet connection
+button-payout-account = { $way }: { $label }
+button-payout-replace = ✏ Replace
+button-payout-remove = 🗑 Remove
+button-payout-remove-yes = Yes, remove it
+button-payout-remove-no = No, keep it
+button-payout-save = ✅ Save
+button-payout-change = ✏ Change
+
+## The pages
+
+payout-test =
+    <b>There's nothing to connect here.</b>
+    This bot runs on test money: payers can try everything, and nothing is really charged.
+payout-elsewhere =
+    <b>There's nothing to connect here.</b>
+    Your money goes through <b>{ $host }</b>. Your payout address there is in /settings.
+payout-page-none =
+    <b>Where should your money go?</b>
+    Payers pay you directly. I never hold your money.
+payout-page =
+    <b>Where you get paid</b>
+    Payers pay you directly. I never hold your money. If several ways fit a price, payers can choose; the first one is preselected.
+payout-connect = <b>What you can connect</b>
+payout-first =
+    <b>Where should the money go?</b>
+    Payers pay you directly. Connect a way to get paid once, and all your payment links use it.
+payout-about-bank = 🏦 <b>Bank transfer</b>: needs your IBAN, PIX key or UPI ID. Costs what your bank charges, usually nothing. You check your account and confirm each payment with a tap.
+payout-about-lightning = ⚡ <b>Lightning address</b>: needs an address like <code>anna@example.org</code> from your Bitcoin wallet. I charge nothing; your wallet may. Most wallets report payments by themselves.
+payout-about-lnbits = 🧩 <b>My LNbits</b>: needs your LNbits server and its invoice key, which can't spend. Costs what your server charges. Payments are reported by themselves.
+payout-about-nwc = 🔗 <b>Wallet connection</b>: needs a receive-only connection from a wallet like Alby Hub. Costs what your wallet charges. Payments are reported by themselves.
+payout-schemes =
+    <b>What kind of bank account is it?</b>
+    • <b>SEPA</b>: prices in euros. Needs an IBAN.
+    • <b>PIX</b>: prices in Brazilian reais. Needs a PIX key.
+    • <b>UPI</b>: prices in Indian rupees. Needs a UPI ID.
+    • <b>Swiss QR-bill</b>: prices in Swiss francs or euros. Needs a Swiss IBAN and your address.
+payout-way-bank-sepa = 🏦 SEPA account
+payout-way-bank-pix = 🏦 PIX
+payout-way-bank-upi = 🏦 UPI
+payout-way-bank-swiss = 🏦 Swiss QR-bill
+payout-way-lightning = ⚡ Lightning address
+payout-way-lnbits = 🧩 LNbits
+payout-way-nwc = 🔗 Wallet connection
+payout-line = { $way } <code>{ $label }</code> (you confirm each payment)
+payout-line-auto = { $way } <code>{ $label }</code>
+payout-account =
+    <b>{ $way }</b>
+    <code>{ $label }</code>
+payout-automatic = ✅ Payments are reported by themselves.
+payout-by-hand = 👆 You check your account and confirm each payment with a tap.
+payout-by-hand-wallet = 👆 This wallet doesn't report payments. You check it and confirm each one with a tap.
+payout-settings =
+    <b>Settings</b>
+    You get paid here:
+payout-settings-none =
+    <b>Settings</b>
+    Payers can't pay you yet: you haven't connected anywhere to get paid.
+
+## The form
+
+payout-ask-bank-sepa-iban =
+    <b>What's your IBAN?</b>
+    You'll find it in your banking app. For example: <code>DE89 3704 0044 0532 0130 00</code>
+payout-ask-bank-sepa-name =
+    <b>Who's the account holder?</b>
+    Type the name exactly as your bank writes it. Payers' banks compare it with the IBAN and warn them if it differs.
+payout-ask-bank-pix-key =
+    <b>What's your PIX key?</b>
+    Your CPF, CNPJ, phone number, email address or random key.
+payout-ask-bank-pix-name =
+    <b>Who's the account holder?</b>
+    Type the name as your bank writes it. Payers see it before they pay.
+payout-ask-bank-pix-city =
+    <b>Which city are you in?</b>
+    PIX codes contain it. For example: <code>São Paulo</code>
+payout-ask-bank-upi-id =
+    <b>What's your UPI ID?</b>
+    For example: <code>anna@okbank</code>
+payout-ask-bank-upi-name =
+    <b>Who's the account holder?</b>
+    Type the name as your bank writes it. Payers see it before they pay.
+payout-ask-bank-swiss-iban =
+    <b>What's your Swiss or Liechtenstein IBAN?</b>
+    For example: <code>CH93 0076 2011 6238 5295 7</code>
+payout-ask-bank-swiss-name =
+    <b>Who's the account holder?</b>
+    Type the name exactly as your bank writes it.
+payout-ask-bank-swiss-street =
+    <b>Which street does the holder live in?</b>
+    A QR-bill needs the address. Payers see it. You can add the number next.
+payout-ask-bank-swiss-houseNumber = <b>What's the house number?</b>
+payout-ask-bank-swiss-postalCode = <b>What's the postcode?</b>
+payout-ask-bank-swiss-town = <b>Which town is it?</b>
+payout-ask-bank-swiss-country =
+    <b>Which country is it?</b>
+    Choose below, or type its two-letter code, like <code>CH</code>.
+payout-ask-lightning-address =
+    <b>What's your Lightning address?</b>
+    It looks like an email address, and your wallet shows it under “Receive”. For example: <code>anna@example.org</code>
+payout-ask-lnbits-url =
+    <b>Where's your LNbits?</b>
+    Type the address of the server, like <code>https://lnbits.example.org</code>.
+payout-ask-lnbits-key =
+    <b>What's the invoice key of your wallet?</b>
+    Open the wallet in LNbits and look under “API docs” for <b>Invoice/read key</b>. Never give the admin key to anyone: it can spend.
+    I'll delete your message once I've read it.
+payout-ask-nwc-connection =
+    <b>What's your connection string?</b>
+    In your wallet, add a connection that can only receive, and paste the text that starts with <code>nostr+walletconnect://</code>.
+    I'll delete your message once I've read it.
+payout-checking = ⏳ Checking that money can reach you there. This can take half a minute.
+payout-saving = ⏳ Saving…
+payout-found = <b>This works. Should I save it?</b>
+payout-found-replaces = It replaces <code>{ $label }</code>.
+
+## What was wrong with an answer, or with the service
+
+problem-payout-empty = ⚠ I couldn't find any text in that. Please type it again.
+problem-payout-long = ⚠ That's { $length } characters; the limit is { $most }. Please shorten it.
+payout-wrong-iban = ⚠ That isn't an IBAN. It starts with two letters and two digits, like <code>DE89 3704 0044 0532 0130 00</code>.
+payout-wrong-iban-digits = ⚠ There's a typo in that IBAN: its check digits don't match. Please compare it with your banking app.
+payout-wrong-swiss = ⚠ That IBAN isn't from Switzerland or Liechtenstein. It has to start with CH or LI. For other IBANs, go back and choose SEPA.
+payout-wrong-upi = ⚠ That isn't a UPI ID. Type one like <code>anna@okbank</code>.
+payout-wrong-address = ⚠ That isn't a Lightning address. Type one like <code>anna@example.org</code>.
+payout-wrong-url = ⚠ That isn't a web address I can use. Type one like <code>https://lnbits.example.org</code>.
+payout-wrong-key = ⚠ That isn't a key. Copy the whole invoice key from LNbits; it has no spaces.
+payout-wrong-connection = ⚠ That isn't a complete connection string. Copy all of it from your wallet; it starts with <code>nostr+walletconnect://</code>.
+payout-wrong-country = ⚠ Please type the two-letter code of the country, like <code>CH</code>.
+payout-refused = ⚠ That didn't work: { $message }
+payout-waiting = The payment service isn't responding. I'll keep trying for an hour and let you know. You don't need to do anything.
+payout-given-up = ⚠ The payment service didn't respond, so nothing was changed. Please try again later.
+payout-closed = ⚠ The payment service isn't letting this bot in, and only this bot's operator can fix that. Nothing was changed.
+
+## What changed
+
+payout-saved =
+    ✅ <b>Connected.</b> From now on, payers can pay you here:
+    { $way } <code>{ $label }</code>
+payout-replaced =
+    ✅ <b>Changed.</b> From now on, your money goes here:
+    { $way } <code>{ $label }</code>
+    It used to go to <code>{ $before }</code>. Payments already under way still arrive there.
+payout-not-you = <i>Wasn't this you? Change it back right away, then open Telegram's settings, tap Devices and end all other sessions.</i>
+payout-remove =
+    <b>Remove this way to get paid?</b>
+    { $way } <code>{ $label }</code>
+payout-remove-links =
+    { $count ->
+        [0] All your active payment links can still be paid another way.
+        [one] { $count } payment link can't be paid until you connect another way.
+       *[other] { $count } payment links can't be paid until you connect another way.
+    }
+payout-remove-kept = Payments already under way still arrive there.
+payout-removing = ⏳ Removing it…
+payout-removed =
+    ✅ <b>Removed.</b> Payers can no longer pay you here:
+    { $way } <code>{ $label }</code>
+payout-removed-links =
+    { $count ->
+        [0] All your active payment links can still be paid.
+        [one] { $count } payment link can't be paid until you connect another way.
+       *[other] { $count } payment links can't be paid until you connect another way.
+    }
+toast-payout-gone = You've already removed that.
+
+## Payment links that wait for it
+
+payout-review = You get paid by: { $accounts }
+payout-review-none = ⚠ Nobody can pay it until you connect where you get paid: /getpaid
+payout-no-way = ⚠ Where you get paid only takes { $taken }, so nobody can pay a price in { $currency }. Connect a Lightning address with /getpaid to be paid for prices in { $currency }, or use a price in { $taken }.
+payout-no-way-bank = ⚠ Where you get paid only takes { $taken }, so nobody can pay a price in { $currency }. Use a price in { $taken }, or connect another account with /getpaid.
+status-noPayoutAccount = 💶 <b>Can't be paid yet</b>: connect a way to get paid that takes this price.
+mark-noPayoutAccount = 💶

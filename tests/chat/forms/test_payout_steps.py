@@ -1,0 +1,306 @@
+"""The form of a payout account, step by step."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from bot.chat.forms import payout_form
+from bot.chat.forms.form import new_form
+from bot.chat.forms.one_line import one_line
+from bot.chat.forms.outcome import PROBE, SAVE
+from bot.chat.forms.payout_texts import fingerprint
+from bot.chat.forms.stored_draft import read_draft, write_draft
+from bot.chat.model.draft import PayoutService, Seller
+from bot.chat.model.payout import CHECKING, FOUND, SAVING, SECRETS, WAYS, details_of
+from bot.core.text.translations import languages, t
+from tests.support.form_harness import BERLIN, FORM, KNOWN, OTHER, VAULT, Talk
+from tests.support.form_harness import new_form as fresh
+from tests.support.payout_forms import (
+    CONNECTION,
+    IBAN,
+    KEY,
+    LIGHTNING,
+    OTHER_IBAN,
+    SEPA,
+    TYPED,
+    UNPAID,
+    connecting,
+    paid_to,
+)
+from tests.support.telegram_limits import labels
+
+
+def typed(talk: Talk) -> dict[str, str]:
+    """Return the fields as the job gets them."""
+    return {
+        one.field: VAULT.open(one.text) if one.is_sealed else one.text for one in talk.form.answers
+    }
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_each_field_is_asked_for_and_then_the_account_is_checked(way: str) -> None:
+    talk = connecting(way)
+    talk.say(*TYPED[way])
+    assert talk.step == CHECKING
+    assert talk.connects == [PROBE]
+    assert typed(talk) == dict(zip(WAYS[way], TYPED[way], strict=True))
+
+
+@pytest.mark.parametrize("language", languages())
+@pytest.mark.parametrize("way", WAYS)
+def test_every_question_can_be_asked_in_every_language(way: str, language: str) -> None:
+    talk = connecting(way, replace(UNPAID, language=language))
+    for answer in TYPED[way]:
+        assert len(talk.last) > 10
+        talk.say(answer)
+    found = replace(LIGHTNING, kind=way.partition("-")[0], scheme=way.partition("-")[2])
+    talk.take(payout_form.probed(talk.form, found, talk.seller))
+    assert t(language, "payout-found").startswith("<b>")
+    assert "anna@example.org" in talk.last
+
+
+def test_a_secret_is_in_no_draft_and_in_no_reply() -> None:
+    for way, secret in (("lnbits", KEY), ("nwc", CONNECTION)):
+        talk = connecting(way)
+        talk.say(*TYPED[way])
+        assert secret not in write_draft(talk.form)
+        talk.press("back", talk.form.step)
+        assert talk.step == f"pay{WAYS[way][-1]}"
+        assert "Keep: …" in labels(talk.replies[-1].rows)
+        assert not any(secret in f"{reply}" for reply in talk.replies)
+        talk.press("keep")
+        assert (talk.step, talk.connects) == (CHECKING, [PROBE, PROBE])
+        assert typed(talk)[WAYS[way][-1]] == secret
+    assert {way for way, _ in SECRETS} == {"lnbits", "nwc"}
+
+
+def test_a_refused_field_is_asked_for_again_and_the_others_are_kept() -> None:
+    talk = connecting("bank-sepa").say(*TYPED["bank-sepa"])
+    talk.take(payout_form.refused(talk.form, "details.iban", "Not <there>", talk.seller))
+    assert talk.step == "payiban"
+    assert talk.last.startswith("⚠ That didn't work: Not <there>")
+    talk.say(OTHER_IBAN)
+    assert talk.step == CHECKING
+    assert typed(talk) == {"iban": OTHER_IBAN, "name": "Anna Ott"}
+
+
+@pytest.mark.parametrize("path", ["details", "kind", "", "details.address.country"])
+def test_a_refusal_of_no_field_of_the_form_leads_to_the_last_one(path: str) -> None:
+    talk = connecting("lnbits").say(*TYPED["lnbits"])
+    talk.take(payout_form.refused(talk.form, path, "No.", talk.seller))
+    assert talk.step == "paykey"
+
+
+def test_a_part_of_an_address_that_is_refused_is_asked_for_again() -> None:
+    talk = connecting("bank-swiss").say(*TYPED["bank-swiss"])
+    path = "details.address.postalCode"
+    talk.take(payout_form.refused(talk.form, path, "Too long.", talk.seller))
+    assert talk.step == "paypostalcode"
+
+
+def test_what_was_found_is_shown_before_it_is_saved() -> None:
+    talk = connecting("lightning", paid_to(replace(LIGHTNING, label="old@example.org")))
+    talk.say("anna@example.org")
+    talk.take(payout_form.probed(talk.form, replace(LIGHTNING, automatic=False), talk.seller))
+    assert "anna@example.org" in talk.last
+    assert "confirm each one with a tap" in talk.last
+    assert "It replaces old@example.org." in talk.last
+    assert labels(talk.replies[-1].rows) == ["✅ Save", "✏ Change", "⬅ Back", "✖ Cancel"]
+    talk.press("save", fingerprint(talk.form.answers))
+    assert (talk.step, talk.connects) == (SAVING, [PROBE, SAVE])
+
+
+def test_a_save_button_of_other_answers_saves_nothing() -> None:
+    talk = connecting("bank-sepa").say(*TYPED["bank-sepa"])
+    talk.take(payout_form.probed(talk.form, SEPA, talk.seller))
+    old = fingerprint(talk.form.answers)
+    talk.press("change").say(OTHER_IBAN)
+    talk.take(payout_form.probed(talk.form, SEPA, talk.seller))
+    talk.press("save", old)
+    assert (talk.step, talk.toast) == (FOUND, t("en", "toast-changed"))
+    assert talk.connects == [PROBE, PROBE]
+
+
+def test_change_keeps_every_answer_on_a_button() -> None:
+    talk = connecting("bank-sepa").say(*TYPED["bank-sepa"])
+    talk.take(payout_form.probed(talk.form, SEPA, talk.seller))
+    talk.press("change")
+    assert f"Keep: {IBAN}" in labels(talk.replies[-1].rows)
+    talk.press("keep").say("Anna Maria Ott")
+    assert typed(talk) == {"iban": IBAN, "name": "Anna Maria Ott"}
+    assert talk.step == CHECKING
+
+
+def test_the_parts_of_an_address_that_not_everybody_has_can_be_skipped() -> None:
+    talk = connecting("bank-swiss").say(*TYPED["bank-swiss"][:2])
+    talk.press("skip").press("skip").say("3999", "Oberwald").press("land", "CH")
+    assert talk.step == CHECKING
+    values = {name: text for name, text in typed(talk).items() if text}
+    assert details_of("bank-swiss", values) == {
+        "scheme": "swiss",
+        "iban": TYPED["bank-swiss"][0],
+        "name": "Anna Ott",
+        "address": {"postalCode": "3999", "town": "Oberwald", "country": "CH"},
+    }
+
+
+def test_back_before_the_first_field_leads_to_the_accounts() -> None:
+    talk = connecting("bank-sepa").say(IBAN)
+    talk.press("back", talk.form.step)
+    assert talk.step == "payiban"
+    talk.press("back", talk.form.step)
+    assert (talk.draft, talk.then) == (None, ("getpaid",))
+
+
+@pytest.mark.parametrize("words", ["Anna Ott", "", "x" * 5000])
+def test_a_text_while_the_account_is_checked_changes_nothing(words: str) -> None:
+    talk = connecting("bank-sepa").say(*TYPED["bank-sepa"])
+    before = talk.form.answers
+    talk.say(words)
+    assert (talk.form.answers, talk.step, talk.connects) == (before, CHECKING, [PROBE])
+    assert "Checking" in talk.last
+
+
+def test_a_call_that_came_to_nothing_leaves_all_answers() -> None:
+    talk = connecting("bank-sepa").say(*TYPED["bank-sepa"])
+    talk.take(payout_form.interrupted(talk.form, "Later.", talk.seller))
+    assert (talk.step, typed(talk)["iban"]) == ("payname", IBAN)
+    talk.press("keep")
+    talk.take(payout_form.probed(talk.form, SEPA, talk.seller))
+    talk.press("save", fingerprint(talk.form.answers))
+    talk.take(payout_form.interrupted(talk.form, "Later.", talk.seller))
+    assert talk.step == FOUND
+    assert talk.last.startswith("Later.")
+
+
+def test_cancel_ends_the_form_without_a_change() -> None:
+    talk = connecting("lnbits").say(*TYPED["lnbits"]).press("cancel")
+    assert talk.draft is None
+    assert talk.last == t("en", "cancelled-edit")
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"way": None}, {"way": "paypal"}, {"step": "paykey"}, {"step": FOUND}, {"answers": ()},
+        {"form": "settings"},
+    ],
+)  # fmt: skip
+def test_a_draft_whose_parts_do_not_fit_is_none(change: dict[str, object]) -> None:
+    form = connecting("bank-sepa").say(*TYPED["bank-sepa"]).form
+    assert read_draft(write_draft(form)) is not None
+    assert read_draft(write_draft(replace(form, **change))) is None  # type: ignore[arg-type]  # wrong on purpose
+
+
+# The first request, and prices.
+
+
+def test_the_first_request_of_a_seller_without_an_account_asks_for_one() -> None:
+    talk = fresh(UNPAID)
+    talk.press("kind", "donation").say("Coffee", "5 EUR")
+    assert talk.step == "destination"
+    offered = [action for action in talk.offered if action[0] == "getpaid"]
+    assert offered == [("getpaid", kind) for kind in UNPAID.paid_at.rails]
+    talk.say("$anna")
+    assert talk.step == "destination"
+    talk.press("later")
+    assert talk.step == "review"
+    assert "Nobody can pay it until you connect where you get paid" in talk.last
+    talk.press_label("✅")
+    assert [wish.destination for wish in talk.wishes] == ["account:seller-7"]
+
+
+def test_a_seller_who_chose_later_is_not_asked_again() -> None:
+    talk = Talk(replace(UNPAID, pays_later=True))
+    talk.take(one_line("donation", "5 EUR Coffee", FORM, talk.seller))
+    assert [wish.destination for wish in talk.wishes] == ["account:seller-7"]
+
+
+def test_a_line_of_a_seller_without_an_account_waits_while_one_is_connected() -> None:
+    talk = Talk(UNPAID)
+    talk.take(one_line("donation", "5 EUR Coffee", FORM, talk.seller))
+    assert (talk.step, talk.wishes) == ("destination", [])
+    talk.take(payout_form.payout_form("bank-sepa", OTHER, talk.seller, talk.draft))
+    talk.say(*TYPED["bank-sepa"])
+    talk.take(payout_form.probed(talk.form, SEPA, talk.seller))
+    talk.press("save", fingerprint(talk.form.answers))
+    before = len(talk.replies)
+    talk.take(payout_form.saved(talk.form, SEPA, talk.seller))
+    talk.seller = paid_to(SEPA)
+    assert [reply.text.partition(".")[0] for reply in talk.replies[before:]] == [
+        "✅ <b>Connected",
+        talk.replies[-1].text.partition(".")[0],
+    ]
+    assert talk.step == "review"
+    assert "You get paid by: DE89…" in talk.last
+    talk.press_label("✅")
+    assert [wish.name for wish in talk.wishes] == ["Coffee"]
+
+
+def test_a_request_with_an_account_asks_neither_for_it_nor_for_receivers_or_an_instrument() -> None:
+    talk = fresh(paid_to(SEPA))
+    talk.press("kind", "donation").say("Coffee", "5 EUR")
+    assert talk.step == "review"
+    assert "You get paid by: DE89…" in talk.last
+    talk.press("options")
+    opened = {action[3] for action in talk.offered if action[2] == "open"}
+    assert "description" in opened
+    assert not {"receivers", "instrument"} & opened
+    talk.press("open", "receivers")
+    assert talk.step == "options"
+
+
+@pytest.mark.parametrize(
+    ("rails", "words"),
+    [
+        (("bank", "lightning"), "Connect a Lightning address with /getpaid"),
+        (("bank",), "Use a price in EUR, or connect another account"),
+    ],
+)
+def test_a_price_that_no_account_takes_is_warned_of_and_goes_on(
+    rails: tuple[str, ...], words: str
+) -> None:
+    seller = replace(paid_to(SEPA), paid_at=PayoutService(rails=rails))
+    talk = fresh(seller)
+    talk.press("kind", "drop").say("Sticker", "5 USD")
+    assert talk.step == "units"
+    assert talk.last.startswith("⚠ Where you get paid only takes EUR")
+    assert words in talk.last
+    talk.say("10")
+    assert words in talk.last
+    talk.press_label("✅")
+    assert len(talk.wishes) == 1
+    line = Talk(seller)
+    line.take(one_line("donation", "5 USD Tea", FORM, seller))
+    assert len(line.wishes) == 1
+    assert words in line.last
+
+
+def test_wallets_take_every_price() -> None:
+    talk = fresh(paid_to(SEPA, LIGHTNING))
+    talk.press("kind", "drop").say("Sticker", "5 USD")
+    assert talk.last.startswith("Step")
+    talk.say("10")
+    assert "You get paid by: anna@example.org" in talk.last
+
+
+def test_the_paused_form_of_a_seller_is_offered_again() -> None:
+    talk = fresh(paid_to(SEPA))
+    talk.press("kind", "donation").say("Coffee")
+    talk.take(payout_form.payout_form("lightning", OTHER, talk.seller, talk.draft))
+    talk.say("anna@example.org")
+    talk.take(payout_form.probed(talk.form, LIGHTNING, talk.seller))
+    talk.take(payout_form.saved(talk.form, LIGHTNING, talk.seller))
+    assert (talk.form.form, talk.step) == ("new", "amount")
+
+
+def test_test_money_and_other_servers_are_as_before() -> None:
+    talk = Talk(replace(KNOWN, zone=BERLIN))
+    talk.take(new_form(None, FORM, talk.seller))
+    talk.press("kind", "donation").say("Coffee", "5 USD").press("options")
+    opened = {action[3] for action in talk.offered if action[2] == "open"}
+    assert {"receivers", "instrument"} <= opened
+    assert Seller("en", "$anna").has_destination
+    assert not Seller("en").has_destination
