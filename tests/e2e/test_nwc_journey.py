@@ -6,6 +6,7 @@ debug, is searched for the connection's secret when it has ended.
 
 from __future__ import annotations
 
+import html
 import re
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
@@ -84,7 +85,10 @@ class Shop:
     async def invoice(self, page: str) -> str:
         """Wait for the invoice that the page shows; its payment hash."""
         opened = await self.reach(page, "open")
+        shown = (await self.payer.get(page)).text
         invoice = opened["payWith"]["lightningInvoice"]
+        assert invoice in shown
+        assert f"lightning:{invoice}" in shown
         return next(
             payment_hash
             for payment_hash, one in self.wallet.invoices.items()
@@ -177,3 +181,5 @@ async def test_keys_that_spend_or_are_revoked_cost_a_seller_nothing(tmp_path: Pa
         page = await shop.open(path)
         await shop.reach(page, "failed")
         assert shop.units(path) == (5, 0)
+        shown = html.unescape((await shop.payer.get(page)).text)
+        assert "You haven't been charged." in shown

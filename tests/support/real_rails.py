@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     import httpx
 
     from bot.service.model.rail_answers import Asked, Look, Unavailable
+    from bot.service.rails.rail import Rail
     from tests.support.service_harness import ServiceHarness
 
 ACCOUNTS_PATH = "/v3/payoutAccounts"
@@ -114,7 +115,7 @@ def make_bank() -> ScriptedRail:
 
 @asynccontextmanager
 async def open_real_service(
-    folder: Path, *rails: ScriptedRail, **settings: Any
+    folder: Path, *rails: Rail, **settings: Any
 ) -> AsyncIterator[ServiceHarness]:
     """Open the service with these rails instead of test money."""
     async with open_service(folder, rails=Rails(*rails), **settings) as service:

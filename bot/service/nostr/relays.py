@@ -83,11 +83,19 @@ class Relays:
                     timer.cancel()
                 return connection
         if self.connections >= MOST_CONNECTIONS:
-            raise Unreachable("too many relays are connected")
+            self._end_an_idle_one()
         connection = RelayConnection(url, self._dial)
         self._open.setdefault(url, []).append(connection)
         connection.task.add_done_callback(lambda _: self._forget(connection))
         return connection
+
+    def _end_an_idle_one(self) -> None:
+        """End the connection that has been idle longest. Raises Unreachable if all are in use."""
+        idle = next(iter(self._ends), None)
+        if idle is None:
+            raise Unreachable("too many relays are connected")
+        self._ends.pop(idle).cancel()
+        idle.end("another relay is needed")
 
     def _end_when_idle(self, connection: RelayConnection) -> None:
         if connection.usable and not connection.asks:

@@ -63,7 +63,7 @@ class NwcRail:
         """
         text = details.get("connection")
         if not isinstance(text, str):
-            raise _problem("Send the connection that your wallet shows as details.connection.")
+            raise _problem("is required: the text that your wallet shows for a connection")
         try:
             connection = parse_connection(text, self._allow)
             async with asyncio.timeout(SECONDS):

@@ -34,18 +34,18 @@ _ZEROS = "0" * 64
 
 RECEIVE_ONLY = (
     "Make a new connection in your wallet that may only create and look up invoices, "
-    "and send me that one. If your wallet can't make one, use its Lightning address instead."
+    "and connect that one. If your wallet can't make one, use its Lightning address instead."
 )
 SILENT = (
     "Your wallet didn't answer. Check that it's online and that it still lists this connection, "
-    "then send it again."
+    "then try again."
 )
 NONSENSE = "Your wallet's answer can't be read. Update the wallet, or use another one."
-_BUSY = "Your wallet is busy. Wait a minute, then send the connection again."
-_NOT_VALID = "Your wallet says that this connection isn't valid. Make a new one and send me that."
+_BUSY = "Your wallet is busy. Wait a minute, then try again."
+_NOT_VALID = "Your wallet says that this connection isn't valid. Make a new one and connect that."
 _TELLS_NOTHING = (
     "Your wallet doesn't say what this connection may do. "
-    "Allow it to read the wallet's info (get_info), then send it again."
+    "Allow it to read the wallet's info (get_info), then try again."
 )
 _REFUSALS = {
     "RATE_LIMITED": _BUSY,

@@ -282,6 +282,25 @@ async def test_many_calls_at_once_spread_over_a_few_connections(relays: Relays) 
         assert relay.connections == 3
 
 
+async def test_an_idle_connection_makes_room_and_one_in_use_does_not(
+    relays: Relays, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("bot.service.nostr.relays.MOST_CONNECTIONS", 1)
+    asked = asyncio.Event()
+
+    async def silent(_: Request) -> None:
+        asked.set()
+
+    async with scripted_relay(honest) as one, scripted_relay(silent) as two:
+        assert await call(relays, one.url)
+        waiting = asyncio.create_task(call(relays, two.url))
+        await asked.wait()
+        assert relays.connections == 1
+        with pytest.raises(Unreachable, match="too many relays"):
+            await call(relays, one.url)
+        waiting.cancel()
+
+
 async def test_a_connection_that_broke_is_dialled_again(relays: Relays) -> None:
     async def script(request: Request) -> None:
         if relay.connections == 1:
