@@ -35,7 +35,7 @@ def erase(
     yes: bool,  # noqa: FBT001 - click passes options by name
     as_json: bool,  # noqa: FBT001 - as above
 ) -> None:
-    """Erase payers' data or a seller's profile; payments are kept.
+    """Erase payers' data or a seller's profile and accounts; payments are kept.
 
     WHO is an email address, a paymail or a phone number, in any spelling, or the id of a payment,
     which means everything that its payer entered. --before takes a date, or an age such as 90d.
@@ -48,8 +48,9 @@ def erase(
     To erase a seller's profile, give their contact, or the reference that an application gave with
     the requests (such as seller-4711). Name, picture, contact and description are removed from all
     payment requests of that seller, and so is the profile that they set up in the chat, where
-    seller-4711 is the seller with the Telegram ID 4711. Other texts and addresses of sellers are
-    not touched.
+    seller-4711 is the seller with the Telegram ID 4711. The accounts that their money goes to are
+    deleted with their keys, so that nobody can pay them until they connect one. Other texts and
+    addresses of sellers are not touched.
 
     Queued messages are sent without the data. The bot can keep running. At the end, the database
     file is rewritten so that no erased byte is left in it. Exits with 1 if data may be left, and
@@ -91,7 +92,9 @@ def _announce(found: Found) -> None:
             f"Found {found.recipients} entries as a recipient of emails about payments."
         )
     if found.sellers:
-        console.print_message(f"Found {found.sellers} places that show who the seller is.")
+        console.print_message(
+            f"Found {found.sellers} places that show who the seller is or where their money goes."
+        )
 
 
 def _report(found: Found, erased: Erased, left: int, *, compacted: bool, as_json: bool) -> None:

@@ -137,6 +137,7 @@ def make_service(
         one.name for kind in (Service, Policy, PaymentContext) for one in dataclasses.fields(kind)
     }
     assert not settings.keys() - known
+    policy.setdefault("test_money", context["rails"].test_money)
     return Service(
         db,
         now,

@@ -15,6 +15,9 @@ GRACE = 10 * MINUTE
 AFTERWARDS = (HOUR, DAY)
 """The last looks, so long after the others."""
 
+LAST = GRACE + max(AFTERWARDS)
+"""After its end an invoice is looked at no more."""
+
 CLOSEST = 2 * SECOND
 """Between two looks at one checkout, whatever hints arrive."""
 

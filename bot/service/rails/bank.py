@@ -29,7 +29,7 @@ class BankRail:
         if asked.amount > codes.MOST:
             return None
         shown = codes.pay_with(asked.details, asked.amount, asked.currency, asked.reference)
-        return Opened(f"{BANK}-{asked.checkout_id}", shown, looks=())
+        return Opened(asked.reference, shown, looks=())
 
     async def open(self, asked: Asked) -> Opened | Unavailable:
         """Return why `open_offline` could not open it."""

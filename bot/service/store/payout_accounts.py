@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from bot.service.model.payout import PayoutAccount
+from bot.service.store.state_conditions import HOLDS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -41,6 +42,15 @@ COUNT = """
     SELECT kind, COUNT(*) AS number FROM payout_accounts WHERE retired_at IS NULL
     GROUP BY kind ORDER BY kind
 """
+# Retired accounts whose checkouts hold no unit and are looked at no more.
+FORGET = f"""
+    DELETE FROM payout_accounts WHERE id IN (
+      SELECT a.id FROM payout_accounts a WHERE a.retired_at IS NOT NULL {{narrowed}}
+        AND NOT EXISTS (SELECT 1 FROM checkouts c WHERE c.account_id = a.id
+                        AND ({HOLDS}
+                             OR (c.looked_at IS NOT NULL AND c.expires_at > :looked_at_until)))
+      ORDER BY a.retired_at LIMIT :most)
+"""  # noqa: S608 - our own words
 RETIRE = "UPDATE payout_accounts SET retired_at = :now WHERE id = :id AND retired_at IS NULL"
 
 
@@ -113,6 +123,20 @@ def retire(tx: Transaction, account_id: str, now: int) -> bool:
 def count_by_kind(tx: Transaction) -> dict[str, int]:
     """Return the numbers of accounts in use, of all owners."""
     return {row["kind"]: row["number"] for row in tx.query(COUNT)}
+
+
+def forget_retired(
+    tx: Transaction, looked_at_until: int, most: int, account_id: str | None = None
+) -> int:
+    """Delete up to `most` retired accounts that no checkout needs; return how many.
+
+    Wallets are asked for the money of invoices that ended after `looked_at_until` (epoch ms). With
+    `account_id`, only this account.
+    """
+    narrowed = "" if account_id is None else "AND a.id = :id"
+    wanted = {} if account_id is None else {"id": account_id}
+    sql = FORGET.format(narrowed=narrowed)
+    return tx.execute(sql, looked_at_until=looked_at_until, most=most, **wanted)
 
 
 def _account(row: Row) -> PayoutAccount:

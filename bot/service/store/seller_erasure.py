@@ -1,4 +1,4 @@
-"""SQL that erases who sells from requests and applications; their payments stay."""
+"""SQL that erases who sells, and where their money goes; their payments stay."""
 
 from __future__ import annotations
 
@@ -28,14 +28,18 @@ OF_APPS = "SELECT id, seller FROM apps WHERE seller IS NOT NULL"
 FORGET = {
     "payment_requests": "UPDATE payment_requests SET seller = NULL WHERE id = :id",
     "apps": "UPDATE apps SET seller = NULL WHERE id = :id",
+    "payout_accounts": "DELETE FROM payout_accounts WHERE id = :id",
 }
+ACCOUNTS = "SELECT id, app_id, owner FROM payout_accounts"
+# What payers were shown names the account; it is of use only while the account is there.
+UNSHOW = "UPDATE checkouts SET pay_with = NULL, look = NULL WHERE account_id = :id"
 
 
 def profiles(tx: Transaction, scope: Scope) -> list[tuple[str, str]]:
-    """Return table and id of each profile of the people of the scope: all requests of a seller.
+    """Return table and id of each profile and payout account of the people of the scope.
 
-    People are sellers by their contact or by their reference (`Owner-Ref`). Returns none if the
-    scope is limited to payments.
+    The profiles are those of all requests of a seller. People are sellers by their contact or by
+    their reference (`Owner-Ref`). Returns none if the scope is limited to payments.
     """
     people = scope.sellers
     if scope.before is not None or scope.request_id is not None or not people:
@@ -47,15 +51,27 @@ def profiles(tx: Transaction, scope: Scope) -> list[tuple[str, str]]:
         if row["owner"].casefold() in people or _is_contact(row, people)
     ]
     ids = {row["id"] for row in rows}
-    for app_id, owner in {(row["app_id"], row["owner"]) for row in rows if row["owner"]}:
+    owners = {(row["app_id"], row["owner"]) for row in rows if row["owner"]}
+    for app_id, owner in owners:
         ids.update(row["id"] for row in tx.query(OF_OWNER, app_id=app_id, owner=owner))
+    accounts = (
+        row["id"]
+        for row in tx.query(ACCOUNTS)
+        if row["owner"].casefold() in people or (row["app_id"], row["owner"]) in owners
+    )
     apps = (row["id"] for row in tx.query(OF_APPS) if _is_contact(row, people))
-    return [*(("payment_requests", one) for one in sorted(ids)), *(("apps", one) for one in apps)]
+    return [
+        *(("payment_requests", one) for one in sorted(ids)),
+        *(("apps", one) for one in apps),
+        *(("payout_accounts", one) for one in accounts),
+    ]
 
 
 def forget(tx: Transaction, found: list[tuple[str, str]]) -> None:
-    """Erase these profiles."""
+    """Erase these profiles and accounts."""
     for table, row_id in found:
+        if table == "payout_accounts":
+            tx.execute(UNSHOW, id=row_id)
         tx.execute(FORGET[table], id=row_id)
 
 

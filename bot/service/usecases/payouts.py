@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from bot.core import exact_json
 from bot.core.errors import FieldProblem, InvalidBody, NotFound, RateLimited
 from bot.core.ops import audit
+from bot.service.model import look_times
 from bot.service.model.payout import PayoutAccount
 from bot.service.store import payout_accounts as store
 from bot.service.usecases.request_commands import new_id
@@ -113,7 +114,7 @@ class Payouts:
         if former is not None:
             if self._is_same(former, connected):
                 return former
-            store.retire(tx, former.id, now)
+            _retire(tx, former, now)
         account = PayoutAccount(
             id=new_id(),
             app_id=app_id,
@@ -141,8 +142,22 @@ class Payouts:
         if account is None:
             raise NotFound(UNKNOWN)
         now = self._now()
-        store.retire(tx, account.id, now)
+        _retire(tx, account, now)
         _record(tx, "removed", account, now)
+
+
+def sweep(tx: Transaction, now: int, most: int) -> int:
+    """Delete up to `most` retired accounts, with their secrets, that no checkout needs any more.
+
+    Return how many.
+    """
+    return store.forget_retired(tx, now - look_times.LAST, most)
+
+
+def _retire(tx: Transaction, account: PayoutAccount, now: int) -> None:
+    """Mark an account as retired, and delete it at once if nobody is paying to it."""
+    store.retire(tx, account.id, now)
+    store.forget_retired(tx, now - look_times.LAST, 1, account.id)
 
 
 def _record(tx: Transaction, change: str, account: PayoutAccount, now: int) -> None:

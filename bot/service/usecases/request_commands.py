@@ -32,6 +32,9 @@ if TYPE_CHECKING:
 INTERNAL_HOST = "bot.internal"
 """Host of the bot's own receiver, resolved to the address on which it listens."""
 
+CONVERTED = ("SAT", "BTC")
+"""Currencies that prices are converted to where real money is offered."""
+
 WEBHOOK_FIELD = "notifications.webhook.webhookUrl"
 
 
@@ -39,7 +42,8 @@ WEBHOOK_FIELD = "notifications.webhook.webhookUrl"
 class Policy:
     """What the operator allows; only `embedded_app_id` may name the internal host.
 
-    `mails`: email can be sent; `schemes`: those of apps to which payers may be redirected.
+    `mails`: email can be sent; `schemes`: those of apps to which payers may be redirected;
+    `test_money`: no real money is offered.
     """
 
     allow: AllowList
@@ -47,6 +51,7 @@ class Policy:
     embedded_app_id: str | None = None
     mails: bool = False
     schemes: frozenset[str] = frozenset()
+    test_money: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,14 +83,18 @@ def create(
     """
     terms = creation.terms
     _check(caller, terms.webhook and terms.webhook.url, terms.email, terms.redirect_url)
-    _check_price(caller.policy.exchange, terms)
+    if caller.policy.test_money:
+        _check_price(caller.policy.exchange, terms)
+    else:
+        _check_real_money(terms)
     request = changes.create(creation, new_id(), caller.app_id, caller.now)
     if key and (earlier := _created_before(tx, caller, key, request.id)):
         return earlier
     request = _with_recipient(tx, caller, replace(request, owner=caller.owner))
     store.insert(tx, request)
     request_audit.record_created(tx, request)
-    return request
+    # With real money, whether it can be paid depends on the accounts of its owner.
+    return request if caller.policy.test_money else _find_own(tx, caller, request.id)
 
 
 def _created_before(
@@ -157,6 +166,18 @@ def _check_price(exchange: Exchange, terms: Terms) -> None:
     if 0 in shares:
         field = f"receivers.{shares.index(0)}.sendAmount"
         raise changes.invalid_field(field, f"comes to nothing in {terms.instrument}")
+
+
+def _check_real_money(terms: Terms) -> None:
+    """Refuse what real money can't do: it goes to one receiver, in its price's currency or BTC.
+
+    The price is not converted here: no request fails because of a rate that is unknown today.
+    """
+    if len(terms.receivers) > 1:
+        raise changes.invalid_field("receivers", "must be one: real money goes to one account")
+    if terms.instrument not in {terms.currency, *CONVERTED}:
+        others = ", ".join((terms.currency, *CONVERTED))
+        raise changes.invalid_field("instrumentCurrencyCode", f"must be one of {others}")
 
 
 def _check_webhook(caller: Caller, url: str) -> None:

@@ -13,6 +13,7 @@ import structlog
 from bot.core.errors import NotFound
 from bot.core.money.amounts import MAX_MINOR
 from bot.service.model import quote
+from bot.service.model.payment_reports import UNDERPAID
 from bot.service.model.payout import SANDBOX
 from bot.service.model.request import Payment, PaymentState
 from bot.service.store import checkouts, payments, requests, unit_moves
@@ -38,7 +39,7 @@ def record_settlement(tx: Transaction, settlement: Settlement, now: int) -> Paym
     paid = _paid(checkout, settlement.amount)
     short = paid.amount < checkout.quote.amount
     if short:  # the whole amount may still arrive under the invoice's own id
-        settlement = replace(settlement, external_id=f"{settlement.external_id}:underpaid")
+        settlement = replace(settlement, external_id=settlement.external_id + UNDERPAID)
     known = payments.checkout_of(tx, settlement)
     if known:
         if known != checkout.id:

@@ -16,7 +16,13 @@ from bot.service.http import hint_addresses
 from bot.service.http.service import Service
 from bot.service.notify.webhook_delivery import WebhookDelivery
 from bot.service.store import apps, checkouts, payout_accounts, status_index, unit_moves
-from bot.service.usecases import applications, delivery_queues, letter_limits, payer_receipts
+from bot.service.usecases import (
+    applications,
+    delivery_queues,
+    letter_limits,
+    payer_receipts,
+    payouts,
+)
 from bot.service.usecases.looking import LOOKS, LookHandler
 from bot.service.usecases.opening import OPENINGS, OpeningHandler
 from bot.service.usecases.payment_context import PaymentContext
@@ -79,7 +85,7 @@ class ServiceSide:
         allow = AllowList.parse(settings.webhook_allow)
         rails, rates = build_rails(settings, now), ExchangeSide(settings, db, now)
         self.loops, self.gauges = [rates.job.run] if rates.job else [], rates.gauges
-        payouts = Payouts(db, keys, rails, now)
+        accounts = Payouts(db, keys, rails, now)
         reservation = settings.reservation_seconds * 1000
         policy = Policy(
             allow,
@@ -87,14 +93,15 @@ class ServiceSide:
             embedded_app_id=self.own.app_id,
             mails=settings.smtp_url is not None,
             schemes=links.check_schemes(settings.redirect_schemes),
+            test_money=rails.test_money,
         )
         claims = settings.claim_hours * 3600 * 1000
         context = PaymentContext(
-            rails, rates.exchange, reservation, settings.payer_holds, claims, payouts.details_of,
+            rails, rates.exchange, reservation, settings.payer_holds, claims, accounts.details_of,
             partial(hint_addresses.hint_url, settings.url, payer_key.encode()),
         )  # fmt: skip
         service = Service(
-            db, now, settings.url, policy, context, payouts,
+            db, now, settings.url, policy, context, accounts,
             settings.api_rate, settings.payer_rate, payer_key.encode(),
             settings.operator_contact, bot_name, chat_page,
         )  # fmt: skip
@@ -117,6 +124,8 @@ class ServiceSide:
         before, long_before = moment - CHECKOUTS_KEPT, moment - REAL_CHECKOUTS_KEPT
         forget = partial(checkouts.sweep, before=before, long_before=long_before, most=BATCH)
         while await self._db.transaction(forget):
+            pass
+        while await self._db.transaction(partial(payouts.sweep, now=moment, most=BATCH)):
             pass
         before, dropped = moment - DELIVERIES_KEPT, 0
         while more := await self._db.transaction(partial(delivery_queues.sweep, before=before)):

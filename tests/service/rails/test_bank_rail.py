@@ -23,7 +23,7 @@ async def test_a_checkout_opens_at_once_with_its_code_and_is_never_looked_at() -
     ask = await asked()
     opened = RAIL.open_offline(ask)
     assert opened
-    assert (opened.external_id, opened.looks, opened.arrived) == ("bank-c1", (), None)
+    assert (opened.external_id, opened.looks, opened.arrived) == (ask.reference, (), None)
     assert opened.pay_with
     assert opened.pay_with.qr_text
     assert read_epc(opened.pay_with.qr_text)["amount"] == "EUR12.30"

@@ -1,0 +1,188 @@
+"""Requests where real money is offered: payable once their owner has an account that fits."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from bot.service.model.payout import BANK, LIGHTNING
+from bot.service.store import payout_accounts
+from bot.service.usecases import applications
+from tests.support.real_rails import (
+    ACCOUNTS_PATH,
+    TO_ANNA,
+    ScriptedRail,
+    connect,
+    make_bank,
+    open_real_service,
+)
+from tests.support.service_harness import (
+    NEW,
+    REQUESTS_PATH,
+    ServiceHarness,
+    headers_of,
+    refusal_code,
+    refused_fields,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+    from pathlib import Path
+
+NO_ACCOUNT = (False, "noPayoutAccount")
+PAYABLE = (True, "active")
+
+
+@pytest.fixture
+async def real(tmp_path: Path) -> AsyncIterator[ServiceHarness]:
+    async with open_real_service(tmp_path, make_bank(), ScriptedRail()) as service:
+        yield service
+
+
+def said(answer: dict[str, Any]) -> tuple[bool, str]:
+    return answer["isEnabled"], answer["status"]
+
+
+async def told(service: ServiceHarness, request_id: str) -> set[tuple[bool, str]]:
+    """Return what every place says about a request."""
+    public = await service.anyone.get(f"{REQUESTS_PATH}/public/{request_id}")
+    items = (await service.seller.get(REQUESTS_PATH)).json()["items"]
+    every = [
+        await service.get(request_id),
+        public.json(),
+        *(item for item in items if item["id"] == request_id),
+        (await service.edit(request_id, {"product": {"name": "Tea"}})).json(),
+    ]
+    assert len(every) == 4
+    return {said(one) for one in every}
+
+
+async def test_a_request_is_payable_while_its_owner_has_an_account(real: ServiceHarness) -> None:
+    made = await real.create(receivers=TO_ANNA)
+    assert said(made) == NO_ACCOUNT
+    assert await told(real, made["id"]) == {NO_ACCOUNT}
+    account = (await connect(real)).json()
+    assert await told(real, made["id"]) == {PAYABLE}
+    assert said(await real.create(receivers=TO_ANNA)) == PAYABLE
+    await real.seller.delete(f"{ACCOUNTS_PATH}/{account['id']}")
+    assert await told(real, made["id"]) == {NO_ACCOUNT}
+
+
+@pytest.mark.parametrize(
+    "destination", ["anna", "account:bert", "account:", "account:an na", "ACCOUNT:anna", "accounts"]
+)
+async def test_money_of_another_destination_reaches_nobody(
+    real: ServiceHarness, destination: str
+) -> None:
+    await connect(real)
+    made = await real.create(receivers=[{"sendAmount": 5, "destination": destination}])
+    assert said(made) == NO_ACCOUNT
+
+
+async def test_the_account_of_another_application_takes_nothing(real: ServiceHarness) -> None:
+    made = await real.create(receivers=TO_ANNA)
+    other = real.db.run(lambda tx: applications.create(tx, real.vault, "other", 0))
+    real.seller.headers.update(headers_of(other))
+    await connect(real)
+    real.seller.headers.update(headers_of(real.credentials))
+    assert said(await real.get(made["id"])) == NO_ACCOUNT
+
+
+@pytest.mark.parametrize(
+    ("kind", "currency", "fits"),
+    [
+        (BANK, "EUR", True),
+        (BANK, "USD", False),
+        (LIGHTNING, "USD", True),
+        (LIGHTNING, "EUR", True),
+        (LIGHTNING, "SAT", True),
+    ],
+)
+async def test_bank_codes_take_their_own_currency_and_wallets_any(
+    real: ServiceHarness, kind: str, currency: str, *, fits: bool
+) -> None:
+    await connect(real, kind)
+    made = await real.create(receivers=TO_ANNA, instrumentCurrencyCode=currency)
+    assert said(made) == (PAYABLE if fits else NO_ACCOUNT)
+    paid_in_sat = {"instrumentCurrencyCode": "SAT", "denominationCurrencyCode": currency}
+    converted = await real.create(receivers=TO_ANNA, **paid_in_sat)
+    assert said(converted) == said(made)
+
+
+async def test_an_account_of_a_kind_that_is_no_longer_offered_takes_nothing(
+    real: ServiceHarness,
+) -> None:
+    await connect(real)
+    made = await real.create(receivers=TO_ANNA)
+    real.db.run(lambda tx: payout_accounts.write_offered(tx, [BANK]))
+    assert said(await real.get(made["id"])) == NO_ACCOUNT
+
+
+async def test_with_test_money_every_request_is_payable(service: ServiceHarness) -> None:
+    for receivers in (NEW["receivers"], TO_ANNA):
+        assert said(await service.create(receivers=receivers)) == PAYABLE
+
+
+async def test_other_reasons_come_first_and_the_list_of_active_ones_has_it(
+    real: ServiceHarness,
+) -> None:
+    made = await real.create(receivers=TO_ANNA)
+    later = await real.create(receivers=TO_ANNA, enabledAt="2027-06-01T00:00:00Z")
+    assert said(later) == (False, "scheduled")
+    listed = await real.seller.get(REQUESTS_PATH, params={"status": "active", "limit": 9})
+    assert [item["id"] for item in listed.json()["items"]] == [made["id"]]
+
+
+async def test_the_page_says_that_it_is_not_open_for_payments_yet(real: ServiceHarness) -> None:
+    made = await real.create(receivers=TO_ANNA)
+    page = await real.anyone.get(f"/pay/{made['id']}")
+    assert page.status_code == 200
+    assert "Not open for payments yet" in page.text
+    posted = await real.pay(made["id"])
+    assert posted.status_code == 409
+    assert "Not open for payments yet" in posted.text
+    assert "You haven't been charged." in posted.text.replace("&#39;", "'")
+    assert await real.rows("checkouts") == []
+    await connect(real)
+    assert "Not open" not in (await real.anyone.get(f"/pay/{made['id']}")).text
+
+
+async def test_real_money_has_one_receiver(real: ServiceHarness) -> None:
+    body = NEW | {"receivers": [*TO_ANNA, {"sendAmount": 1, "destination": "account:bert"}]}
+    answer = await real.seller.post(REQUESTS_PATH, json=body)
+    assert (refusal_code(answer), refused_fields(answer)) == ((400, "invalidBody"), ["receivers"])
+    assert await real.rows("payment_requests") == []
+
+
+@pytest.mark.parametrize(
+    ("instrument", "price", "accepted"),
+    [
+        ("EUR", None, True),
+        ("EUR", "EUR", True),
+        ("SAT", "EUR", True),
+        ("BTC", "USD", True),
+        ("BSV", None, True),
+        ("BSV", "EUR", False),
+        ("USD", "EUR", False),
+    ],
+)
+async def test_prices_are_converted_to_bitcoin_alone(
+    real: ServiceHarness, instrument: str, price: str | None, *, accepted: bool
+) -> None:
+    """Nor does a rate that is unknown today refuse a request."""
+    body = NEW | {"receivers": TO_ANNA, "instrumentCurrencyCode": instrument}
+    body |= {"denominationCurrencyCode": price} if price else {}
+    answer = await real.seller.post(REQUESTS_PATH, json=body)
+    if accepted:
+        assert answer.status_code == 200
+    else:
+        assert refusal_code(answer) == (400, "invalidBody")
+        assert refused_fields(answer) == ["instrumentCurrencyCode"]
+
+
+async def test_an_unknown_rate_refuses_no_request(real: ServiceHarness) -> None:
+    made = await real.create(
+        receivers=TO_ANNA, instrumentCurrencyCode="SAT", denominationCurrencyCode="XAF"
+    )
+    assert made["paymentAmount"]["denominatedIn"] == "XAF"

@@ -1,0 +1,81 @@
+"""Payout accounts in a restored database, and in one whose seller is erased."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from bot.core.database.vault import Vault
+from bot.core.errors import BotError
+from bot.service.model.payout import BANK, LIGHTNING
+from bot.wiring.maintenance import payer_erasure, restored_messages
+from tests.support.real_rails import (
+    SECRET,
+    TO_ANNA,
+    ScriptedRail,
+    connect,
+    make_bank,
+    open_real_service,
+)
+from tests.support.service_harness import KEY, NOON, ServiceHarness
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+    from pathlib import Path
+
+
+@pytest.fixture
+async def real(tmp_path: Path) -> AsyncIterator[ServiceHarness]:
+    async with open_real_service(tmp_path, make_bank(), ScriptedRail()) as service:
+        yield service
+
+
+async def erase(service: ServiceHarness, who: str) -> int:
+    """Erase a person; return in how many places their profile or account was."""
+    scope = service.db.run(lambda tx: payer_erasure.parse_scope(tx, [who], None, None))
+    found = await payer_erasure.survey(service.db, scope)
+    await payer_erasure.erase(service.db, scope, found, NOON)
+    assert (await payer_erasure.survey(service.db, scope)).rows == 0
+    return found.sellers
+
+
+async def test_the_details_of_accounts_are_sealed_with_the_new_key(real: ServiceHarness) -> None:
+    await connect(real)
+    new = Vault("another key")
+    real.db.run(lambda tx: restored_messages.reseal(tx, Vault(KEY), new))
+    (account,) = await real.rows("payout_accounts")
+    assert SECRET in new.open(account["details"])
+
+
+async def test_erasing_a_seller_deletes_their_accounts_and_what_payers_were_shown(
+    real: ServiceHarness,
+) -> None:
+    await connect(real, BANK, owner="anna")
+    real.clock.advance(1)
+    await connect(real, LIGHTNING, owner="anna")
+    await connect(real, owner="bert")
+    made = await real.create(receivers=TO_ANNA, instrumentCurrencyCode="EUR")
+    await real.pay(made["id"])
+    (checkout,) = await real.rows("checkouts")
+    assert "DE89" in checkout["pay_with"]
+    assert await erase(real, "Anna") == 2
+    assert [row["owner"] for row in await real.rows("payout_accounts")] == ["bert"]
+    (checkout,) = await real.rows("checkouts")
+    assert (checkout["pay_with"], checkout["look"]) == (None, None)
+    assert (await real.get(made["id"]))["status"] == "noPayoutAccount"
+
+
+async def test_accounts_go_with_the_profile_of_their_owner(real: ServiceHarness) -> None:
+    """A contact names the seller; the accounts are those of the same reference."""
+    await connect(real, owner="anna")
+    real.seller.headers["Owner-Ref"] = "anna"
+    await real.create(receivers=TO_ANNA, seller={"name": "Anna", "contact": "@anna_bakes"})
+    assert await erase(real, "@anna_bakes") == 2
+    assert await real.rows("payout_accounts") == []
+
+
+async def test_a_reference_without_any_account_is_nobody(real: ServiceHarness) -> None:
+    await connect(real, owner="bert")
+    with pytest.raises(BotError, match="no payment has this id"):
+        await erase(real, "anna")
