@@ -83,7 +83,7 @@ class ClaimReport:
     app_id: str
     request_id: str
     checkout_id: str
-    kind: str
+    rail: str
     amount: int
     currency: str
     reference: str | None

@@ -107,7 +107,7 @@ def queue_claim(tx: Transaction, request: PaymentRequest, checkout: Checkout) ->
         app_id=request.app_id,
         request_id=request.id,
         checkout_id=checkout.id,
-        kind=checkout.kind,
+        rail=checkout.kind,
         amount=checkout.quote.amount,
         currency=checkout.quote.currency,
         reference=checkout.reference or checkout.external_id,

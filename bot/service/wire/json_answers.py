@@ -140,7 +140,7 @@ def _claim(it: ClaimReport) -> Json:
         event=WebhookEvent.CLAIMED,
         checkoutId=it.checkout_id,
         paymentRequestId=it.request_id,
-        kind=it.kind,
+        kind=it.rail,
         amount=amounts.from_minor(it.amount, it.currency),
         currencyCode=it.currency,
         reference=it.reference,
