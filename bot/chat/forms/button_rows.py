@@ -37,7 +37,7 @@ def rows(draft: Draft, seller: Seller) -> Rows:
 def ways_out(draft: Draft, seller: Seller) -> Rows:
     """Return Back, unless this is the first question, and Cancel; a note is skipped instead."""
     if draft.form == "payback":
-        return ((button(draft, t(seller.language, "button-skip"), "skip"),),)
+        return ((button(draft, t(seller.language, "button-skip"), "clear", draft.step),),)
     out = button(draft, t(seller.language, "button-cancel"), "cancel")
     if draft.form == "line" or (draft.step == "kind" and not draft.in_menu):
         return ((out,),)

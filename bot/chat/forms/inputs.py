@@ -52,7 +52,7 @@ _FORM_VERBS = {
             *("clear", "offer", "accent", "telegram-photo"),
         ]
     ),
-    "payback": frozenset(["skip", "continue", "cancel"]),
+    "payback": frozenset(["clear", "continue", "cancel"]),
     "payout": frozenset(["back", "keep", "skip", "land", "save", "change", "continue", "cancel"]),
     "edit": frozenset(["zone", "moment", "clear", "back", "continue", "cancel"]),
 }
@@ -195,6 +195,8 @@ def _open_pressed(draft: Draft, words: Action, seller: Seller, _now: int) -> Out
 def _clear_pressed(draft: Draft, words: Action, seller: Seller, _now: int) -> Outcome | None:
     if draft.form == "settings":
         return profile_form.clear(draft, words, seller)
+    if draft.form == payback_form.FORM:
+        return payback_form.skip(draft, seller)
     field = field_at(draft.form, words[0])
     if field is None or not field.is_optional:
         return None
@@ -268,6 +270,5 @@ _VERBS: dict[str, Press] = {
     "ask": _ask_pressed,
     **timing.VERBS,
     **profile_form.VERBS,
-    **payback_form.VERBS,
     **payout_form.VERBS,
 }

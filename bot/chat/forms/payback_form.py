@@ -12,8 +12,6 @@ from bot.chat.model.draft import Draft
 from bot.core.text.translations import t
 
 if TYPE_CHECKING:
-    from bot.chat.forms.outcome import Press
-    from bot.chat.messages.reply import Action
     from bot.chat.model.draft import Seller
 
 FORM, STEP = "payback", "paidback"
@@ -36,7 +34,8 @@ def take_note(draft: Draft, text: str, seller: Seller) -> Outcome:
     return _end(draft, seller, "claims-note-saved", PaybackNote(draft.payment or "", note))
 
 
-def _skip_pressed(draft: Draft, _words: Action, seller: Seller, _now: int) -> Outcome | None:
+def skip(draft: Draft, seller: Seller) -> Outcome:
+    """End the form without a note."""
     return _end(draft, seller, "claims-note-skipped", None)
 
 
@@ -44,6 +43,3 @@ def _end(draft: Draft, seller: Seller, text: str, note: PaybackNote | None) -> O
     reply = Reply(t(seller.language, text))
     outcome = flow.reply_and_resume(draft.paused, seller, reply)
     return Outcome(outcome.draft, outcome.replies, note=note)
-
-
-VERBS: dict[str, Press] = {"skip": _skip_pressed}

@@ -72,7 +72,9 @@ def read_paid_by(raw: Any, read_time: Callable[[Any], int | None]) -> PaidBy | N
     if not isinstance(raw, dict):
         return None
     kind, code, amount = _text(raw.get("kind")), raw.get("currencyCode"), raw.get("amount")
-    if kind is None or not isinstance(code, str) or not isinstance(amount, int | Decimal | str):
+    if kind is None or not isinstance(code, str) or isinstance(amount, bool):
+        return None
+    if not isinstance(amount, int | Decimal | str):
         return None
     try:
         minor = to_minor(Decimal(amount), code)

@@ -10,7 +10,7 @@ from bot.chat.messages.payloads import Alert, ClaimAlert
 from bot.chat.store import claims
 from bot.core import exact_json
 from bot.core.outbox.queue_policy import ALERT
-from tests.support.chat_harness import REQUEST_ID
+from tests.support.claim_steps import CLAIMED, CONFIRMED
 from tests.support.service_harness import client
 from tests.support.webhook_sender import HELD, PAID, SECRET, WebhookSender, serve
 
@@ -20,22 +20,6 @@ if TYPE_CHECKING:
     from bot.chat.store.claims import Claim
     from bot.chat.store.listings import Listing
     from tests.support.chat_harness import ChatHarness
-
-CLAIMED: dict[str, Any] = {
-    "event": "checkout.claimed",
-    "checkoutId": "c1",
-    "paymentRequestId": REQUEST_ID,
-    "kind": "bank",
-    "amount": 2.50,
-    "currencyCode": "USD",
-    "reference": "K7F2-90XM",
-    "customParameters": {},
-    "claimedAt": "2027-01-15T08:00:00.000Z",
-}
-CONFIRMED = PAID | {
-    "checkoutId": "c1",
-    "paidBy": {"kind": "bank", "amount": 2.50, "currencyCode": "USD", "reference": "K7F2-90XM"},
-}
 
 
 @pytest.fixture

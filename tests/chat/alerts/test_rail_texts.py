@@ -1,0 +1,127 @@
+"""Alerts say how a payment was paid, what it is worth in both currencies, and how to refund it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from bot.chat.alerts.alert_text import alert_reply, join_alerts
+from bot.chat.messages.payloads import Alert, AlertPayment
+from bot.chat.messages.reply import TEXT_LIMIT, shown_units
+from bot.chat.model.paid_by import PaidBy
+
+THREE = "median of coinbase.com, kraken.com, yadio.io"
+BY_LIGHTNING = PaidBy("lnbits", 4812, "SAT", "f" * 64, "962.4", THREE, 1)
+BY_BANK = PaidBy("bank", 1230, "EUR", "K7F290XM")
+LISTING = "listing000"
+COFFEE = AlertPayment(
+    LISTING, "donation", "Coffee", 500, "USD", paid_by=BY_LIGHTNING, at=1, transaction_id="t1"
+)
+MUG = replace(COFFEE, name="Mug", amount=1230, currency="EUR", paid_by=BY_BANK)
+
+
+def lines(payment: AlertPayment, language: str = "en") -> list[str]:
+    return alert_reply([payment], language).text.replace("\u00a0", " ").splitlines()
+
+
+def test_a_converted_payment_is_worth_both_amounts_by_its_sources() -> None:
+    assert lines(COFFEE) == [
+        "💰 <b>$5.00</b> received for <b>Coffee</b>",
+        "Paid by Lightning",
+        "$5.00 = 4,812 SAT (median of coinbase.com, kraken.com and yadio.io)",
+        "🧾 <code>t1</code>",
+    ]
+    assert lines(COFFEE, "de")[1:3] == [
+        "Bezahlt über Lightning",
+        "5,00 $ = 4.812 SAT (Median aus coinbase.com, kraken.com und yadio.io)",
+    ]
+
+
+def test_a_bank_transfer_has_its_reference() -> None:
+    assert lines(MUG)[1] == "Paid by bank transfer, reference <code>K7F290XM</code>"
+    assert lines(MUG, "de")[1] == (
+        "Bezahlt per Überweisung, Verwendungszweck <code>K7F290XM</code>"
+    )
+
+
+@pytest.mark.parametrize("language", ["en", "de"])
+@pytest.mark.parametrize("kind", ["lightning", "lnbits", "nwc", "bank", "<stars>"])
+def test_every_kind_is_named_and_escaped(kind: str, language: str) -> None:
+    _, said, *_ = lines(replace(MUG, paid_by=replace(BY_BANK, kind=kind)), language)
+    assert "<stars>" not in said
+    assert said.startswith(("Paid by ", "Bezahlt "))
+
+
+def test_more_than_the_price_is_named_with_how_to_pay_it_back() -> None:
+    more = replace(COFFEE, paid_by=replace(BY_LIGHTNING, amount=5000))
+    surplus, refund = lines(more)[3:5]
+    assert surplus == "⚠️ 188 SAT more than the price arrived."
+    assert refund.startswith("To pay it back, ask the payer for an invoice")
+    assert refund.endswith("Then tap Details and mark it as paid back.")
+
+
+def test_an_oversold_payment_says_how_to_pay_it_back() -> None:
+    text = "\n".join(lines(replace(MUG, oversold=True)))
+    assert "OVERSOLD" in text
+    assert "make a transfer to the account it came from" in text
+
+
+def test_too_little_money_sold_nothing_and_is_in_no_total() -> None:
+    short = replace(
+        COFFEE,
+        amount=12,
+        currency="SAT",
+        paid_by=replace(BY_LIGHTNING, amount=12),
+        underpaid=True,
+        price=(20, "SAT"),
+        count=4,
+        together=((500, "USD"),),
+        remaining_units=3,
+    )
+    assert lines(short)[:3] == [
+        "⚠️ <b>Underpaid:</b> only 12 SAT of 20 SAT arrived for <b>Coffee</b>",
+        "Nothing was sold. Please sort it out with the payer.",
+        "Paid by Lightning",
+    ]
+    assert not any("Total" in line or "left" in line for line in lines(short))
+
+
+def test_only_a_single_payment_of_real_money_has_a_button_to_its_facts() -> None:
+    rows = alert_reply([COFFEE], "en").rows
+    assert [button.label for row in rows for button in row] == [
+        "🧾 Details",
+        "Show payment link",
+    ]
+    for others in ([replace(COFFEE, paid_by=None)], [COFFEE, MUG]):
+        labels = [button.label for row in alert_reply(others, "en").rows for button in row]
+        assert "🧾 Details" not in labels
+
+
+def test_an_alert_in_the_place_of_a_claim_is_joined_to_no_other() -> None:
+    own = Alert((COFFEE,), "en", is_single=True, message_id=7)
+    assert join_alerts([own, Alert((MUG,), "en")]) is None
+
+
+@pytest.mark.parametrize("language", ["en", "de"])
+def test_a_digest_of_real_money_fits_into_one_message(language: str) -> None:
+    many = [Alert((replace(COFFEE, transaction_id=f"{n}" * 60),), language) for n in range(100)]
+    joined = join_alerts(many)
+    assert joined is not None
+    assert shown_units(alert_reply(joined[1].payments, language).text) <= TEXT_LIMIT
+
+
+@pytest.mark.parametrize(
+    ("price", "currency", "paid", "asked"),
+    [
+        (500, "USD", BY_LIGHTNING, 4812),
+        (20, "SAT", replace(BY_LIGHTNING, rate=None), 20),
+        (500, "USD", replace(BY_LIGHTNING, rate=None), None),
+        (500, "USD", replace(BY_LIGHTNING, rate="1e999999"), None),
+        (500, "???", BY_LIGHTNING, None),
+    ],
+)
+def test_what_was_asked_follows_from_the_rate(
+    price: int, currency: str, paid: PaidBy, asked: int | None
+) -> None:
+    assert asked == paid.asked(price, currency)

@@ -1,0 +1,143 @@
+"""Payments that were paid back by hand: marked, noted, undone, and no longer owed."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from bot.chat.store.takings import takings
+from bot.core.text.translations import t
+from tests.support.chat_harness import STICKERS, service_answer
+from tests.support.claim_steps import ClaimSteps, open_claim_steps
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
+    from bot.chat.provider.client import Client
+    from bot.chat.store.takings import Takings
+    from bot.sandbox.world.people import Person
+    from tests.support.scripted_server import ScriptedServer
+    from tests.support.shared_cards import SharedCards
+
+DETAILS, BACK, UNDO, SKIP = (
+    t("en", key)
+    for key in ("button-payment", "button-paid-back", "button-paid-back-undo", "button-skip")
+)
+
+
+@pytest.fixture
+async def steps(
+    cards: SharedCards, sam: Person, peer: ScriptedServer, client: Client
+) -> AsyncIterator[ClaimSteps]:
+    told = service_answer(total_units=3, remaining_units=2, reserved_units=1)
+    listing = cards.chat.add_listing(sam, STICKERS, told)
+    async with open_claim_steps(cards, peer, client, listing, sam) as it:
+        yield it
+
+
+def sums(steps: ClaimSteps) -> Takings:
+    (row,) = steps.chat.rows("listings")
+    return steps.chat.db.run(lambda tx: takings(tx, row["id"]))
+
+
+async def test_a_payment_is_marked_as_paid_back_with_a_note(steps: ClaimSteps) -> None:
+    await steps.pay()
+    await steps.press(steps.newest, DETAILS)
+    facts = steps.newest
+    assert "To pay it back, make a transfer" in facts.text
+    await steps.press(facts, BACK)
+    assert "↩ Paid back Fri, 15 Jan 2027, 08:00" in facts.text
+    assert "Would you like to add a note" in steps.newest.text
+    assert (await steps.says("By transfer,  <b>sorry</b>")).text == t("en", "claims-note-saved")
+    found = await steps.says("/find K7F290XM")
+    assert "📝 By transfer, <b>sorry</b>" in found.text
+    assert sums(steps).returned == ((250, "USD"),)
+    (row,) = (one for one in steps.chat.rows("audit") if one["action"] == "payment.paid-back")
+    assert "sorry" not in str(row)
+
+
+async def test_the_note_can_be_skipped(steps: ClaimSteps) -> None:
+    await steps.pay()
+    await steps.press(steps.newest, DETAILS)
+    await steps.press(steps.newest, BACK)
+    question = steps.newest
+    await steps.press(question, SKIP)
+    assert question.text == t("en", "claims-note-skipped")
+    assert (
+        "didn't understand" in (await steps.says("hello")).text or steps.chat.rows("drafts") == []
+    )
+
+
+async def test_a_mistake_can_be_undone(steps: ClaimSteps) -> None:
+    await steps.pay()
+    await steps.press(steps.newest, DETAILS)
+    facts = steps.newest
+    await steps.press(facts, BACK)
+    await steps.says("By transfer")
+    await steps.press(facts, UNDO)
+    assert "Paid back" not in facts.text
+    assert sums(steps).returned_count == 0
+    (row,) = steps.chat.rows("received_payments")
+    assert (row["paid_back_at"], row["paid_back_note"]) == (None, None)
+
+
+async def test_a_second_tap_marks_nothing_twice(steps: ClaimSteps) -> None:
+    await steps.pay()
+    await steps.press(steps.newest, DETAILS)
+    facts = steps.newest
+    data = {button["text"]: button["callback_data"] for button in facts.buttons}
+    await steps.press(facts, BACK)
+    steps.seller.press_old(facts, data[BACK])
+    await steps.chat.take()
+    assert steps.chat.answers[-1].text == t("en", "claims-toast-unchanged")
+    assert sums(steps).returned_count == 1
+
+
+async def test_oversold_money_that_was_paid_back_is_not_owed_any_more(
+    steps: ClaimSteps,
+) -> None:
+    await steps.pay(oversold=True)
+    assert sums(steps).refund_count == 1
+    await steps.press(steps.newest, DETAILS)
+    await steps.press(steps.newest, BACK)
+    assert (sums(steps).to_refund, sums(steps).refund_count) == ((), 0)
+    assert sums(steps).settled_count == 1
+
+
+async def test_nobody_else_marks_a_payment(steps: ClaimSteps, pat: Person) -> None:
+    await steps.pay()
+    await steps.press(steps.newest, DETAILS)
+    for button in steps.newest.buttons[:1]:
+        await steps.chat.presses(pat, button["callback_data"])
+        assert steps.chat.answers[-1].text == t("en", "claims-gone")
+    assert sums(steps).returned_count == 0
+
+
+async def test_payments_lists_the_latest_of_all_links_with_a_button_each(
+    steps: ClaimSteps,
+) -> None:
+    for number in range(7):
+        steps.chat.clock.advance(1)
+        await steps.pay(transactionId=f"t{number}")
+    page = await steps.says("/payments")
+    assert "5. Stickers" in page.text
+    assert "6. Stickers" not in page.text
+    assert [button["text"] for button in page.buttons] == [*"12345", t("en", "button-next")]
+    await steps.press(page, "1")
+    assert "t6" in steps.newest.text
+    await steps.press(page, t("en", "button-next"))
+    assert "Earlier payments (page 2)" in page.text
+
+
+async def test_underpaid_money_is_named_apart_from_the_sum(steps: ClaimSteps) -> None:
+    short = {"kind": "bank", "amount": 1, "currencyCode": "USD", "reference": "R"}
+    await steps.pay()
+    await steps.pay(transactionId="t2", underpaid=True, paidBy=short)
+    money = sums(steps)
+    assert (money.earned, money.short, money.short_count) == (((250, "USD"),), ((100, "USD"),), 1)
+    (row,) = steps.chat.rows("listings")
+    await steps.chat.presses(steps.seller, f"payments:{row['id']}:0")
+    await steps.cards.work()
+    assert "Underpaid: $1.00 (1 payment, not counted above)" in steps.newest.text
+    assert "Total: $2.50 from 1 payment" in steps.newest.text
