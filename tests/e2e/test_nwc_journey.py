@@ -13,7 +13,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from tests.support.nwc_wallet import PAY, LocalRelay, NwcWallet
-from tests.support.product_process import foreign_service, patient_client, until
+from tests.support.product_process import (
+    PATIENCE,
+    foreign_service,
+    patient_client,
+    running_product,
+    until,
+)
+from tests.support.sellers_and_payers import lines_of, link_of, pay, seller
 from tests.support.service_harness import form_token
 
 if TYPE_CHECKING:
@@ -26,6 +33,7 @@ if TYPE_CHECKING:
 
 PRICE = 21
 OWNER = "sam"
+SETTINGS = {"RAILS": "nwc", "RAIL_ALLOW": "127.0.0.1", "RATES_URLS": "table"}
 
 
 @dataclass
@@ -102,13 +110,23 @@ class Shop:
         return remaining, reserved
 
 
+async def invoice_of(wallet: NwcWallet, *known: str) -> str:
+    """Wait until the wallet has one more invoice; its payment hash."""
+
+    async def is_made() -> bool:
+        return len(wallet.invoices) > len(known)
+
+    await until(is_made)
+    (found,) = wallet.invoices.keys() - known
+    return found
+
+
 @asynccontextmanager
 async def open_shop(folder: Path) -> AsyncIterator[Shop]:
     async with AsyncExitStack() as stack:
         relay = await stack.enter_async_context(LocalRelay())
         wallet = await stack.enter_async_context(NwcWallet(relay.url))
-        settings = {"RAILS": "nwc", "RAIL_ALLOW": "127.0.0.1", "RATES_URLS": "table"}
-        service = foreign_service(folder, **settings)
+        service = foreign_service(folder, **SETTINGS)
         run, keys = await stack.enter_async_context(service)
         run.secrets.add(wallet.secret)
         own = {"App-Id": keys["APP_ID"], "App-Secret": keys["APP_SECRET"]}
@@ -183,3 +201,42 @@ async def test_keys_that_spend_or_are_revoked_cost_a_seller_nothing(tmp_path: Pa
         assert shop.units(path) == (5, 0)
         shown = html.unescape((await shop.payer.get(page)).text)
         assert "You haven't been charged." in shown
+
+
+async def test_a_seller_connects_a_wallet_by_chat_and_hears_of_its_money(tmp_path: Path) -> None:
+    async with AsyncExitStack() as stack:
+        relay = await stack.enter_async_context(LocalRelay())
+        wallet = await stack.enter_async_context(NwcWallet(relay.url))
+        spender = await stack.enter_async_context(NwcWallet(relay.url, methods=PAY))
+        stage, run = await stack.enter_async_context(running_product(tmp_path, **SETTINGS))
+        run.secrets.update({wallet.secret, spender.secret})
+        sam = seller(stage.world)
+
+        page = await sam.say("/getpaid", "What you can connect")
+        await sam.press(page, "Wallet connection", "What's your connection string?")
+        await sam.say(spender.connection, "can also spend (pay_invoice)")
+        found = await sam.say(wallet.connection, "This works. Should I save it?")
+        await sam.press(found, "Save", "From now on, payers can pay you here")
+        shown = sam.person.chat
+        await stage.world.wait_for(
+            lambda: not any("&secret=" in message.text for message in shown.visible), PATIENCE
+        )
+
+        link = link_of(await sam.card("/drop 3 5 EUR Lemonade", "Lemonade"))
+        first = await pay(link)
+        paid = await invoice_of(wallet)
+        wallet.settle(paid)
+        await stage.world.wait_for(lambda: sam.alerts, PATIENCE)
+        assert "Paid by Lightning" in lines_of(sam.alerts[0])
+        async with patient_client(run.url) as payer:
+            receipt = await payer.get(first.headers["location"], follow_redirects=True)
+            assert "Thank you! Your payment went through." in receipt.text
+
+            checkout = (await pay(link)).headers["location"]
+            late = await invoice_of(wallet, paid)
+            await payer.post(checkout, data={"action": "cancel"})
+            wallet.settle(late)
+            await stage.world.wait_for(lambda: len(sam.alerts) > 1, PATIENCE)
+            end = await payer.get(checkout, follow_redirects=True)
+        assert "1 of 3 left" in lines_of(sam.alerts[1])
+        assert "Thank you! Your payment went through." in end.text
