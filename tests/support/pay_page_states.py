@@ -190,6 +190,14 @@ async def oversold(scene: Scene) -> str:
     return where
 
 
+async def underpaid(scene: Scene) -> str:
+    return await _paid(scene, await _path(scene, **ONE), "underpaid")
+
+
+async def claimed(scene: Scene) -> str:
+    return await _paid(scene, await _path(scene, **ONE), "claimed")
+
+
 async def rate_limited(scene: Scene) -> str:
     """Open the page more often than `PAYER_RATE` allows; the service needs one."""
     path, anyone = await _path(scene), scene.service.anyone
@@ -217,7 +225,8 @@ STATES: dict[str, Callable[[Scene], Awaitable[str]]] = {
             sold_out,
             deleted,
         ),
-        *(unpriced, paid, waiting, lapsed, cancelled, late, oversold, rate_limited, privacy),
+        *(unpriced, paid, waiting, lapsed, cancelled, late, oversold),
+        *(underpaid, claimed, rate_limited, privacy),
     )
 }
 """What brings about each state; they give the path at which it is seen."""

@@ -212,7 +212,7 @@ def _steps(reader: Reader, request: PaymentRequest, held: Checkout, shown: str) 
     restart = AGAIN.get((shown, way), "page-again") if shown in GIVEN_UP else None
     return {
         "claim": claim,
-        "reference": held.reference if way == payout.BANK and not is_open else None,
+        "reference": None if is_open else held.reference,
         "help": named(reader, request, f"page-claimed-help-{way}", reference=held.reference)
         if shown == CheckoutState.CLAIMED and way in SENT
         else None,

@@ -14,13 +14,13 @@ from bot.service.http import callers
 from bot.service.http.compression import Text, TextResponse
 from bot.service.http.plain_route import PlainRoute
 from bot.service.http.service import Service
-from bot.service.model import payer_data
+from bot.service.model import payer_data, payout
 from bot.service.model.delivery import ReceiptLetter
 from bot.service.model.rail_answers import Manner
 from bot.service.model.request import Payment, PaymentRequest
 from bot.service.page import forms, outcomes, page_cache, receipt_values, render
 from bot.service.page.template_values import PayerForm
-from bot.service.store import deliveries, payments, requests
+from bot.service.store import checkouts, deliveries, payments, requests
 from bot.service.usecases import paying
 from bot.service.usecases.paying import PaymentForm
 from bot.service.wire import json_answers
@@ -156,6 +156,10 @@ async def receipt(request: Request) -> Response:
         raise NotFound
     url = json_answers.pay_url(service.public_url, request_id)
     values = receipt_values.receipt_page(reader, found, payment, url)
+    held = None
+    if payment.rail != payout.SANDBOX:
+        held = await checkouts.read(service.db, request_id, payment.checkout_id)
+    values |= receipt_values.paid_by(reader, held) if held else {"paid_by": None}
     values |= {"emailed": receipt_values.emailed(reader, await _letter(service, payment))}
     return outcomes.page("receipt.html", service, reader, found, values)
 

@@ -8,10 +8,11 @@ from bot.core.text.contacts import contact_text
 from bot.service.model import payer_data as payers
 from bot.service.model import payout
 from bot.service.model.delivery import DeliveryState
-from bot.service.page import page_times
+from bot.service.page import page_times, pay_with
 from bot.service.page.template_values import money_text, rated
 
 if TYPE_CHECKING:
+    from bot.service.model.checkout import Checkout
     from bot.service.model.delivery import ReceiptLetter
     from bot.service.model.request import Payment, PaymentRequest
     from bot.service.page.forms import Reader
@@ -49,7 +50,6 @@ def receipt_page(
             for field, value in payment.user_data.items()
         ],
         "transaction_id": payment.id,
-        **_paid_by(reader, payment),
     }
 
 
@@ -61,16 +61,14 @@ def _paid(reader: Reader, payment: Payment) -> str | None:
     return rated(reader, payment.currency, paid, "page-receipt-exchanged")
 
 
-def _paid_by(reader: Reader, payment: Payment) -> dict[str, Any]:
-    """Return how real money came: its reference at the bank, or its payment hash."""
-    if payment.rail == payout.SANDBOX:
-        return {"paid_by": None}
-    is_bank, number = payment.rail == payout.BANK, payment.external_id
+def paid_by(reader: Reader, held: Checkout) -> dict[str, Any]:
+    """Return how real money came: by which way, its reference at the bank, its payment hash."""
+    number = held.external_id or ""
     short = f"{number[:SHORT]}…{number[-SHORT:]}" if len(number) > 2 * SHORT else number
     return {
-        "paid_by": reader.t("page-way-sepa" if is_bank else "page-way-lightning"),
-        "reference": number if is_bank else None,
-        "hash": None if is_bank else short,
+        "paid_by": reader.t(f"page-way-{pay_with.way_name(held)}"),
+        "reference": held.reference,
+        "hash": None if held.kind == payout.BANK else short,
     }
 
 

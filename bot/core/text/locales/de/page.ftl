@@ -144,7 +144,7 @@ page-receipt-paid = Gezahlt mit
 page-receipt-exchanged = { $amount } ({ $rate }; { $source }, { DATETIME($at, dateStyle: "medium") })
 page-receipt-oversold = Als die Zahlung ankam, war schon alles verkauft. Der Verkäufer weiß Bescheid und muss Ihnen das Geld erstatten.
 
-page-receipt-by = Bezahlt per
+page-receipt-by = Zahlungsart
 page-receipt-rate = Wechselkurs
 page-receipt-reference = Verwendungszweck
 page-receipt-hash = Payment-Hash

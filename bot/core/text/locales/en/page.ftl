@@ -145,7 +145,7 @@ page-receipt-paid = Paid with
 page-receipt-exchanged = { $amount } ({ $rate }; { $source }, { DATETIME($at, dateStyle: "medium") })
 page-receipt-oversold = Your payment arrived after this sold out. We've notified the seller, who needs to refund you.
 
-page-receipt-by = Paid by
+page-receipt-by = Payment method
 page-receipt-rate = Exchange rate
 page-receipt-reference = Reference
 page-receipt-hash = Payment hash

@@ -1,0 +1,119 @@
+"""The pages of real money as payers see them: every state and size, by hand and without scripts."""
+
+from __future__ import annotations
+
+import io
+from typing import TYPE_CHECKING
+
+import pytest
+import pytest_asyncio
+import zxingcpp
+from PIL import Image
+from playwright.async_api import expect
+
+from bot.service.usecases import claiming
+from tests.browser.test_pay_page_states import LOOKS, small_targets
+from tests.support import real_page_states as states
+from tests.support.browser_payer import payer
+from tests.support.chromium import DESK, SMALL, accessibility_problems, fits
+from tests.support.real_page_states import REAL_STATES, RealScene, open_real_scene
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+    from pathlib import Path
+
+    from playwright.async_api import Browser
+
+pytestmark = pytest.mark.asyncio(loop_scope="session")  # one browser serves all
+
+
+@pytest_asyncio.fixture(loop_scope="session")
+async def scene(tmp_path: Path) -> AsyncIterator[RealScene]:
+    async with open_real_scene(tmp_path) as opened:
+        yield opened
+
+
+@pytest.mark.parametrize("state", REAL_STATES)
+async def test_axe_finds_nothing_in_any_state(
+    browser: Browser, scene: RealScene, state: str
+) -> None:
+    """On a small phone and a desk, light and dark; one heading, a title, nothing sticks out."""
+    path, titles = await REAL_STATES[state](scene), set()
+    async with payer(browser, scene.service) as who:
+        page = await who.look(path)
+        for size, scheme in LOOKS:
+            await page.set_viewport_size(size)
+            await page.emulate_media(color_scheme=scheme)
+            assert await accessibility_problems(page) == []
+            assert await fits(page)
+            assert await small_targets(page) == []
+            assert await page.locator("h1:visible").count() == 1
+            titles.add(await page.title())
+    assert len(titles) == 1
+    assert titles != {""}
+
+
+@pytest.mark.parametrize("scripts", [True, False], ids=["with scripts", "without"])
+async def test_a_payer_chooses_by_keyboard_and_reports_a_transfer(
+    browser: Browser, scene: RealScene, *, scripts: bool
+) -> None:
+    """From the choice of the way to the receipt, which follows the seller's word by itself."""
+    path = await states.two_ways(scene)
+    async with payer(browser, scene.service, java_script_enabled=scripts) as who:
+        page = await who.look(path)
+        await page.get_by_role("radio", name="Lightning").focus()
+        await page.keyboard.press("ArrowUp")
+        await expect(page.get_by_role("radio", name="Bank transfer")).to_be_checked()
+        await page.get_by_role("button", name="Pay €18.50").press("Enter")
+        await expect(page.get_by_role("heading", name="Pay by bank transfer")).to_be_visible()
+        await expect(page.get_by_text("DE89 3704 0044 0532 0130 00")).to_be_visible()
+        await expect(page.get_by_role("button", name="Copy IBAN")).to_be_visible(visible=scripts)
+        await page.get_by_role("button", name="I've sent the money").press("Enter")
+        await expect(page.get_by_role("heading", name="Waiting for Mia's")).to_be_visible()
+        await page.get_by_text("Payment details").click()
+        await expect(page.get_by_text("DE89 3704 0044 0532 0130 00")).to_be_visible()
+        await scene.decide(page.url, claiming.confirm)
+        if not scripts:
+            await page.reload()
+        await expect(page.get_by_role("heading", name="Paid")).to_be_visible()
+
+
+async def test_an_invoice_turns_to_paid_by_itself(browser: Browser, scene: RealScene) -> None:
+    where = await states.opening(scene)
+    async with payer(browser, scene.service) as who:
+        page = await who.look(where)
+        await scene.open()
+        await expect(page.get_by_role("heading", name="Pay with Lightning")).to_be_visible()
+        await expect(page.get_by_role("timer")).to_be_visible()
+        link = page.get_by_role("link", name="Open in wallet")
+        assert (await link.get_attribute("href") or "").startswith(f"lightning:{states.INVOICE}")
+        await scene.arrive()
+        await expect(page.get_by_role("heading", name="Paid")).to_be_visible()
+
+
+async def test_what_is_copied_is_what_banks_take(browser: Browser, scene: RealScene) -> None:
+    """The IBAN without its spaces; the button says that it was copied, and then its name again."""
+    where = await states.bank_code(scene)
+    async with payer(browser, scene.service) as who:
+        await who.context.grant_permissions(["clipboard-read", "clipboard-write"])
+        page = await who.look(where)
+        button = page.get_by_role("button", name="Copy IBAN")
+        await button.click()
+        await expect(page.get_by_role("button", name="Copied IBAN")).to_be_visible()
+        assert await page.evaluate("navigator.clipboard.readText()") == "DE89370400440532013000"
+        await expect(button).to_be_visible()
+
+
+@pytest.mark.parametrize("state", ["invoice", "bank_code", "swiss_code"])
+@pytest.mark.parametrize("size", [SMALL, DESK], ids=["small phone", "desk"])
+async def test_the_code_is_read_from_the_screen_in_the_dark(
+    browser: Browser, scene: RealScene, state: str, size: dict[str, int]
+) -> None:
+    where = await REAL_STATES[state](scene)
+    async with payer(browser, scene.service, viewport=size, color_scheme="dark") as who:
+        page = await who.look(where)
+        await page.wait_for_load_state("load")
+        shown = await page.locator(".code img").screenshot()
+    with Image.open(io.BytesIO(shown)) as seen:
+        (code,) = zxingcpp.read_barcodes(seen)
+    assert code.text.startswith(("LIGHTNING:LNBC", "BCD", "SPC"))

@@ -1,0 +1,251 @@
+"""Paying real money on the page: choosing a way, the invoice, the payer's word, what is refused."""
+
+from __future__ import annotations
+
+import asyncio
+import io
+from typing import TYPE_CHECKING
+
+import pytest
+import zxingcpp
+from PIL import Image
+
+from bot.service.model.rail_answers import Unavailable
+from bot.service.page import payer_checkout_routes
+from bot.service.usecases import claiming
+from tests.support import real_page_states as states
+from tests.support.checkout_steps import RESERVATION, hear, units
+from tests.support.real_page_states import RealScene, open_real_scene
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+    from pathlib import Path
+
+    import httpx
+
+
+@pytest.fixture
+async def scene(tmp_path: Path) -> AsyncIterator[RealScene]:
+    async with open_real_scene(tmp_path) as opened:
+        yield opened
+
+
+@pytest.fixture
+def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Wait for no wallet."""
+    monkeypatch.setattr(payer_checkout_routes, "WAITS", ())
+
+
+async def get(scene: RealScene, path: str) -> httpx.Response:
+    return await scene.service.anyone.get(path)
+
+
+async def post(scene: RealScene, path: str, **form: str) -> httpx.Response:
+    return await scene.service.anyone.post(path, data=form)
+
+
+async def stored(scene: RealScene) -> list[str]:
+    return [row["state"] for row in await scene.service.rows("checkouts")]
+
+
+async def test_the_word_test_appears_on_no_page_of_real_money(scene: RealScene) -> None:
+    path = await states.two_ways(scene)
+    where = await scene.pay()
+    await scene.act(where, "claim")
+    await scene.decide(where, claiming.confirm)
+    onward = await get(scene, where)
+    for page in (path, onward.headers["location"]):
+        assert "test" not in (await get(scene, page)).text.lower()
+
+
+async def test_a_payer_chooses_a_way(scene: RealScene) -> None:
+    path = await states.two_ways(scene)
+    text = (await get(scene, path)).text
+    assert text.index('value="bank:sepa"') < text.index('value="lightning"')
+    assert 'value="bank:sepa" aria-describedby="how-1" checked' in text
+    await scene.pay(way="lightning")
+    (row,) = await scene.service.rows("checkouts")
+    assert (row["way"], row["state"]) == ("lightning", "opening")
+
+
+async def test_an_unknown_way_is_refused_and_nothing_is_reserved(scene: RealScene) -> None:
+    path = await states.two_ways(scene)
+    for way in ("bank:pix", "sandbox", "nonsense"):
+        assert (await post(scene, path, token="t" * 32, way=way)).status_code == 400
+    assert await units(scene.service) == (20, 0, 0, 0)
+
+
+async def test_a_way_that_closed_meanwhile_leaves_the_others_to_choose(scene: RealScene) -> None:
+    """Ten of twenty wait for the seller; the payer's own input stays."""
+    path = await states.bank_full(scene)
+    scene.service.anyone.cookies.clear()
+    refused = await post(scene, path, token="f" * 32, way="bank:sepa")
+    assert refused.status_code == 409
+    assert "You haven&#39;t been charged. Please choose another one." in refused.text
+    assert 'value="lightning" aria-describedby="how-2" checked' in refused.text
+    assert await units(scene.service) == (10, 10, 0, 0)
+    taken = await post(scene, path, token="g" * 32, way="lightning")
+    assert taken.status_code == 303
+
+
+async def test_without_an_account_the_page_says_so_and_takes_nothing(scene: RealScene) -> None:
+    path = await states.no_account(scene)
+    assert "Mia&#39;s Ceramics can&#39;t take payments yet." in (await get(scene, path)).text
+    refused = await post(scene, path, token="t" * 32)
+    assert refused.status_code == 409
+    assert refused.text.count("You haven&#39;t been charged.") == 1
+    assert await stored(scene) == []
+
+
+async def test_the_page_waits_for_the_invoice(scene: RealScene) -> None:
+    """The answer to the form came at once; the page has the invoice as soon as it is there."""
+    where = await states.opening(scene)
+    asked = asyncio.create_task(get(scene, where))
+    await scene.open()
+    page = await asked
+    assert states.INVOICE in page.text
+    assert f'href="lightning:{states.INVOICE}' in page.text
+
+
+@pytest.mark.usefixtures("impatient")
+async def test_a_slow_wallet_shows_a_page_that_goes_on_by_itself(scene: RealScene) -> None:
+    where = await states.opening(scene)
+    page = await get(scene, where)
+    assert (page.status_code, "Getting the invoice…" in page.text) == (200, True)
+    assert f'data-from="{where}" data-again="2000"' in page.text
+    assert '<noscript><meta http-equiv="refresh" content="2"></noscript>' in page.text
+    assert (await get(scene, f"{where}/code.png")).status_code == 404
+
+
+async def test_the_picture_of_an_invoice_is_read_by_phones(scene: RealScene) -> None:
+    where = await states.invoice(scene)
+    picture = await get(scene, f"{where}/code.png")
+    assert picture.headers["content-type"] == "image/png"
+    assert picture.headers["cache-control"] == "no-store"
+    with Image.open(io.BytesIO(picture.content)) as drawn:
+        (code,) = zxingcpp.read_barcodes(drawn)
+    assert code.text.startswith(f"LIGHTNING:{states.INVOICE.upper()}")
+    scene.service.clock.advance(RESERVATION)
+    assert (await get(scene, f"{where}/code.png")).status_code == 404
+
+
+async def test_the_picture_of_a_bank_code_has_what_the_page_says(scene: RealScene) -> None:
+    where = await states.bank_code(scene)
+    page = (await get(scene, where)).text
+    with Image.open(io.BytesIO((await get(scene, f"{where}/code.png")).content)) as drawn:
+        (code,) = zxingcpp.read_barcodes(drawn)
+    (row,) = await scene.service.rows("checkouts")
+    for text in ("DE89370400440532013000", row["reference"], "Mia Ferreira"):
+        assert text in page
+        assert text in code.text
+    assert "EUR18.50" in code.text
+
+
+async def test_an_open_page_has_the_wallet_looked_at_once_in_two_seconds(scene: RealScene) -> None:
+    """However many pages of one checkout are open."""
+    where = await states.invoice(scene)
+    scene.service.clock.advance(50)
+    await hear(scene.service)
+    looks = 0
+    for _ in range(7):
+        for _ in range(3):
+            await get(scene, where)
+        looks += await hear(scene.service)
+        scene.service.clock.advance(1)
+    assert looks == 3
+
+
+async def test_money_that_arrived_leads_to_the_receipt(scene: RealScene) -> None:
+    """With how it was paid, both amounts, the rate and the payment hash."""
+    where = await states.paid_by_invoice(scene)
+    onward = (await get(scene, where)).headers["location"]
+    receipt = (await get(scene, onward)).text
+    (row,) = await scene.service.rows("checkouts")
+    assert f"{row['external_id'][:8]}…{row['external_id'][-8:]}" in receipt
+    for text in ("Lightning", "€18.50", "20,312\xa0SAT", "1 EUR = 1,097.946 SAT", "kraken.com"):
+        assert text in receipt
+
+
+async def test_the_receipt_of_a_transfer_names_its_reference(scene: RealScene) -> None:
+    where = await states.paid_by_bank(scene)
+    receipt = (await get(scene, (await get(scene, where)).headers["location"])).text
+    (row,) = await scene.service.rows("checkouts")
+    assert row["reference"] in receipt
+    assert "Bank transfer" in receipt
+    assert "Payment hash" not in receipt
+
+
+async def test_a_claim_holds_the_unit_and_may_be_repeated(scene: RealScene) -> None:
+    where = await states.claimed(scene)
+    await scene.act(where, "claim")
+    scene.service.clock.advance(RESERVATION * 60)
+    page = (await get(scene, where)).text
+    assert "Waiting for Mia&#39;s Ceramics to confirm" in page
+    assert "<summary>Payment details</summary>" in page
+    assert await units(scene.service) == (19, 1, 0, 0)
+
+
+async def test_a_lapsed_transfer_is_claimed_while_a_unit_is_free(scene: RealScene) -> None:
+    where = await states.bank_lapsed(scene)
+    assert "I&#39;ve sent the money" in (await get(scene, where)).text
+    await scene.act(where, "claim")
+    assert await stored(scene) == ["claimed"]
+
+
+async def test_a_claim_that_comes_too_late_is_answered_with_what_to_do(scene: RealScene) -> None:
+    await states.connect_bank(scene)
+    await scene.link(totalUnits=1)
+    where = await scene.pay()
+    scene.service.clock.advance(RESERVATION)
+    scene.service.anyone.cookies.clear()
+    await scene.pay("o" * 32)
+    refused = await post(scene, where, action="claim")
+    assert refused.status_code == 409
+    assert "We can&#39;t hold one for you any more" in refused.text
+    assert "they can still confirm your payment, or refund you" in refused.text
+
+
+async def test_what_a_wallet_reports_is_not_claimed(scene: RealScene) -> None:
+    where = await states.invoice(scene)
+    refused = await post(scene, where, action="claim")
+    assert (refused.status_code, "Pay with Lightning" in refused.text) == (409, True)
+    assert await stored(scene) == ["open"]
+
+
+async def test_an_unknown_action_is_400(scene: RealScene) -> None:
+    where = await states.bank_code(scene)
+    for form in ({"action": ""}, {"action": "confirm"}):
+        assert (await post(scene, where, **form)).status_code == 400
+    assert await stored(scene) == ["open"]
+
+
+async def test_cancelling_leads_back_or_to_the_other_ways(scene: RealScene) -> None:
+    where = await states.bank_code(scene)
+    assert f'formaction="{where}?then=pay"' in (await get(scene, where)).text
+    answer = await post(scene, f"{where}?then=pay", action="cancel")
+    assert (answer.status_code, answer.headers["location"]) == (303, scene.path)
+    again = await post(scene, where, action="cancel")
+    assert (again.status_code, again.headers["location"]) == (303, where)
+    assert await units(scene.service) == (20, 0, 0, 0)
+
+
+@pytest.mark.parametrize("reason", ["slow", "refused", "lied", "tooSmall", "tooLarge"])
+async def test_a_wallet_without_an_invoice_gives_the_unit_back(
+    scene: RealScene, reason: str
+) -> None:
+    scene.wallet.unavailable = Unavailable(reason)
+    page = (await get(scene, await states.invoice(scene))).text
+    assert "We couldn&#39;t get an invoice" in page
+    assert f'<a class="button" href="{scene.path}">Try again</a>' in page
+    assert await units(scene.service) == (20, 0, 0, 0)
+
+
+async def test_a_sellers_name_is_escaped_wherever_it_is_named(scene: RealScene) -> None:
+    evil = "<img src=x onerror=alert(1)>"
+    await states.connect_bank(scene)
+    path = await scene.link(seller={"name": evil})
+    where = await scene.pay()
+    for page in (path, where):
+        assert "<img src=x" not in (await get(scene, page)).text
+    await scene.act(where, "claim")
+    assert "<img src=x" not in (await get(scene, where)).text
