@@ -119,7 +119,7 @@ async def test_not_received_asks_once_more_and_tells_what_the_payer_sees(
     await steps.press(asked, MISSING)
     assert await steps.press(asked, SURE) == t("en", "claims-toast-rejecting")
     assert await steps.answer(checkout("rejected")) == [("POST", "reject")]
-    assert "The payer now sees that you couldn't find their payment." in asked.text
+    assert "The payer now sees that you haven't found their payment." in asked.text
     assert [button["text"] for button in asked.buttons] == [ARRIVED]
 
 

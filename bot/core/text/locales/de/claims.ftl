@@ -26,11 +26,11 @@ claims-confirmed = ✅ Du hast <b>{ $amount }</b> für <b>{ $name }</b> bestäti
 claims-paid = ✅ <b>{ $amount }</b> für <b>{ $name }</b> ist da.
 claims-rejected =
     ✖ <b>{ $amount }</b> für <b>{ $name }</b>: nicht erhalten
-    Auf der Zahlungsseite steht jetzt, dass du die Zahlung nicht finden konntest. Wenn sie noch kommt, tippe auf den Knopf, dann verbuche ich sie.
+    Auf der Zahlungsseite steht jetzt, dass du die Zahlung nicht gefunden hast. Wenn sie noch kommt, tippe auf den Knopf, dann verbuche ich sie.
 claims-closed = Diese Zahlung über <b>{ $amount }</b> für <b>{ $name }</b> gibt es beim Zahlungsdienst nicht mehr.
 claims-ask-missing =
     <b>Sind { $amount } für { $name } wirklich nicht da?</b>
-    Auf der Zahlungsseite steht dann, dass du die Zahlung nicht finden konntest{ $product ->
+    Auf der Zahlungsseite steht dann, dass du die Zahlung nicht gefunden hast{ $product ->
         [donation] { "" }
        *[other] { "" }, und das Stück kommt wieder in den Verkauf
     }. { $kind ->

@@ -26,11 +26,11 @@ claims-confirmed = ✅ You confirmed <b>{ $amount }</b> for <b>{ $name }</b>. Th
 claims-paid = ✅ <b>{ $amount }</b> for <b>{ $name }</b> has arrived.
 claims-rejected =
     ✖ <b>{ $amount }</b> for <b>{ $name }</b>: not received
-    The payer now sees that you couldn't find their payment. If it still arrives, tap the button and I'll record it.
+    The payer now sees that you haven't found their payment. If it still arrives, tap the button and I'll record it.
 claims-closed = The payment service no longer has this payment of <b>{ $amount }</b> for <b>{ $name }</b>.
 claims-ask-missing =
     <b>Has { $amount } for { $name } really not arrived?</b>
-    The payer will see that you couldn't find their payment{ $product ->
+    The payer will see that you haven't found their payment{ $product ->
         [donation] { "" }
        *[other] { "" }, and the item goes back on sale
     }. { $kind ->
