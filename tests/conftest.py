@@ -36,6 +36,7 @@ FOLDER_MARKERS = {
     "browser": "browser",
     "e2e": "process",
     "floods": "process",
+    "lnbits": "process",
     "simulation": "simulation",
 }
 

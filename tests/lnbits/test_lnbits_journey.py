@@ -1,0 +1,140 @@
+"""The real LNbits: from its invoice key to the receipt, over its own API."""
+
+from __future__ import annotations
+
+import signal
+import time
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.support.product_process import patient_client
+from tests.support.rail_shop import PRICE, open_rail_shop
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tests.lnbits.lnbits_server import Lightning
+
+pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.timeout(600)]
+
+SOON = 2.5
+"""Seconds from paying to the record of the payment: two between looks, and the look itself."""
+
+
+async def test_a_seller_is_paid_in_their_own_wallet(tmp_path: Path, lightning: Lightning) -> None:
+    shop_wallet = lightning.shop
+    async with open_rail_shop(tmp_path, RAILS="lnbits") as shop:
+        shop.run.secrets.update({lightning.seller.inkey, lightning.seller.adminkey})
+        for key, problem in ((lightning.seller.adminkey, "can spend"), ("f" * 32, "doesn't know")):
+            refused = await shop.connect("lnbits", url=shop_wallet.url, key=key)
+            assert refused.status_code == 400
+            assert problem in refused.json()["info"][0]["message"]
+        page_of_wallet = f"{shop_wallet.url}/wallet?usr=0&wal={lightning.seller.id}"
+        account = await shop.connect("lnbits", url=page_of_wallet, key=lightning.seller.inkey)
+        assert (account.status_code, account.json()["automatic"]) == (200, True)
+
+        path = await shop.create(units=2)
+        page = await shop.open(path)
+        invoice = await shop.shown_invoice(page)
+        began = time.monotonic()
+        await lightning.pay(invoice)
+        assert (await shop.reach(page, "paid"))["amount"] == PRICE
+        assert time.monotonic() - began < SOON
+        receipt = await shop.payer.get(page, follow_redirects=True)
+        assert "Thank you! Your payment went through." in receipt.text
+        ((paid),) = await shop.payments(path)
+        assert (paid["paidBy"]["kind"], paid["paidBy"]["amount"]) == ("lnbits", PRICE)
+        assert shop.units(path) == (1, 0)
+        balance = {"X-Api-Key": lightning.seller.inkey}
+        wallet = await shop_wallet.http.get("/api/v1/wallet", headers=balance)
+        assert wallet.json()["balance"] == PRICE * 1_000
+        for shown in (account.text, receipt.text):
+            assert lightning.seller.inkey not in shown
+
+
+async def test_money_after_the_reservation_is_late_and_recorded(
+    tmp_path: Path, lightning: Lightning
+) -> None:
+    async with open_rail_shop(tmp_path, RAILS="lnbits", RESERVATION_SECONDS="2") as shop:
+        shop.run.secrets.add(lightning.seller.inkey)
+        await shop.connect("lnbits", url=lightning.shop.url, key=lightning.seller.inkey)
+        path = await shop.create(units=1)
+        page = await shop.open(path)
+        invoice = await shop.shown_invoice(page)
+        await shop.reach(page, "lapsed")
+        await lightning.pay(invoice)
+        await shop.reach(page, "late")
+        assert shop.units(path) == (0, 0)
+        ((late),) = await shop.payments(path)
+        assert late["paidBy"]["amount"] == PRICE
+
+
+async def test_a_payment_is_told_once_however_often_lnbits_tells_it(
+    tmp_path: Path, lightning: Lightning
+) -> None:
+    """LNbits announces each payment twice; a second payment of an invoice it refuses itself."""
+    async with open_rail_shop(tmp_path, RAILS="lnbits") as shop:
+        shop.run.secrets.add(lightning.seller.inkey)
+        await shop.connect("lnbits", url=lightning.shop.url, key=lightning.seller.inkey)
+        path = await shop.create(units=5)
+        page = await shop.open(path)
+        invoice = await shop.shown_invoice(page)
+        await lightning.pay(invoice)
+        await shop.reach(page, "paid")
+        again = {"out": True, "bolt11": invoice}
+        refused = await lightning.node.call(lightning.payer, "payments", again)
+        assert refused.status_code == 520
+        second = await shop.open(path)
+        assert await shop.shown_invoice(second) != invoice
+        assert len(await shop.payments(path)) == 1
+        assert shop.units(path) == (3, 1)
+
+
+async def test_an_lnbits_that_stops_half_way_loses_no_money(
+    tmp_path: Path, lightning: Lightning
+) -> None:
+    """The invoice is paid at the node while the shop's LNbits is down: no webhook ever comes."""
+    async with open_rail_shop(tmp_path, RAILS="lnbits") as shop:
+        shop.run.secrets.add(lightning.seller.inkey)
+        await shop.connect("lnbits", url=lightning.shop.url, key=lightning.seller.inkey)
+        path = await shop.create(units=5)
+        page = await shop.open(path)
+        invoice = await shop.shown_invoice(page)
+        await lightning.shop.stop(signal.SIGKILL)
+        await lightning.pay(invoice)
+        await shop.run.line("no connection to")
+        unopened = await shop.open(path)
+        await shop.reach(unopened, "failed")
+        assert (await shop.checkout(page))["state"] == "open"
+        assert shop.units(path) == (4, 1)
+        await lightning.shop.start()
+        await shop.reach(page, "paid")
+        assert shop.units(path) == (4, 0)
+        assert (await shop.reach(await shop.open(path), "open"))["payWith"]
+
+
+async def test_a_lightning_address_of_lnbits_is_confirmed_by_its_seller(
+    tmp_path: Path, lightning: Lightning
+) -> None:
+    """LNbits announces no verify address, so the payer says that it was sent."""
+    named = {"lightning_address": "lemonade"}
+    headers = {"X-Api-Key": lightning.seller.adminkey}
+    answer = await lightning.shop.http.patch("/api/v1/wallet", json=named, headers=headers)
+    assert answer.status_code == 200, answer.text
+    host = lightning.shop.url.partition("://")[2]
+    async with open_rail_shop(tmp_path, RAILS="lightning") as shop:
+        refused = await shop.connect("lightning", address=f"nobody@{host}")
+        (problem,) = refused.json()["info"]
+        assert problem["message"] == f"{host} says: Lightning address not found."
+        account = await shop.connect("lightning", address=f"LIGHTNING:Lemonade@{host}")
+        assert (account.status_code, account.json()["automatic"]) == (200, False)
+        path = await shop.create(units=5)
+        page = await shop.open(path)
+        await lightning.pay(await shop.shown_invoice(page))
+        async with patient_client(shop.run.url) as payer:
+            assert (await payer.post(page, data={"action": "claim"})).status_code == 303
+        await shop.reach(page, "claimed")
+        checkout = f"/v3/checkouts/{page.rpartition('/')[2]}"
+        assert (await shop.seller.post(f"{checkout}/confirm")).json()["state"] == "paid"
+        assert shop.units(path) == (4, 0)
