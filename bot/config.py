@@ -51,6 +51,17 @@ def _split(value: Any) -> Any:
     return value
 
 
+def _split_addresses(value: Any) -> Any:
+    """Split a list of addresses; a comma within a query (`?pair=XBTEUR,XBTUSD`) splits nothing."""
+    found: list[str] = []
+    for part in _split(value):
+        if found and "?" in found[-1] and "://" not in part and part != RATES_TABLE:
+            found[-1] += f",{part}"
+        else:
+            found.append(part)
+    return tuple(found)
+
+
 def _checked(check: Any) -> AfterValidator:
     """Build a validator that keeps the value and raises the errors of `check`."""
 
@@ -156,7 +167,9 @@ class Settings(BaseSettings):
     rails: Annotated[Names, AfterValidator(_rails)] = (payout.SANDBOX,)
     rail_allow: Annotated[str, _checked(AllowList.parse)] = ""
     claim_hours: Annotated[int, Field(ge=1, le=2160)] = 168
-    rates_urls: Annotated[Names, AfterValidator(_sources)] = RATES_SOURCES
+    rates_urls: Annotated[
+        tuple[str, ...], NoDecode, BeforeValidator(_split_addresses), AfterValidator(_sources)
+    ] = RATES_SOURCES
     payer_holds: Annotated[int, Field(ge=0, le=1_000_000)] = 5
     redirect_schemes: Annotated[Names, _checked(links.check_schemes)] = ()
     reservation_seconds: Annotated[int, Field(ge=1, le=86_400)] = 900

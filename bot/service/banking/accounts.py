@@ -24,8 +24,9 @@ LONGEST_NAME = 70
 
 LONGEST_ID, LONGEST_CITY = 100, 60
 SHORTEST_IBAN = 15
-ADDRESS = {"street": 70, "houseNumber": 16, "postalCode": 16, "town": 35, "country": 2}
-"""Fields of a Swiss holder's address, with their lengths (SIX, section 4.3.1)."""
+ADDRESS = {"street": 70, "houseNumber": 16, "postalCode": 16, "town": 35}
+"""Fields of a Swiss holder's address, with their lengths (SIX, section 4.3.1); the country, a code
+of two letters, follows them."""
 
 _NEEDED = {
     "name": "Write the account holder's name exactly as the bank has it.",
@@ -193,10 +194,11 @@ def _address(fields: _Fields, number: str | None) -> dict[str, str]:
         name: fields.foldable(name, most, characters.SWISS, needed=name in _NEEDED)
         for name, most in ADDRESS.items()
     }
-    found["country"] = found["country"].upper() or (number or "CH")[:2]
-    if not _COUNTRY.fullmatch(found["country"]):
+    named = fields.text("country", LONGEST_ID, needed=False).upper()
+    country = named or (number or "CH")[:2]
+    if not _COUNTRY.fullmatch(country):
         fields.problem("country", "Write the country as two letters: CH.")
-    return found
+    return found | {"country": country}
 
 
 def _mask(text: str) -> str:

@@ -22,6 +22,9 @@ PIX = re.compile(r"[A-Za-z0-9$%*+./: -]")
 SWISS = re.compile(r"[\x20-\x7e\xa0-\u017fȘșȚț€]")
 """The Latin characters of the Swiss QR code (SIX, Guidelines QR-bill 2.3, section 4.1.1)."""
 
+_GREEK_OU = re.compile("(?<=[\u03bf\u039f])[\u03c5\u03cd]")
+"""The second half of a Greek `u`: Παπαδοπούλου is Papadopoulou."""
+
 _GERMAN = {"ä": "ae", "ö": "oe", "ü": "ue"}
 _DATA = Path(__file__).with_name("letters.json")
 
@@ -33,7 +36,7 @@ def fold(text: str, taken: re.Pattern[str], *, german: bool = False) -> str | No
     conversion can't be left out: the result is then None, as it is for a text without any.
     """
     parts = []
-    for char in unicodedata.normalize("NFC", text):
+    for char in _GREEK_OU.sub("u", unicodedata.normalize("NFC", text)):
         part = _folded(char, taken, german=german)
         if part == "" and char.isalnum():
             return None

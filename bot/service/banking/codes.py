@@ -110,6 +110,7 @@ def _swiss(
     creditor = [
         _cut(details["name"], characters.SWISS, LONGEST_NAME),
         *(_cut(address[name], characters.SWISS, most) for name, most in ADDRESS.items()),
+        address["country"],
     ]
     nobody = [""] * 7
     lines = ["SPC", "0200", "1", details["iban"], "S", *creditor, *nobody, price, currency, *nobody]

@@ -197,6 +197,7 @@ def test_a_wrong_upi_id_is_refused(text: str) -> None:
         ({"address": ADDRESS | {"street": "王小明"}}, {"details.address.street"}),
         ({"address": ADDRESS | {"street": 5}}, {"details.address.street"}),
         ({"address": ADDRESS | {"country": "1?"}}, {"details.address.country"}),
+        ({"address": ADDRESS | {"country": "Switzerland"}}, {"details.address.country"}),
     ],
 )
 def test_a_swiss_account_is_checked_with_its_address(
