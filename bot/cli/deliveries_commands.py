@@ -82,6 +82,7 @@ def _delivery(item: Delivery) -> dict[str, Any]:
         "next": console.time_text(item.next_at),
         "channel": item.channel.value,
         "transaction": item.transaction_id,
+        "checkout": item.checkout_id,
         "created": console.time_text(item.created_at),
         "settled": console.time_text(item.settled_at),
         "note": item.note,

@@ -4,7 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from bot.service.model.payment_reports import LetterReport, ReceiptReport, WebhookReport
+from bot.service.model.payment_reports import (
+    LetterReport,
+    ReceiptReport,
+    RejectionNotice,
+    WebhookReport,
+)
 
 PAYMENT: dict[str, Any] = {
     "app_id": "app",
@@ -19,3 +24,14 @@ LETTER_REPORT = LetterReport(
     recipient_id="recipient", address="seller@example.org", product="Coffee", **PAYMENT
 )
 RECEIPT_REPORT = ReceiptReport(address="pat@payer.example", language="en", **PAYMENT)
+REJECTION_NOTICE = RejectionNotice(
+    app_id="app",
+    request_id=PAYMENT["request_id"],
+    checkout_id="c0ffee",
+    address="pat@payer.example",
+    language="en",
+    amount=500,
+    currency="USD",
+    reference="K7M2-Q9TX",
+    rejected_at=PAYMENT["completed_at"],
+)

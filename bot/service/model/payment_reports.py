@@ -118,6 +118,25 @@ class ReceiptReport(PaymentReport):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class RejectionNotice:
+    """A claimed payment that its seller has not found, to tell its payer at `address`.
+
+    `amount` is the price in minor units of `currency`, `reference` what the payer wrote on the
+    transfer. It has nothing that the seller wrote, and `language` is that of the payer's form.
+    """
+
+    app_id: str
+    request_id: str
+    checkout_id: str
+    address: str
+    language: str
+    amount: int
+    currency: str
+    reference: str | None
+    rejected_at: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ConfirmationQuestion:
     """A letter that asks the holder of `address` to confirm it, queued at `asked_at`."""
 

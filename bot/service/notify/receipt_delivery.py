@@ -10,15 +10,17 @@ from bot.core.mail import mailboxes
 from bot.core.outbox.worker import Job
 from bot.service.model import receipt_links
 from bot.service.model.delivery import Channel
+from bot.service.model.payment_reports import ReceiptReport, RejectionNotice
 from bot.service.model.recipient import STOP_RECEIPTS
 from bot.service.notify.delivery_outcomes import DeliveryRecorder, Outcome
 from bot.service.notify.letter_texts import LetterTarget
-from bot.service.notify.receipt_letter import receipt_letter
+from bot.service.notify.receipt_letter import receipt_letter, rejection_letter
 from bot.service.usecases import payer_receipts
 from bot.service.usecases.payer_receipts import RECEIPTS
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from email.message import EmailMessage
 
     from bot.core.database.database import Database
     from bot.core.outbox.outbox import Message
@@ -27,6 +29,12 @@ if TYPE_CHECKING:
 
 CONCURRENCY = 2
 """Receipts under way: sellers' letters have connections to the mail server of their own."""
+
+
+_WRITERS: dict[type, Callable[..., EmailMessage]] = {
+    ReceiptReport: receipt_letter,
+    RejectionNotice: rejection_letter,
+}
 
 
 class ReceiptDelivery:
@@ -62,7 +70,8 @@ class ReceiptDelivery:
         stop = f"{STOP_RECEIPTS}{receipt_links.stop_token(self._key, mailbox)}"
         target = LetterTarget(message.id, message.body.address, stop)
         try:
-            letter = receipt_letter(message.body, target, self._origin)
+            write = _WRITERS[type(message.body)]
+            letter = write(message.body, target, self._origin)
             code, text = await self._mailer.send(letter)
         except MailRefused as error:
             return Outcome(error.code, error.answer.encode(), error.told, error.final)

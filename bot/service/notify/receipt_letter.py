@@ -1,6 +1,6 @@
-"""The receipt that a payer gets by email.
+"""The letters that a payer gets: the receipt, or that the payment was not found.
 
-It has no text of the seller: whoever pays chooses the address, so that sellers could write to
+They have no text of the seller: whoever pays chooses the address, so that sellers could write to
 anybody. The product's name is on the receipt's page, which its link opens.
 """
 
@@ -16,7 +16,7 @@ from bot.service.notify.letter_texts import compose, moment, refuse_unwritable
 if TYPE_CHECKING:
     from email.message import EmailMessage
 
-    from bot.service.model.payment_reports import ReceiptReport
+    from bot.service.model.payment_reports import ReceiptReport, RejectionNotice
     from bot.service.notify.letter_texts import LetterOrigin, LetterTarget
 
 
@@ -46,6 +46,27 @@ def _words(report: ReceiptReport, origin: LetterOrigin) -> dict[str, Any]:
         "why": t(language, "mail-payer-why", host=host),
         "stop_label": t(language, "mail-payer-stop"),
     }
+
+
+@refuse_unwritable()
+def rejection_letter(
+    notice: RejectionNotice, target: LetterTarget, origin: LetterOrigin
+) -> EmailMessage:
+    """Write to a payer that the seller has not found the payment. Raises as `receipt_letter`."""
+    language, host = notice.language, urlsplit(origin.public_url).netloc
+    amount = amounts.format_money(notice.amount, notice.currency, language)
+    rows = [("mail-payer-amount", amount), ("mail-payer-reference", notice.reference)]
+    words = {
+        "subject": t(language, "mail-unfound-subject", amount=amount.replace("\u00a0", " ")),
+        "heading": t(language, "mail-unfound-heading", amount=amount),
+        "intro": t(language, "mail-unfound"),
+        "rows": [(t(language, key), value) for key, value in rows if value],
+        "action": t(language, "mail-unfound-open"),
+        "link": f"{origin.public_url}/pay/{notice.request_id}/checkout/{notice.checkout_id}",
+        "why": t(language, "mail-payer-why", host=host),
+        "stop_label": t(language, "mail-payer-stop"),
+    }
+    return compose(words, notice.rejected_at, target, origin, language)
 
 
 def _subject(report: ReceiptReport) -> str:

@@ -21,6 +21,7 @@ from bot.service.model.payment_reports import (
     ErasedLetter,
     LetterReport,
     ReceiptReport,
+    RejectionNotice,
     WebhookReport,
 )
 from bot.service.store.requests import Place
@@ -33,7 +34,9 @@ WEBHOOK_PAYLOADS = PayloadKinds(webhook=WebhookReport, claim=ClaimReport)
 LETTER_PAYLOADS = PayloadKinds(
     letter=LetterReport, question=ConfirmationQuestion, erased=ErasedLetter
 )
-RECEIPT_PAYLOADS = PayloadKinds(receipt=ReceiptReport, erased=ErasedLetter)
+RECEIPT_PAYLOADS = PayloadKinds(
+    receipt=ReceiptReport, rejection=RejectionNotice, erased=ErasedLetter
+)
 
 STATES = {
     "waiting": DeliveryState.WAITING,
@@ -139,18 +142,24 @@ def insert(
     return delivery_id
 
 
-def insert_claim(tx: Transaction, report: ClaimReport, number: str) -> str:
-    """Store the webhook of a claim and return its id, made as that of a payment."""
-    delivery_id = f"{Channel.WEBHOOK.value}-{number}"
+def insert_of_checkout(
+    tx: Transaction, report: ClaimReport | RejectionNotice, number: str, at: int
+) -> str:
+    """Store a delivery about a checkout without a payment, as of `at`, and return its id."""
+    if isinstance(report, ClaimReport):
+        channel, address = Channel.WEBHOOK, report.url
+    else:
+        channel, address = Channel.RECEIPT, report.address
+    delivery_id = f"{channel.value}-{number}"
     tx.execute(
         INSERT,
         id=delivery_id,
         app_id=report.app_id,
         request_id=report.request_id,
         payment_id=None,
-        channel=Channel.WEBHOOK.value,
-        address=report.url,
-        created_at=report.claimed_at,
+        channel=channel.value,
+        address=address,
+        created_at=at,
         recipient_id=None,
         checkout_id=report.checkout_id,
     )

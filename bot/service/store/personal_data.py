@@ -26,6 +26,10 @@ OWED = (
     f"SELECT o.id, o.body, o.note, d.channel FROM deliveries d JOIN {QUEUED} o ON o.id = d.id"  # noqa: S608 - our own words
     " WHERE d.payment_id = :payment"
 )
+OWED_TO_PAYER = "SELECT id FROM deliveries WHERE checkout_id = :checkout AND channel = 'receipt'"
+FORGET_TROUBLE = (
+    "UPDATE delivery_attempts SET answer = NULL, trouble = NULL WHERE delivery_id = :id"
+)
 LETTERS = "SELECT id FROM deliveries WHERE recipient_id = :id"
 FORGET_RECIPIENT = (
     (
@@ -54,8 +58,9 @@ def payments(scope: Scope) -> PersonalTable:
 
 
 def checkouts(scope: Scope) -> PersonalTable:
-    """Return the table of checkouts, paid or not."""
-    return _table("checkouts", "created_at", {"user_data": NOTHING}, scope)
+    """Return the table of checkouts, paid or not, which erases their letters too."""
+    table = _table("checkouts", "created_at", {"user_data": NOTHING}, scope)
+    return replace(table, also=_letters_of_checkout)
 
 
 def _table(name: str, time: str, erased: dict[str, object], scope: Scope) -> PersonalTable:
@@ -126,6 +131,15 @@ def _deliveries(tx: Transaction, row: Row) -> None:
             number=attempt["number"],
             trouble=redact(attempt["trouble"], gone),
         )
+
+
+def _letters_of_checkout(tx: Transaction, row: Row) -> None:
+    """Erase the address of letters about a checkout without a payment."""
+    for owed in tx.query(OWED_TO_PAYER, checkout=row["id"]):
+        tx.execute(FORGET_PAYER, id=owed["id"])
+        text = RECEIPT_PAYLOADS.encode(ErasedLetter())
+        bulk_changes.rewrite(tx, owed["id"], text, None)
+        tx.execute(FORGET_TROUBLE, id=owed["id"])
 
 
 def _without_payer(body: str, payloads: PayloadKinds) -> str:

@@ -10,7 +10,7 @@ from bot.service.model.checkout import Settlement, may_claim
 from bot.service.model.checkout_states import CheckoutState
 from bot.service.model.request import RESERVED, WAY_CLOSED
 from bot.service.store import checkouts, requests, unit_moves
-from bot.service.usecases import delivery_queues, settling
+from bot.service.usecases import delivery_queues, payer_receipts, settling
 
 if TYPE_CHECKING:
     from bot.core.database.database import Transaction
@@ -76,7 +76,7 @@ def confirm(tx: Transaction, app_id: str, checkout_id: str, now: int) -> Checkou
 
 
 def reject(tx: Transaction, app_id: str, checkout_id: str, now: int) -> Checkout:
-    """Record that a claimed payment did not arrive, and return its unit.
+    """Record that a claimed payment did not arrive, return its unit and tell its payer by email.
 
     Repeated, it answers the same. Raises NotFound and WrongState.
     """
@@ -87,6 +87,7 @@ def reject(tx: Transaction, app_id: str, checkout_id: str, now: int) -> Checkout
     if not unit_moves.end(tx, checkout, CheckoutState.REJECTED, now):
         raise WrongState(state)
     _audit(tx, app_id, "checkout.rejected", checkout, now)
+    payer_receipts.queue_rejection(tx, _request(tx, checkout, now), checkout, now)
     return _found(tx, checkout_id)
 
 

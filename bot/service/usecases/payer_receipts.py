@@ -12,7 +12,8 @@ from bot.core.mail import mailboxes
 from bot.core.outbox import bulk_changes, outbox
 from bot.core.outbox.queue_policy import Pace, Queue
 from bot.core.text import email_addresses
-from bot.service.model.payment_reports import ErasedLetter, ReceiptReport
+from bot.service.model.payment_reports import ErasedLetter, ReceiptReport, RejectionNotice
+from bot.service.model.payout import SANDBOX
 from bot.service.store import deliveries, recipients
 from bot.service.usecases import letter_limits
 from bot.service.usecases.letter_limits import ERASED, MINUTE, UNSUBSCRIBED
@@ -20,6 +21,7 @@ from bot.service.usecases.letter_limits import ERASED, MINUTE, UNSUBSCRIBED
 if TYPE_CHECKING:
     from bot.core.database.database import Transaction
     from bot.core.outbox.outbox import Message
+    from bot.service.model.checkout import Checkout
     from bot.service.model.request import Payment, PaymentRequest
 
 SECOND = 1000
@@ -84,6 +86,32 @@ def queue_receipt(
     delivery_id = deliveries.insert(tx, receipt, outbox.new_id(at))
     lane, seller = mailboxes.digest(address), f"{request.app_id}/{request.owner}"
     outbox.put(tx, RECEIPTS, lane, receipt, at, key=delivery_id, account=seller)
+
+
+def queue_rejection(tx: Transaction, request: PaymentRequest, checkout: Checkout, now: int) -> None:
+    """Queue the letter to a payer whose claimed payment was not found, as their receipt would be.
+
+    It tells only payers who left an address with the form.
+    """
+    address = checkout.user_data.get("email", "")
+    if checkout.language is None or email_addresses.ascii_address(address) is None:
+        return
+    if checkout.kind == SANDBOX and not _has_room(tx, now):
+        return
+    notice = RejectionNotice(
+        app_id=request.app_id,
+        request_id=request.id,
+        checkout_id=checkout.id,
+        address=address,
+        language=checkout.language,
+        amount=request.terms.amount,
+        currency=request.terms.currency,
+        reference=checkout.reference,
+        rejected_at=now,
+    )
+    delivery_id = deliveries.insert_of_checkout(tx, notice, outbox.new_id(now), now)
+    lane, seller = mailboxes.digest(address), f"{request.app_id}/{request.owner}"
+    outbox.put(tx, RECEIPTS, lane, notice, now, key=delivery_id, account=seller)
 
 
 def _has_room(tx: Transaction, now: int) -> bool:

@@ -11,13 +11,13 @@ import pytest
 from bot.core.errors import MailRefused
 from bot.core.text.translations import languages
 from bot.service.notify.letter_texts import LetterOrigin, LetterTarget
-from bot.service.notify.receipt_letter import receipt_letter
+from bot.service.notify.receipt_letter import receipt_letter, rejection_letter
 from bot.service.notify.smtp_sender import Mailer
 from tests.service.notify.test_letter_text import HEADERS, Page, html, text
 from tests.support.certificates import make_tls
 from tests.support.letters import PAY, SENDER, parse_letter
 from tests.support.mail_servers import mail_server
-from tests.support.payment_reports import RECEIPT_REPORT
+from tests.support.payment_reports import RECEIPT_REPORT, REJECTION_NOTICE
 
 if TYPE_CHECKING:
     from email.message import EmailMessage
@@ -28,6 +28,10 @@ WHY = (
     "You're getting this email because your address was entered for a receipt at pay.example.org."
     " If that wasn't you, just ignore it: this isn't a bill."
 )
+UNFOUND = (
+    "If you've sent the money, give the seller the reference below and ask them to check again."
+    " If you haven't, there's nothing to do."
+)
 STOP = f"{PAY}/email/stop/receipts/token-7"
 
 
@@ -35,6 +39,14 @@ def composed(**changes: Any) -> EmailMessage:
     report = replace(RECEIPT_REPORT, **changes)
     target = LetterTarget("receipt-7", report.address, "receipts/token-7")
     return receipt_letter(report, target, LetterOrigin(SENDER, PAY))
+
+
+def rejection(**changes: Any) -> EmailMessage:
+    """Return the letter about a payment that was not found, as it arrives."""
+    notice = replace(REJECTION_NOTICE, **changes)
+    target = LetterTarget("receipt-8", notice.address, "receipts/token-7")
+    message = rejection_letter(notice, target, LetterOrigin(SENDER, PAY))
+    return parse_letter(message.as_bytes(policy=SMTP))
 
 
 def letter(**changes: Any) -> EmailMessage:
@@ -65,6 +77,29 @@ def test_the_receipt_of_a_payment() -> None:
         WHY,
         f"Stop receipts to this address: {STOP}",
     ]
+
+
+def test_the_letter_about_a_payment_that_was_not_found() -> None:
+    message = rejection()
+    assert message.keys() == HEADERS
+    assert message["subject"] == "Your payment of $5.00 hasn't been found"
+    assert text(message).splitlines() == [
+        "The seller hasn't found your payment of $5.00",
+        "",
+        UNFOUND,
+        "",
+        "Amount: $5.00",
+        "Reference: K7M2-Q9TX",
+        "",
+        f"Open your payment: {PAY}/pay/0123456789abcdef01234567/checkout/c0ffee",
+        "",
+        "-- ",
+        WHY,
+        f"Stop receipts to this address: {STOP}",
+    ]
+    german = rejection(language="de")
+    assert '<html lang="de">' in html(german)
+    assert not {*text(german).splitlines()[:4]} & {*text(message).splitlines()[:1]}
 
 
 @pytest.mark.parametrize("language", languages())

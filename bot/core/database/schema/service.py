@@ -258,6 +258,9 @@ SERVICE = (
     "CREATE INDEX deliveries_newest ON deliveries (app_id, created_at, id)",
     "CREATE INDEX deliveries_oldest ON deliveries (created_at, id)",
     "CREATE INDEX deliveries_request ON deliveries (request_id, created_at, id)",
+    """
+    CREATE INDEX deliveries_checkout ON deliveries (checkout_id) WHERE checkout_id IS NOT NULL
+    """,
     "CREATE INDEX deliveries_letter ON deliveries (letter) WHERE letter IS NOT NULL",
     """
     CREATE INDEX deliveries_unsent ON deliveries (recipient_id, id)

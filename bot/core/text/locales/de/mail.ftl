@@ -62,3 +62,11 @@ mail-payer-amount = Betrag
 mail-payer-host = Bezahlt bei
 mail-payer-why = Sie bekommen diese E-Mail, weil Ihre Adresse bei { $host } für einen Beleg eingegeben wurde. Wenn Sie das nicht waren, ignorieren Sie sie einfach: Das ist keine Rechnung.
 mail-payer-stop = Keine Belege mehr an diese Adresse
+
+# To a payer whose seller hasn't found the money. No word of it is the seller's.
+
+mail-unfound-subject = Ihre Zahlung über { $amount } wurde nicht gefunden
+mail-unfound-heading = Der Verkäufer hat Ihre Zahlung über { $amount } nicht gefunden
+mail-unfound = Wenn Sie das Geld überwiesen haben, nennen Sie dem Verkäufer den Verwendungszweck unten und bitten Sie ihn, noch einmal nachzusehen. Wenn nicht, müssen Sie nichts tun.
+mail-unfound-open = Zahlung öffnen
+mail-payer-reference = Verwendungszweck

@@ -62,3 +62,11 @@ mail-payer-amount = Amount
 mail-payer-host = Paid at
 mail-payer-why = You're getting this email because your address was entered for a receipt at { $host }. If that wasn't you, just ignore it: this isn't a bill.
 mail-payer-stop = Stop receipts to this address
+
+# To a payer whose seller hasn't found the money. No word of it is the seller's.
+
+mail-unfound-subject = Your payment of { $amount } hasn't been found
+mail-unfound-heading = The seller hasn't found your payment of { $amount }
+mail-unfound = If you've sent the money, give the seller the reference below and ask them to check again. If you haven't, there's nothing to do.
+mail-unfound-open = Open your payment
+mail-payer-reference = Reference
