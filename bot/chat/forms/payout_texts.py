@@ -32,6 +32,12 @@ COUNTRIES = {"CH": "🇨🇭", "LI": "🇱🇮", "DE": "🇩🇪", "AT": "🇦�
 HIDDEN = "…"
 """What stands for a secret that was typed."""
 
+ALBY_LINK = (
+    "https://my.albyhub.com/apps/new?name=Payment+links"
+    "&request_methods=get_info+make_invoice+lookup_invoice"
+)
+"""Where Alby Hub asks its user for a key with these methods alone, none of which can spend."""
+
 _LABEL = 60
 _KEPT = 24
 """UTF-16 units of an account's label in a text, and of an answer on a button."""
@@ -165,6 +171,8 @@ def payout_rows(draft: Draft, seller: Seller) -> Rows:
     if field == "country":
         codes = (button(draft, f"{flag} {code}", "land", code) for code, flag in COUNTRIES.items())
         rows = in_rows(codes, 3)
+    if field == "connection":
+        rows = ((Button(t(language, "button-payout-alby"), url=ALBY_LINK),),)
     if kept and kept.text:
         is_secret = (draft.way, field) in SECRETS
         shown = HIDDEN if is_secret else plain(kept.text, _KEPT)

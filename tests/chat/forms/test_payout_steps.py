@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
@@ -59,6 +60,14 @@ def test_every_question_can_be_asked_in_every_language(way: str, language: str) 
     talk.take(payout_form.probed(talk.form, found, talk.seller))
     assert t(language, "payout-found").startswith("<b>")
     assert "anna@example.org" in talk.last
+
+
+def test_alby_hub_is_asked_for_a_key_that_can_only_receive() -> None:
+    """Its form is filled in by the address alone: the key is made there and pasted here."""
+    (link,) = [one.url for row in connecting("nwc").replies[-1].rows for one in row if one.url]
+    query = parse_qs(urlsplit(link).query)
+    assert query["request_methods"] == ["get_info make_invoice lookup_invoice"]
+    assert query["name"] == ["Payment links"]
 
 
 def test_a_secret_is_in_no_draft_and_in_no_reply() -> None:

@@ -301,6 +301,25 @@ async def test_an_idle_connection_makes_room_and_one_in_use_does_not(
         waiting.cancel()
 
 
+async def test_wallets_that_never_answer_delay_no_other_at_their_relay(relays: Relays) -> None:
+    asked = asyncio.Semaphore(0)
+
+    async def script(request: Request) -> None:
+        asked.release()
+        if len([one for one in relay.heard if one[0] == "EVENT"]) > 60:
+            await honest(request)
+
+    async with scripted_relay(script) as relay:
+        silent = [asyncio.create_task(call(relays, relay.url)) for _ in range(60)]
+        for _ in silent:
+            await asked.acquire()
+        began = time.monotonic()
+        assert await call(relays, relay.url)
+        assert time.monotonic() - began < 1
+        for task in silent:
+            task.cancel()
+
+
 async def test_a_connection_that_broke_is_dialled_again(relays: Relays) -> None:
     async def script(request: Request) -> None:
         if relay.connections == 1:

@@ -9,6 +9,7 @@ button-payout-bank = 🏦 Überweisung
 button-payout-lightning = ⚡ Lightning-Adresse
 button-payout-lnbits = 🧩 Mein LNbits
 button-payout-nwc = 🔗 Wallet-Verbindung
+button-payout-alby = 🐝 In Alby Hub anlegen
 button-payout-account = { $way }: { $label }
 button-payout-replace = ✏ Ersetzen
 button-payout-remove = 🗑 Entfernen
@@ -118,6 +119,7 @@ payout-ask-lnbits-key =
 payout-ask-nwc-connection =
     <b>Wie lautet der Verbindungstext?</b>
     Füge in deiner Wallet eine Verbindung hinzu, die nur empfangen kann, und schick mir den Text, der mit <code>nostr+walletconnect://</code> beginnt.
+    Wenn du Alby Hub nutzt, füllt der Knopf unten das Formular schon aus: Bestätige es und kopiere den Text, den du danach siehst.
     Ich lösche deine Nachricht, sobald ich sie gelesen habe.
 payout-checking = ⏳ Ich prüfe, ob dort Geld ankommen kann. Das dauert bis zu einer halben Minute.
 payout-saving = ⏳ Ich speichere …

@@ -9,6 +9,7 @@ button-payout-bank = 🏦 Bank transfer
 button-payout-lightning = ⚡ Lightning address
 button-payout-lnbits = 🧩 My LNbits
 button-payout-nwc = 🔗 Wallet connection
+button-payout-alby = 🐝 Prepare one in Alby Hub
 button-payout-account = { $way }: { $label }
 button-payout-replace = ✏ Replace
 button-payout-remove = 🗑 Remove
@@ -118,6 +119,7 @@ payout-ask-lnbits-key =
 payout-ask-nwc-connection =
     <b>What's your connection string?</b>
     In your wallet, add a connection that can only receive, and paste the text that starts with <code>nostr+walletconnect://</code>.
+    If you use Alby Hub, the button below fills in the form for you: confirm it, then copy what it shows.
     I'll delete your message once I've read it.
 payout-checking = ⏳ Checking that money can reach you there. This can take half a minute.
 payout-saving = ⏳ Saving…
