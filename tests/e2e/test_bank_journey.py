@@ -126,7 +126,7 @@ async def test_a_missing_transfer_goes_back_on_sale_and_may_arrive_late(
         payer = Payer(http, link)
         asked = await claimed(sam, payer)
         page = await sam.say("/payments", "Waiting for your answer")
-        assert "✅ Received €120.00" in labels(page)
+        assert labels(page)[:2] == ["✅ Received", "Not received"]
         await sam.press(asked, "Not received", "really not arrived?")
         await sam.press(asked, "Yes, it hasn't arrived", "haven't found their payment")
         await payer.sees("hasn't found your payment")

@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from bot.chat.messages.payloads import AlertPayment, MessagePayload
-    from bot.chat.model.paid_by import PaidBy
 
 MAX_PAYMENTS = 100
 """Payments in one digest; nobody reads a longer one."""
@@ -144,8 +143,8 @@ def _group(group: Sequence[AlertPayment], language: str) -> list[str]:
         head = _short_head(group, total, name, language)
     remarks = _remarks(group, language)
     if len(group) == 1:
-        how = _how(first, language)
-        return [head, *_payer(first, language), *how, *remarks, *_number(first, language)]
+        facts = [*_payer(first, language), *_how(first, language)]
+        return [head, *facts, *remarks, *_refund(first, language), *_number(first, language)]
     each = (_line(payment, language) for payment in group)
     lines = filter(None, map(" · ".join, each))
     return [_head_of_several(head, group, language), *lines, *remarks]
@@ -170,20 +169,25 @@ def _line(payment: AlertPayment, language: str) -> list[str]:
 
 
 def _how(payment: AlertPayment, language: str) -> list[str]:
-    """Return how a payment was paid and what it is worth, and how to pay back what must be."""
+    """Return how a payment was paid and what it is worth, and how much too much it was."""
     paid = payment.paid_by
     if paid is None:
         return []
     if payment.underpaid:
-        return [*paid_by_lines(paid, None, language), _refund(paid, language)]
+        return paid_by_lines(paid, None, language)
     price = (payment.amount, payment.currency)
-    more = surplus_line(paid, price, language)
-    hint = [_refund(paid, language)] if payment.oversold or more else []
-    return [*paid_by_lines(paid, price, language), *more, *hint]
+    return [*paid_by_lines(paid, price, language), *surplus_line(paid, price, language)]
 
 
-def _refund(paid: PaidBy, language: str) -> str:
-    return f"{refund_hint(paid, language)} {t(language, 'claims-refund-mark')}"
+def _refund(payment: AlertPayment, language: str) -> list[str]:
+    """Return how money is paid back that can't be kept, or that is more than was asked."""
+    paid = payment.paid_by
+    if paid is None:
+        return []
+    surplus = 0 if payment.underpaid else paid.surplus(payment.amount, payment.currency)
+    if not (payment.underpaid or payment.oversold or surplus):
+        return []
+    return [f"{refund_hint(paid, language)} {t(language, 'claims-refund-mark')}"]
 
 
 def _number(payment: AlertPayment, language: str) -> list[str]:

@@ -93,19 +93,25 @@ def waiting_lines(claim: Claim, listing: Listing, seller: Seller) -> str:
 
 
 def waiting_rows(claims: Sequence[Claim], language: str) -> Rows:
-    """Return the buttons of claims in a list, each a row with its amount."""
+    """Return the buttons of claims in a list, a row each, by reference where there are several."""
     return tuple(
         (
-            Button(_label(one, language), ("received", one.id, "list"), style=SUCCESS),
+            Button(
+                _label(one, language, is_only=len(claims) == 1),
+                ("received", one.id, "list"),
+                style=SUCCESS,
+            ),
             Button(t(language, "button-missing"), ("missing", one.id, "list")),
         )
         for one in claims
     )
 
 
-def _label(claim: Claim, language: str) -> str:
+def _label(claim: Claim, language: str, *, is_only: bool) -> str:
+    if is_only:
+        return t(language, "button-received")
     amount = format_money(claim.amount, claim.currency, language)
-    return t(language, "button-received-amount", amount=amount)
+    return t(language, "button-received-of", payment=claim.reference or amount)
 
 
 def _until(claim: Claim, listing: Listing, seller: Seller) -> str:

@@ -128,10 +128,11 @@ def _moment(receipt: ListedPayment, zone: str, language: str) -> str:
 def receipt_text(receipt: ListedPayment, at: str, seller: Seller, *, in_full: bool = False) -> str:
     """Return the lines of one payment; `in_full` also its worth in both currencies."""
     language, paid = seller.language, receipt.paid_by
+    is_back = receipt.paid_back_at is not None
     amount = escaped(format_money(receipt.amount, receipt.currency, language))
     head = t(language, "payments-line", at=escaped(at), amount=amount)
     marks = [
-        t(language, "payments-oversold") if receipt.oversold else "",
+        t(language, "payments-oversold") if receipt.oversold and not is_back else "",
         t(language, "claims-payment-underpaid") if receipt.underpaid else "",
         t(language, "payments-found") if receipt.found else "",
         t(language, "payments-in-doubt") if receipt.in_doubt else "",

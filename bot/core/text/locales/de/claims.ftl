@@ -6,7 +6,7 @@ command-payments = Deine letzten Zahlungen, und was auf dich wartet
 
 claims-waiting =
     🏦 <b>{ $amount }</b> für <b>{ $name }</b>: Ist das Geld da?
-    Laut Käufer ist es { $how } unterwegs. Sieh { $kind ->
+    Jemand hat gemeldet, dass es { $how } unterwegs ist. Sieh { $kind ->
         [bank] auf deinem Konto
        *[other] in deiner Wallet
     } nach und tippe dann auf einen Knopf.
@@ -38,7 +38,7 @@ claims-ask-missing =
        *[other] Sieh noch einmal in deiner Wallet nach, bevor du antwortest.
     }
 button-received = ✅ Erhalten
-button-received-amount = ✅ { $amount } erhalten
+button-received-of = ✅ { $payment }
 button-missing = Nicht erhalten
 button-missing-yes = Ja, es ist nicht da
 button-arrived = Es ist doch noch gekommen
@@ -63,10 +63,11 @@ claims-waiting-list =
     { $count ->
         [one] <b>Hier fehlt deine Antwort</b>
        *[other] <b>Hier fehlt deine Antwort ({ $count })</b>
+        Tippe bei jeder Zahlung, die da ist, auf ✅ mit ihrem Verwendungszweck.
     }
 claims-entry =
     <b>{ $amount }</b> für <b>{ $name }</b>
-    Abgeschickt: { $since }
+    Gemeldet: { $since }
     Antwort bis: { $until }
 claims-waiting-more = … und noch mehr. Sie stehen hier, sobald du diese beantwortet hast.
 claims-latest =
@@ -109,7 +110,7 @@ claims-short =
 ## Money that goes back
 
 claims-refund-bank = Zum Zurückzahlen überweise den Betrag auf das Konto, von dem er kam.
-claims-refund-lightning = Zum Zurückzahlen lass dir eine Rechnung oder eine Lightning-Adresse geben und zahl sie aus deiner Wallet.
+claims-refund-lightning = Lass dir zum Zurückzahlen eine Lightning-Rechnung oder eine Lightning-Adresse geben und zahl aus deiner Wallet.
 claims-refund-other = Schick das Geld selbst zurück.
 claims-refund-mark = Tippe danach auf „Einzelheiten“ und vermerke es als zurückgezahlt.
 button-paid-back = ↩ Zurückgezahlt

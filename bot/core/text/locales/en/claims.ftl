@@ -38,7 +38,7 @@ claims-ask-missing =
        *[other] Check your wallet once more before you answer.
     }
 button-received = ✅ Received
-button-received-amount = ✅ Received { $amount }
+button-received-of = ✅ { $payment }
 button-missing = Not received
 button-missing-yes = Yes, it hasn't arrived
 button-arrived = It arrived after all
@@ -63,10 +63,11 @@ claims-waiting-list =
     { $count ->
         [one] <b>Waiting for your answer</b>
        *[other] <b>Waiting for your answer ({ $count })</b>
+        Tap ✅ next to the reference of each payment that has arrived.
     }
 claims-entry =
     <b>{ $amount }</b> for <b>{ $name }</b>
-    Sent { $since }
+    Reported { $since }
     Answer by { $until }
 claims-waiting-more = … and more. They'll show up here once you've answered these.
 claims-latest =
