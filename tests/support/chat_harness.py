@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
     from telegram import Bot
 
-    from bot.chat.messages.jobs import Job
+    from bot.chat.messages.jobs import AccountJob, Job
     from bot.chat.messages.payloads import CallbackAnswer, MessagePayload
     from bot.chat.messages.queues import Queues
     from bot.chat.store.listings import Listing
@@ -146,7 +146,7 @@ class ChatHarness:
         return bodies(self.db, self.queues.answers)
 
     @property
-    def jobs(self) -> list[Job]:
+    def jobs(self) -> list[Job | AccountJob]:
         """Return the queued jobs."""
         return bodies(self.db, self.queues.jobs)
 

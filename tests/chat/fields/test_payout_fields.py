@@ -1,0 +1,65 @@
+"""What sellers type about a payout account, checked without a server."""
+
+from __future__ import annotations
+
+import pytest
+
+from bot.chat.fields.payout_fields import is_connection, read_field
+from bot.chat.messages.reply import Problem
+from tests.support.payout_forms import CONNECTION, IBAN, KEY, SWISS_IBAN
+
+
+@pytest.mark.parametrize(
+    ("way", "field", "text", "value"),
+    [
+        ("bank-sepa", "iban", " de89 3704-0044 0532 0130 00 ", IBAN),
+        ("bank-sepa", "iban", f"IBAN: {IBAN}", IBAN),
+        ("bank-sepa", "iban", SWISS_IBAN, SWISS_IBAN),
+        ("bank-swiss", "iban", "CH93 0076 2011 6238 5295 7", SWISS_IBAN),
+        ("bank-sepa", "name", " Anna  Ott ", "Anna Ott"),
+        ("bank-upi", "id", " anna@okbank ", "anna@okbank"),
+        ("bank-swiss", "country", "ch", "CH"),
+        ("lightning", "address", "⚡ Anna@Example.org", "anna@example.org"),
+        ("lightning", "address", "lightning:anna+tips@example.org", "anna+tips@example.org"),
+        ("lightning", "address", "anna@localhost:8080", "anna@localhost:8080"),
+        ("lnbits", "url", "lnbits.example.org", "https://lnbits.example.org"),
+        ("lnbits", "url", "http://127.0.0.1:5000", "http://127.0.0.1:5000"),
+        ("lnbits", "key", f" {KEY}\n", KEY),
+        ("nwc", "connection", f" {CONNECTION} ", CONNECTION),
+    ],
+)
+def test_a_value_is_read_as_people_write_it(way: str, field: str, text: str, value: str) -> None:
+    assert read_field(way, field, text) == value
+
+
+@pytest.mark.parametrize(
+    ("way", "field", "text", "key"),
+    [
+        ("bank-sepa", "iban", "Anna Ott", "payout-wrong-iban"),
+        ("bank-sepa", "iban", "DE89370400440532013001", "payout-wrong-iban-digits"),
+        ("bank-swiss", "iban", IBAN, "payout-wrong-swiss"),
+        ("bank-sepa", "name", "\u2800", "problem-payout-empty"),
+        ("bank-sepa", "name", "x" * 141, "problem-payout-long"),
+        ("bank-upi", "id", "anna", "payout-wrong-upi"),
+        ("bank-swiss", "country", "Schweiz", "payout-wrong-country"),
+        ("lightning", "address", "anna", "payout-wrong-address"),
+        ("lightning", "address", "anna@a b", "payout-wrong-address"),
+        ("lnbits", "url", "ftp://example.org", "payout-wrong-url"),
+        ("lnbits", "url", "not an address", "payout-wrong-url"),
+        ("lnbits", "key", "two words", "payout-wrong-key"),
+        ("lnbits", "key", "schlüssel", "payout-wrong-key"),
+        ("nwc", "connection", "nostr+walletconnect://abc", "payout-wrong-connection"),
+        ("nwc", "connection", "", "payout-wrong-connection"),
+    ],
+)
+def test_a_wrong_value_is_answered_by_what_is_wrong(
+    way: str, field: str, text: str, key: str
+) -> None:
+    found = read_field(way, field, text)
+    assert isinstance(found, Problem)
+    assert found.key == key
+
+
+def test_a_connection_string_is_recognized_within_a_text() -> None:
+    assert is_connection(f"here: {CONNECTION}")
+    assert not is_connection("nostr+walletconnect:// is how it starts")
