@@ -1,4 +1,4 @@
-"""The figure `neighbours`: how late alerts are while others block, flood and hang."""
+"""The figure `neighbours`: how late alerts and invoices are while others block, flood and hang."""
 
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ from bench.payments import chat_of, told
 from bench.processes import NO_LIMITS, product
 from bench.stage import post_form, telegram
 from bench.table import Row, percentile
+from bench.wallets import wallets
 from bot.sandbox.world import people
 
 if TYPE_CHECKING:
@@ -79,7 +80,7 @@ async def neighbours() -> list[Row]:
     for number in range(ROUNDS):
         calm.append(await _lags(SEED + number, rough=False))
         rough.append(await _lags(SEED + number, rough=True))
-    return [
+    return await wallets() + [
         Row(
             f"alert beside neighbours who block, flood, hang, p{percent}",
             median(percentile(lags, percent) for lags in rough) * 1000,
