@@ -1,0 +1,101 @@
+"""A Lightning address with a verify address, settled by the real LNbits behind it."""
+
+from __future__ import annotations
+
+import time
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from tests.lnbits.address_service import LNbitsAddress
+from tests.lnbits.test_field_packages import ask_packages
+from tests.support.lightning_wallet import serve_wallet, text_answer
+from tests.support.rail_shop import PRICE, RailShop, open_rail_shop
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+    from pathlib import Path
+
+    from tests.lnbits.lnbits_server import Lightning
+
+pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.timeout(600)]
+
+SOON = 2.5
+"""Seconds from paying to the record of the payment: two between looks, and the look itself."""
+
+
+@asynccontextmanager
+async def selling(
+    folder: Path, lightning: Lightning, **settings: str
+) -> AsyncIterator[tuple[RailShop, LNbitsAddress]]:
+    """Sell by a Lightning address, whose good answers are then held to the package `lnurl`."""
+    address = LNbitsAddress(lightning)
+    async with serve_wallet(address), open_rail_shop(folder, RAILS="lightning", **settings) as shop:
+        account = await shop.connect("lightning", address=address.address)
+        assert (account.status_code, account.json()["automatic"]) == (200, True)
+        yield shop, address
+    problems = ask_packages(answers=address.told)["problems"]
+    assert problems == [None] * len(address.told)
+    assert {route for route, _ in address.told} == {"offer", "invoice", "verify"}
+
+
+async def test_an_address_is_paid_and_reports_it_itself(
+    tmp_path: Path, lightning: Lightning
+) -> None:
+    async with selling(tmp_path, lightning) as (shop, _):
+        path = await shop.create(units=2)
+        page = await shop.open(path)
+        invoice = await shop.shown_invoice(page)
+        await lightning.pay(invoice)
+        began = time.monotonic()
+        assert (await shop.reach(page, "paid"))["amount"] == PRICE
+        assert time.monotonic() - began < SOON
+        receipt = await shop.payer.get(page, follow_redirects=True)
+        assert "Thank you! Your payment went through." in receipt.text
+        ((paid),) = await shop.payments(path)
+        assert (paid["paidBy"]["kind"], paid["paidBy"]["amount"]) == ("lightning", PRICE)
+        assert shop.units(path) == (1, 0)
+
+
+async def test_money_after_the_reservation_is_late(tmp_path: Path, lightning: Lightning) -> None:
+    async with selling(tmp_path, lightning, RESERVATION_SECONDS="2") as (shop, _):
+        path = await shop.create(units=1)
+        page = await shop.open(path)
+        invoice = await shop.shown_invoice(page)
+        await shop.reach(page, "lapsed")
+        await lightning.pay(invoice)
+        await shop.reach(page, "late")
+        assert shop.units(path) == (0, 0)
+
+
+async def test_a_wallet_that_is_down_or_lies_costs_no_unit(
+    tmp_path: Path, lightning: Lightning
+) -> None:
+    async with selling(tmp_path, lightning) as (shop, address):
+        path = await shop.create(units=3)
+        paid = await shop.open(path)
+        invoice = await shop.shown_invoice(paid)
+        lies: list[dict[str, Any]] = [
+            {"pr": invoice},
+            {"pr": "lnbc1"},
+            {"verify": "http://10.0.0.1"},
+        ]
+        for lie in lies:
+            address.changed["invoice"] = lie
+            await shop.reach(await shop.open(path), "failed")
+        address.answers["offer"] = text_answer("<html>Bad gateway</html>", 502)
+        await shop.reach(await shop.open(path), "failed")
+        assert shop.units(path) == (2, 1)
+
+        address.changed["verify"] = {"settled": True, "preimage": "22" * 32}
+        await shop.run.line("the wallet's preimage does not fit the invoice")
+        assert (await shop.checkout(paid))["state"] == "open"
+        address.changed.clear()
+        address.answers["verify"] = text_answer("", 503)
+        await lightning.pay(invoice)
+        await shop.run.line("answers 503")
+        assert (await shop.checkout(paid))["state"] == "open"
+        address.answers.clear()
+        await shop.reach(paid, "paid")
+        assert shop.units(path) == (2, 0)
