@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.support.product_process import patient_client
-from tests.support.rail_shop import PRICE, open_rail_shop
+from tests.support.product_process import PATIENCE, patient_client, running_product, until
+from tests.support.rail_shop import PRICE, REAL_RAILS, invoices_on, open_rail_shop
+from tests.support.sellers_and_payers import lines_of, link_of, pay, seller
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -138,3 +139,40 @@ async def test_a_lightning_address_of_lnbits_is_confirmed_by_its_seller(
         checkout = f"/v3/checkouts/{page.rpartition('/')[2]}"
         assert (await shop.seller.post(f"{checkout}/confirm")).json()["state"] == "paid"
         assert shop.units(path) == (4, 0)
+
+
+async def test_a_seller_connects_lnbits_by_chat_and_hears_of_its_money(
+    tmp_path: Path, lightning: Lightning
+) -> None:
+    url, wallet = lightning.shop.url, lightning.seller
+    async with running_product(tmp_path, RAILS="lnbits", **REAL_RAILS) as (stage, run):
+        run.secrets.update({wallet.inkey, wallet.adminkey})
+        sam = seller(stage.world)
+        page = await sam.say("/getpaid", "What you can connect")
+        await sam.press(page, "My LNbits", "Where's your LNbits?")
+        await sam.say(url, "What's the invoice key of your wallet?")
+        await sam.say(wallet.adminkey, "This key can spend your money.")
+        found = await sam.say(wallet.inkey, "This works. Should I save it?")
+        await sam.press(found, "Save", "From now on, payers can pay you here")
+        keys = (wallet.inkey, wallet.adminkey)
+        shown = sam.person.chat
+        await stage.world.wait_for(
+            lambda: not any(key in one.text for one in shown.visible for key in keys), PATIENCE
+        )
+
+        link = link_of(await sam.card("/drop 3 5 EUR Lemonade", "Lemonade"))
+        checkout = (await pay(link)).headers["location"]
+        async with patient_client(run.url) as payer:
+
+            async def shows_invoice() -> bool:
+                return bool(invoices_on((await payer.get(checkout)).text))
+
+            await until(shows_invoice)
+            (invoice,) = invoices_on((await payer.get(checkout)).text)
+            await lightning.pay(invoice)
+            await stage.world.wait_for(lambda: sam.alerts, PATIENCE)
+            receipt = await payer.get(checkout, follow_redirects=True)
+        assert "Thank you! Your payment went through." in receipt.text
+        alert = lines_of(sam.alerts[0])
+        assert alert[0] == "💰 €5.00 received for Lemonade"
+        assert any(line.startswith("Paid by ") for line in alert), alert

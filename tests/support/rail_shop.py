@@ -22,6 +22,9 @@ PRICE = 21
 """Satoshi."""
 
 OWNER = "sam"
+REAL_RAILS = {"RAIL_ALLOW": "127.0.0.1", "RATES_URLS": "table"}
+"""Settings with which wallets may be on this machine, and no source of rates is asked."""
+
 _INVOICE = re.compile(r"\blnbc[0-9a-z]{150,}", re.IGNORECASE)
 
 
@@ -82,8 +85,7 @@ class RailShop:
         """Return the invoice that the checkout's page shows; it is the interface's too."""
         opened = await self.reach(page, "open")
         invoice = str(opened["payWith"]["lightningInvoice"])
-        shown = _INVOICE.findall((await self.payer.get(page)).text)
-        assert {one.lower() for one in shown} == {invoice}
+        assert invoices_on((await self.payer.get(page)).text) == {invoice}
         return invoice
 
     async def payments(self, path: str) -> list[dict[str, Any]]:
@@ -101,12 +103,16 @@ class RailShop:
 
 @asynccontextmanager
 async def open_rail_shop(folder: Path, **settings: str) -> AsyncIterator[RailShop]:
-    """Start a service with these settings; wallets may be on this machine."""
-    always = {"RAIL_ALLOW": "127.0.0.1", "RATES_URLS": "table"}
+    """Start a service with these settings beside REAL_RAILS."""
     async with AsyncExitStack() as stack:
-        service = foreign_service(folder, **always, **settings)
+        service = foreign_service(folder, **REAL_RAILS, **settings)
         run, keys = await stack.enter_async_context(service)
         own = {"App-Id": keys["APP_ID"], "App-Secret": keys["APP_SECRET"]}
         seller = await stack.enter_async_context(patient_client(run.url, own))
         payer = await stack.enter_async_context(patient_client(run.url))
         yield RailShop(run, seller, payer)
+
+
+def invoices_on(page: str) -> set[str]:
+    """Return the Lightning invoices that a page shows."""
+    return {found.lower() for found in _INVOICE.findall(page)}

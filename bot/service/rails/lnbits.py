@@ -49,7 +49,7 @@ if TYPE_CHECKING:
 LONGEST_MEMO = 639  # bytes of UTF-8, the limit of a BOLT 11 field
 LONGEST_URL = 200  # characters
 LONGEST_REASON = 200  # characters
-WHERE = "In LNbits, open the wallet, then “API docs”, and copy the invoice key."
+WHERE = "In LNbits, open the wallet, then “API docs”, and copy the Invoice/read key."
 _KEY = re.compile(r"[0-9A-Za-z_-]{16,128}")
 _OWN_PATHS = re.compile(r"/(?:wallet|api|account|extensions)(?:/|$)")
 """Pages of LNbits, whose address a seller may copy instead."""
