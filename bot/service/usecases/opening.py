@@ -74,18 +74,19 @@ class OpeningHandler:
         checkout_id = message.body.checkout_id
         found = await self._db.read(lambda tx: self._read(tx, checkout_id))
         answer = await self._open(*found) if found else None
-        state = await self._db.transaction_until_stored(
+        after = await self._db.transaction_until_stored(
             lambda tx: self._settle(tx, message, answer)
         )
+        if after is None or answer is None:
+            return
+        state = after.state(self._now())
         if isinstance(answer, Unavailable):
-            log.warning(
-                "checkout not opened",
-                checkout=checkout_id,
-                reason=answer.reason,
-                detail=answer.detail,
-            )
-        elif answer is not None:
-            log.info("checkout opened", checkout=checkout_id, state=state)
+            reason, detail = answer.reason, answer.detail
+            log.warning("checkout not opened", checkout=checkout_id, reason=reason, detail=detail)
+        elif state is CheckoutState.FAILED:
+            log.warning("used or ended invoice refused", checkout=checkout_id)
+        else:
+            log.info("checkout opened", checkout=checkout_id, state=state.value)
 
     def _read(self, tx: Transaction, checkout_id: str) -> tuple[str, Asked] | None:
         """Return the kind and what to ask; None if nobody waits for it any more."""
@@ -112,8 +113,8 @@ class OpeningHandler:
 
     def _settle(
         self, tx: Transaction, message: Message, answer: Opened | Unavailable | None
-    ) -> CheckoutState | None:
-        """Store what came, and return the state of the checkout after it.
+    ) -> Checkout | None:
+        """Store what came, and return the checkout after it.
 
         A reservation that lapsed meanwhile stays lapsed, but its invoice is looked at: its money
         would be late.
@@ -130,8 +131,7 @@ class OpeningHandler:
                 checkouts.store_opened(tx, opened, now)
                 looking.queue_looks(tx, opened, answer, now)
         outbox.done(tx, OPENINGS, message, now)
-        after = checkouts.find(tx, message.body.checkout_id)
-        return after.state(now) if after else None
+        return checkouts.find(tx, message.body.checkout_id)
 
 
 def _is_used(tx: Transaction, answer: Opened, now: int) -> bool:

@@ -1,0 +1,92 @@
+"""Money of each kind for simulated requests: wallets, banks and test money."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import partial
+from typing import TYPE_CHECKING
+
+from bot.service.model.payout import BANK, LIGHTNING, LNBITS, PayoutAccount
+from bot.service.model.rail_answers import Arrived, Opened, PayWith, Waiting
+from bot.service.rails.exchange_rates import SandboxExchange
+from bot.service.rails.rail import Rails
+from bot.service.rails.sandbox import SandboxRail
+from bot.service.store import payout_accounts
+from bot.service.usecases.payment_context import PaymentContext
+from tests.simulation.request_twins import CAP
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from bot.core.database.database import Database
+    from bot.service.model.rail_answers import Asked, Connected, Look, Unavailable
+
+RESERVATION, CLAIMS = 60_000, 300_000
+OWNER = "anna"
+WAYS = {LIGHTNING: True, LNBITS: False, "bank:sepa": False}
+"""The ways to pay real money, and whether the rail learns of its payments."""
+
+
+@dataclass
+class Wallet:
+    """A rail whose next answers are set; `automatic` False: its seller confirms what came."""
+
+    kind: str
+    automatic: bool = False
+    test_money: bool = False
+    opens: Opened | Unavailable | None = None
+    amount: int | None = None
+    asked: list[str] = field(default_factory=list)
+
+    async def connect(self, details: Mapping[str, object]) -> Connected:
+        raise NotImplementedError
+
+    def open_offline(self, asked: Asked) -> Opened | None:
+        return Opened(asked.reference, looks=()) if self.kind == BANK else None
+
+    async def open(self, asked: Asked) -> Opened | Unavailable:
+        made = Opened(
+            f"hash-{asked.checkout_id}",
+            PayWith(f"lnbc-{asked.checkout_id}"),
+            looks=None if self.automatic else (),
+        )
+        return self.opens or made
+
+    async def look(self, asked: Asked, opened: Opened) -> Look:
+        self.asked.append(opened.external_id)
+        assert opened.external_id == f"hash-{asked.checkout_id}"
+        return Waiting() if self.amount is None else Arrived(self.amount)
+
+    def host(self, details: Mapping[str, object]) -> str:
+        del details
+        return "" if self.kind == BANK else f"{self.kind}.example"
+
+    async def close(self) -> None:
+        pass
+
+
+def sandbox_money() -> PaymentContext:
+    return PaymentContext(Rails(SandboxRail()), SandboxExchange(), RESERVATION, CAP, CLAIMS)
+
+
+def real_money(db: Database, app_id: str, now: int, *rails: Wallet) -> PaymentContext:
+    """Offer these rails, with an account of the owner for each way."""
+    kinds = [rail.kind for rail in rails]
+    db.run(lambda tx: payout_accounts.write_offered(tx, kinds))
+    for number, (way, automatic) in enumerate(WAYS.items()):
+        kind, _, scheme = way.partition(":")
+        account = PayoutAccount(
+            id=f"account-{number}",
+            app_id=app_id,
+            owner=OWNER,
+            kind=kind,
+            scheme=scheme,
+            automatic=automatic,
+            currencies=("USD",) if kind == BANK else ("SAT",),
+            label=way,
+            sealed="",
+            since=now + number,
+            created_at=now,
+        )
+        db.run(partial(payout_accounts.insert, account=account))
+    return PaymentContext(Rails(*rails), SandboxExchange(), RESERVATION, CAP, CLAIMS)

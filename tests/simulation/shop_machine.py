@@ -1,0 +1,262 @@
+"""Requests that are created, edited and deleted, and what holds after each step of their lives."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from hypothesis import strategies as st
+from hypothesis.stateful import (
+    Bundle,
+    RuleBasedStateMachine,
+    initialize,
+    invariant,
+    rule,
+)
+
+from bot.core.database.database import Database, open_database
+from bot.core.database.vault import Vault
+from bot.core.errors import (
+    NotEnoughUnits,
+    NotFound,
+    NotLimited,
+)
+from bot.service.model.changes import Creation, Edit
+from bot.service.model.payout import BANK, LIGHTNING, LNBITS
+from bot.service.model.request import (
+    Kind,
+    PaymentRequest,
+    Product,
+    Receiver,
+    Terms,
+    Webhook,
+)
+from bot.service.rails.exchange_rates import SandboxExchange
+from bot.service.store import checkouts
+from bot.service.store import requests as store
+from bot.service.usecases import (
+    applications,
+    request_commands,
+)
+from bot.service.usecases.request_commands import Caller, Policy
+from tests.simulation.request_twins import Twin
+from tests.simulation.scripted_money import (
+    OWNER,
+    Wallet,
+    real_money,
+    sandbox_money,
+)
+from tests.support.service_harness import LOOPBACK, NOON
+
+if TYPE_CHECKING:
+    from bot.service.model.checkout import Checkout
+    from bot.service.usecases.paying import PaymentProgress
+
+SHARED = (Receiver("alice", 300), Receiver("bob", 200))
+POLICY = Policy(LOOPBACK, SandboxExchange(), mails=True)
+SECOND = 1000
+
+
+@dataclass(frozen=True)
+class Form:
+    """A form that was posted once, with its token and what came of it."""
+
+    twin_id: str
+    token: str
+    standing: PaymentProgress
+
+
+class Shop(RuleBasedStateMachine):
+    """Creates, edits and deletes requests; its payments are those of a subclass."""
+
+    empty: Path
+
+    twins = Bundle("twins")
+    forms = Bundle("forms")
+
+    @initialize(real=st.booleans())
+    def open(self, *, real: bool) -> None:
+        self.folder = Path(tempfile.mkdtemp(dir=self.empty.parent))
+        shutil.copy(self.empty, self.folder / "bot.db")
+        self.db: Database = open_database(f"sqlite:///{self.folder}/bot.db")
+        self.now, self.number = NOON, 0
+        self.known: dict[str, Twin] = {}
+        self.app = self.db.run(
+            lambda tx: applications.create(tx, Vault("key"), "shop", NOON)
+        ).app_id
+        self.real = real
+        automatic = Wallet(LIGHTNING, automatic=True)
+        self.wallets = [automatic, Wallet(LNBITS), Wallet(BANK)]
+        self.context = (
+            real_money(self.db, self.app, NOON, *self.wallets) if real else sandbox_money()
+        )
+
+    def teardown(self) -> None:
+        if hasattr(self, "db"):
+            self.db.close()
+            shutil.rmtree(self.folder)
+
+    def caller(self) -> Caller:
+        return Caller(self.app, self.now, POLICY)
+
+    def token(self) -> str:
+        self.number += 1
+        return f"token-{self.number:010d}"
+
+    @rule(
+        target=twins,
+        kind=st.sampled_from([Kind.LIMIT, Kind.LIMIT, Kind.ONCE, Kind.NEVER]),
+        total=st.integers(1, 6),
+        hook=st.booleans(),
+        mail=st.booleans(),
+        begins=st.sampled_from([None, None, -5, 0, 90]),
+        ends=st.sampled_from([None, None, None, 1, 200]),
+    )
+    def create(
+        self,
+        kind: Kind,
+        total: int,
+        *,
+        hook: bool,
+        mail: bool,
+        begins: int | None,
+        ends: int | None,
+    ) -> Twin:
+        terms = Terms(
+            kind,
+            Product("Coffee"),
+            (Receiver(f"account:{OWNER}", 500),) if self.real else SHARED,
+            "USD" if self.real else "BSV",
+            "USD",
+            webhook=Webhook("https://h.example/w") if hook else None,
+            email="seller@example.org" if mail else None,
+        )
+        enabled_at = None if begins is None else self.now + begins * SECOND
+        expires_at = None if ends is None else self.now + ends * SECOND
+        units = total if kind is Kind.LIMIT else None
+        body = Creation(terms, units, enabled_at, expires_at)
+        made = self.db.run(lambda tx: request_commands.create(tx, self.caller(), body, None))
+        channels = {name for name, on in (("webhook", hook), ("email", mail)) if on}
+        twin = Twin(
+            made.id, kind, 1 if kind is Kind.ONCE else units, channels, enabled_at, expires_at
+        )
+        self.known[twin.id] = twin
+        return twin
+
+    @rule(twin=twins, ends=st.none() | st.integers(-2, 200))
+    def edit(self, twin: Twin, ends: int | None) -> None:
+        """Remove the end, bring it forward, or put it off, which revives the request."""
+        expires_at = None if ends is None else self.now + ends * SECOND
+        change = Edit(name="Tea", expires_at=expires_at)
+        if twin.deleted:
+            with pytest.raises(NotFound):
+                self.db.run(lambda tx: request_commands.edit(tx, self.caller(), twin.id, change))
+            return
+        self.db.run(lambda tx: request_commands.edit(tx, self.caller(), twin.id, change))
+        twin.expires_at = expires_at
+
+    @rule(twin=twins, count=st.integers(1, 3))
+    def decrease(self, twin: Twin, count: int) -> None:
+        change = Edit(decrease=count)
+        refusal = self._refusal_of_decrease(twin, count)
+        if refusal:
+            with pytest.raises(refusal):
+                self.db.run(lambda tx: request_commands.edit(tx, self.caller(), twin.id, change))
+            return
+        self.db.run(lambda tx: request_commands.edit(tx, self.caller(), twin.id, change))
+        twin.decreased += count
+
+    def _refusal_of_decrease(self, twin: Twin, count: int) -> type[Exception] | None:
+        if twin.deleted:
+            return NotFound
+        if twin.kind is not Kind.LIMIT:
+            return NotLimited
+        return NotEnoughUnits if count > (twin.remaining(self.now) or 0) else None
+
+    @rule(twin=twins)
+    def delete(self, twin: Twin) -> None:
+        if twin.deleted:
+            with pytest.raises(NotFound):
+                self.db.run(lambda tx: request_commands.delete(tx, self.caller(), twin.id))
+            return
+        self.db.run(lambda tx: request_commands.delete(tx, self.caller(), twin.id))
+        twin.deleted = True
+
+    def _twin_of(self, checkout: str) -> Twin:
+        return next(twin for twin in self.known.values() if checkout in twin.attempts)
+
+    def _checkout(self, checkout_id: str) -> Checkout:
+        found = self.db.run(lambda tx: checkouts.find(tx, checkout_id))
+        assert found is not None
+        return found
+
+    @invariant()
+    def each_checkout_is_in_its_state(self) -> None:
+        for twin in getattr(self, "known", {}).values():
+            for checkout, one in twin.attempts.items():
+                assert self._checkout(checkout).state(self.now) == one.at(self.now)
+
+    @invariant()
+    def units_balance(self) -> None:
+        for twin in getattr(self, "known", {}).values():
+            it = self._request(twin)
+            remaining = twin.remaining(self.now)
+            if it.units is None:
+                assert remaining is None
+            else:
+                total = it.units.total
+                assert 0 <= it.units.remaining <= total
+                assert it.units.remaining == remaining
+                assert it.units.reserved == twin.reserved(self.now)
+                assert it.units.decreased == twin.decreased
+                assert it.units.paid == it.paid_count
+            assert (it.paid_count, it.oversold_count) == (twin.sold, twin.oversold)
+
+    @invariant()
+    def each_payment_is_told_once_on_each_channel(self) -> None:
+        if not getattr(self, "known", None):
+            return
+        payments = self.db.run(lambda tx: tx.query("SELECT * FROM payments"))
+        assert sorted(row["external_id"] for row in payments) == sorted(
+            external for twin in self.known.values() for external in twin.external
+        )
+        expected = [
+            (row["id"], channel)
+            for row in payments
+            if row["state"] != "underpaid"
+            for channel in self.known[row["request_id"]].channels
+        ]
+        owed = self.db.run(lambda tx: tx.query("SELECT id, payment_id, channel FROM deliveries"))
+        assert sorted((row["payment_id"], row["channel"]) for row in owed) == sorted(expected)
+        queued = self.db.run(
+            lambda tx: tx.query("SELECT id FROM outbox WHERE queue IN ('webhooks', 'mails')")
+        )
+        assert {row["id"] for row in queued} == {row["id"] for row in owed}
+
+    @invariant()
+    def shares_sum_to_what_was_paid(self) -> None:
+        if not getattr(self, "known", None):
+            return
+        for row in self.db.run(lambda tx: tx.query("SELECT * FROM payments")):
+            shares = [int(share) for share in row["instrument_shares"].strip("[]").split(",")]
+            assert sum(shares) == row["instrument_amount"] > 0
+            converted = row["instrument_currency"] != row["currency"]
+            assert bool(row["rate_source"]) is bool(row["rated_at"]) is converted
+
+    @invariant()
+    def is_enabled_as_decided(self) -> None:
+        for twin in getattr(self, "known", {}).values():
+            if twin.deleted:
+                assert self.db.run(partial(store.find, request_id=twin.id, now=self.now)) is None
+            else:
+                assert self._request(twin).is_enabled(self.now) is twin.enabled(self.now)
+
+    def _request(self, twin: Twin) -> PaymentRequest:
+        found = self.db.run(lambda tx: store.find_ever(tx, twin.id, self.now))
+        assert found is not None
+        return found
