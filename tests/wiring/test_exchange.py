@@ -8,6 +8,7 @@ import pytest
 
 from bot.config import Settings
 from bot.core.database.database import open_database
+from bot.core.errors import MoneyError
 from bot.core.ops.metrics import Metrics
 from bot.service.rails.exchange_rates import SandboxExchange
 from bot.service.rates.stored_rates import StoredRates
@@ -34,16 +35,19 @@ def side(db: Database, clock: Clock, rails: str, urls: str) -> ExchangeSide:
 
 
 @pytest.mark.parametrize(
-    ("rails", "urls"),
-    [("sandbox", "https://a.example.com"), ("lightning,bank", "table"), ("bank", "https://b.de/x")],
+    ("rails", "urls"), [("sandbox", "https://a.example.com"), ("lightning,bank", "table")]
 )
-def test_sources_are_only_asked_where_something_is_converted(
-    db: Database, rails: str, urls: str
-) -> None:
+def test_test_money_and_the_packaged_table_ask_nobody(db: Database, rails: str, urls: str) -> None:
     made = side(db, Clock(), rails, urls)
     assert isinstance(made.exchange, SandboxExchange)
     assert (made.job, made.gauges) == (None, ())
-    assert made.exchange.rate("EUR", "SAT")
+
+
+def test_banks_alone_ask_nobody_and_convert_nothing(db: Database) -> None:
+    made = side(db, Clock(), "bank", "https://a.example.com")
+    assert (made.job, made.gauges) == (None, ())
+    with pytest.raises(MoneyError):
+        made.exchange.rate("EUR", "SAT")
 
 
 async def test_metrics_show_the_age_of_each_source_and_what_can_be_converted(

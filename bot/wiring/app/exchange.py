@@ -28,14 +28,16 @@ class ExchangeSide:
     """
 
     def __init__(self, settings: Settings, db: Database, now: Callable[[], int]) -> None:
-        self.exchange: Exchange = SandboxExchange()
         self.job: RatesJob | None = None
         self.gauges: tuple[Gauge, ...] = ()
-        if asks_sources(settings):
-            urls = settings.rates_urls
-            stored = StoredRates([sources.name_of(url) for url in urls], now)
-            self.exchange, self.job = stored, RatesJob(db, stored, urls, now)
-            self.gauges = _gauges(stored, now)
+        if settings.test_money or settings.rates_urls == (RATES_TABLE,):
+            self.exchange: Exchange = SandboxExchange()
+            return
+        urls = settings.rates_urls if asks_sources(settings) else ()
+        stored = StoredRates([sources.name_of(url) for url in urls], now)
+        self.exchange = stored
+        if urls:
+            self.job, self.gauges = RatesJob(db, stored, urls, now), _gauges(stored, now)
 
 
 def asks_sources(settings: Settings) -> bool:
