@@ -9,19 +9,12 @@ from __future__ import annotations
 import html
 import re
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from tests.support.nwc_wallet import PAY, LocalRelay, NwcWallet
-from tests.support.product_process import (
-    PATIENCE,
-    foreign_service,
-    patient_client,
-    running_product,
-    until,
-)
+from tests.support.product_process import PATIENCE, patient_client, running_product, until
+from tests.support.rail_shop import OWNER, PRICE, RailShop, open_rail_shop
 from tests.support.sellers_and_payers import lines_of, link_of, pay, seller
-from tests.support.service_harness import form_token
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -29,85 +22,17 @@ if TYPE_CHECKING:
 
     import httpx
 
-    from tests.support.product_process import Process
-
-PRICE = 21
-OWNER = "sam"
 SETTINGS = {"RAILS": "nwc", "RAIL_ALLOW": "127.0.0.1", "RATES_URLS": "table"}
 
 
-@dataclass
-class Shop:
-    """A service that sells for wallets, with an application's client and a payer's."""
+async def connect(service: RailShop, wallet: NwcWallet) -> httpx.Response:
+    return await service.connect("nwc", connection=wallet.connection)
 
-    run: Process
-    relay: LocalRelay
-    wallet: NwcWallet
-    seller: httpx.AsyncClient
-    payer: httpx.AsyncClient
 
-    async def connect(self, wallet: NwcWallet) -> httpx.Response:
-        body = {"owner": OWNER, "kind": "nwc", "details": {"connection": wallet.connection}}
-        return await self.seller.post("/v3/payoutAccounts", json=body)
-
-    async def create(self, units: int = 5) -> str:
-        """Create a drop; its page's path."""
-        body = {
-            "product": {"name": "Lemonade"},
-            "instrumentCurrencyCode": "SAT",
-            "receivers": [{"sendAmount": PRICE, "destination": f"account:{OWNER}"}],
-            "expirationType": "limit",
-            "totalUnits": units,
-        }
-        answer = await self.seller.post("/v3/paymentRequests", json=body)
-        assert answer.status_code == 200, answer.text
-        return f"/pay/{answer.json()['id']}"
-
-    async def open(self, path: str) -> str:
-        """Press Pay as a new payer; the path of the checkout's page."""
-        async with patient_client(self.run.url) as payer:
-            token = form_token((await payer.get(path)).text)
-            answer = await payer.post(path, data={"token": token})
-            again = await payer.post(path, data={"token": token})
-        assert answer.status_code == 303, answer.text
-        assert again.headers["location"] == answer.headers["location"]
-        return str(answer.headers["location"])
-
-    async def checkout(self, page: str) -> dict[str, Any]:
-        answer = await self.seller.get(f"/v3/checkouts/{page.rpartition('/')[2]}")
-        assert answer.status_code == 200, answer.text
-        found: dict[str, Any] = answer.json()
-        return found
-
-    async def reach(self, page: str, state: str) -> dict[str, Any]:
-        """Wait until the checkout is in a state."""
-        found: list[dict[str, Any]] = []
-
-        async def is_there() -> bool:
-            found.append(await self.checkout(page))
-            return bool(found[-1]["state"] == state)
-
-        await until(is_there, 40)
-        return found[-1]
-
-    async def invoice(self, page: str) -> str:
-        """Wait for the invoice that the page shows; its payment hash."""
-        opened = await self.reach(page, "open")
-        shown = (await self.payer.get(page)).text
-        invoice = opened["payWith"]["lightningInvoice"]
-        assert invoice in shown
-        assert f"lightning:{invoice}" in shown
-        return next(
-            payment_hash
-            for payment_hash, one in self.wallet.invoices.items()
-            if one["invoice"] == invoice
-        )
-
-    def units(self, path: str) -> tuple[int, int]:
-        """Return the units that remain, and those that are reserved."""
-        units = "SELECT remaining_units, reserved_units FROM payment_requests WHERE id = "
-        ((remaining, reserved),) = self.run.rows(f"{units}'{path.rpartition('/')[2]}'")
-        return remaining, reserved
+async def hash_on(service: RailShop, wallet: NwcWallet, page: str) -> str:
+    """Return the payment hash of the invoice that a checkout's page shows."""
+    shown = await service.shown_invoice(page)
+    return next(hash_ for hash_, one in wallet.invoices.items() if one["invoice"] == shown)
 
 
 async def invoice_of(wallet: NwcWallet, *known: str) -> str:
@@ -122,84 +47,82 @@ async def invoice_of(wallet: NwcWallet, *known: str) -> str:
 
 
 @asynccontextmanager
-async def open_shop(folder: Path) -> AsyncIterator[Shop]:
-    async with AsyncExitStack() as stack:
-        relay = await stack.enter_async_context(LocalRelay())
-        wallet = await stack.enter_async_context(NwcWallet(relay.url))
-        service = foreign_service(folder, **SETTINGS)
-        run, keys = await stack.enter_async_context(service)
-        run.secrets.add(wallet.secret)
-        own = {"App-Id": keys["APP_ID"], "App-Secret": keys["APP_SECRET"]}
-        seller = await stack.enter_async_context(patient_client(run.url, own))
-        payer = await stack.enter_async_context(patient_client(run.url))
-        yield Shop(run, relay, wallet, seller, payer)
-        assert wallet.secret.encode() not in run.database.read_bytes()
+async def open_shop(folder: Path) -> AsyncIterator[tuple[RailShop, LocalRelay, NwcWallet]]:
+    async with (
+        LocalRelay() as relay,
+        NwcWallet(relay.url) as wallet,
+        open_rail_shop(folder, RAILS="nwc") as service,
+    ):
+        service.run.secrets.add(wallet.secret)
+        yield service, relay, wallet
+        assert wallet.secret.encode() not in service.run.database.read_bytes()
 
 
 async def test_a_wallet_is_paid_once_late_and_again(tmp_path: Path) -> None:
-    async with open_shop(tmp_path) as shop:
-        account = await shop.connect(shop.wallet)
+    async with open_shop(tmp_path) as (service, _, wallet):
+        account = await connect(service, wallet)
         assert (account.status_code, account.json()["automatic"]) == (200, True)
         assert account.json()["currency"] == "SAT"
-        path = await shop.create(units=3)
+        path = await service.create(units=3)
 
-        page = await shop.open(path)
-        paid = await shop.invoice(page)
-        shop.wallet.settle(paid)
-        assert (await shop.reach(page, "paid"))["amount"] == PRICE
-        end = await shop.payer.get(page, follow_redirects=True)
+        page = await service.open(path)
+        paid = await hash_on(service, wallet, page)
+        wallet.settle(paid)
+        assert (await service.reach(page, "paid"))["amount"] == PRICE
+        end = await service.payer.get(page, follow_redirects=True)
         assert "Thank you! Your payment went through." in end.text
 
-        page = await shop.open(path)
-        late = await shop.invoice(page)
-        cancelled = await shop.payer.post(page, data={"action": "cancel"})
+        page = await service.open(path)
+        late = await hash_on(service, wallet, page)
+        cancelled = await service.payer.post(page, data={"action": "cancel"})
         assert cancelled.status_code == 303
-        await shop.reach(page, "cancelled")
-        shop.wallet.settle(late)
-        await shop.reach(page, "late")
+        await service.reach(page, "cancelled")
+        wallet.settle(late)
+        await service.reach(page, "late")
 
-        shop.wallet.lies["make_invoice"] = lambda _: shop.wallet.invoices[paid]
-        assert (await shop.reach(await shop.open(path), "failed"))["payWith"] is None
-        listed = await shop.seller.get(path.replace("/pay/", "/v3/paymentRequests/") + "/payments")
-        by = [one["paidBy"] for one in listed.json()["items"]]
+        wallet.lies["make_invoice"] = lambda _: wallet.invoices[paid]
+        unopened = await service.reach(await service.open(path), "failed")
+        assert unopened["payWith"] is None
+        listed = await service.payments(path)
+        by = [payment["paidBy"] for payment in listed]
         assert [(one["kind"], one["amount"]) for one in by] == [("nwc", PRICE)] * 2
         assert {one["reference"] for one in by} == {paid, late}
-        assert shop.units(path) == (1, 0)
-        shown = [account.text, listed.text, end.text]
-        assert not [text for text in shown if shop.wallet.secret in text]
+        assert service.units(path) == (1, 0)
+        shown = [account.text, repr(listed), end.text]
+        assert not [text for text in shown if wallet.secret in text]
 
 
 async def test_a_payment_is_found_after_the_relay_was_away(tmp_path: Path) -> None:
-    async with open_shop(tmp_path) as shop:
-        assert (await shop.connect(shop.wallet)).status_code == 200
-        page = await shop.open(await shop.create())
-        paid = await shop.invoice(page)
-        shop.relay.stop()
-        shop.wallet.settle(paid)
-        await shop.run.line("no relay takes the request")
-        assert (await shop.checkout(page))["state"] == "open"
-        await shop.relay.start()
-        await shop.reach(page, "paid")
+    async with open_shop(tmp_path) as (service, relay, wallet):
+        assert (await connect(service, wallet)).status_code == 200
+        page = await service.open(await service.create())
+        paid = await hash_on(service, wallet, page)
+        relay.stop()
+        wallet.settle(paid)
+        await service.run.line("no relay takes the request")
+        assert (await service.checkout(page))["state"] == "open"
+        await relay.start()
+        await service.reach(page, "paid")
 
 
 async def test_keys_that_spend_or_are_revoked_cost_a_seller_nothing(tmp_path: Path) -> None:
-    async with open_shop(tmp_path) as shop:
-        async with NwcWallet(shop.relay.url, methods=PAY) as spender:
-            shop.run.secrets.add(spender.secret)
-            refused = await shop.connect(spender)
+    async with open_shop(tmp_path) as (service, relay, wallet):
+        async with NwcWallet(relay.url, methods=PAY) as spender:
+            service.run.secrets.add(spender.secret)
+            refused = await connect(service, spender)
         (problem,) = refused.json()["info"]
         assert (refused.status_code, problem["field"]) == (400, "details.connection")
         assert re.search(r"can also spend \(pay_invoice\)", problem["message"])
-        listed = await shop.seller.get("/v3/payoutAccounts", params={"owner": OWNER})
+        listed = await service.seller.get("/v3/payoutAccounts", params={"owner": OWNER})
         assert listed.json()["items"] == []
 
-        assert (await shop.connect(shop.wallet)).status_code == 200
-        path = await shop.create()
-        shop.wallet.silent.add("*")
-        page = await shop.open(path)
-        await shop.reach(page, "failed")
-        assert shop.units(path) == (5, 0)
-        shown = html.unescape((await shop.payer.get(page)).text)
+        assert (await connect(service, wallet)).status_code == 200
+        path = await service.create()
+        wallet.silent.add("*")
+        page = await service.open(path)
+        await service.reach(page, "failed")
+        assert service.units(path) == (5, 0)
+        shown = html.unescape((await service.payer.get(page)).text)
         assert "You haven't been charged." in shown
 
 

@@ -148,20 +148,20 @@ class NwcWallet:
         body = json.loads(decrypt(event.author(), event.content()))
         self.heard.append(body | {"scheme": scheme, "id": event.id().to_hex()})
         if not self.silent & {body["method"], "*"}:
-            await self._answer(event, self.answer_as or scheme, self._result_of(body))
+            await self._answer(event, self.answer_as or scheme, await self._result_of(body))
 
     def _schemes(self) -> list[str]:
         announced = self.encryption or "nip04"
         return ["nip44_v2"] if announced == "unannounced" else announced.split()
 
-    def _result_of(self, body: dict[str, Any]) -> dict[str, Any]:
+    async def _result_of(self, body: dict[str, Any]) -> dict[str, Any]:
         method = body["method"]
         if method in self.errors:
             return {"error": {"code": self.errors[method], "message": "as the test wants"}}
         if method not in (*self.methods, "get_info"):
             return {"result_type": method, "error": {"code": "RESTRICTED", "message": "no"}}
         try:
-            result = getattr(self, f"_{method}")(body.get("params") or {})
+            result = await getattr(self, method)(body.get("params") or {})
         except KeyError:
             return {"result_type": method, "error": {"code": "NOT_FOUND", "message": "none"}}
         lie = self.lies.get(method, dict)
@@ -171,10 +171,10 @@ class NwcWallet:
         tags = [["p", event.author().to_hex()], ["e", event.id().to_hex()]]
         await self.send(RESPONSE, self.seal(scheme, json.dumps(body)), tags)
 
-    def _get_info(self, _params: dict[str, Any]) -> dict[str, Any]:
+    async def get_info(self, _params: dict[str, Any]) -> dict[str, Any]:
         return {"alias": "wallet", "network": self.network, "methods": list(self.methods)}
 
-    def _make_invoice(self, params: dict[str, Any]) -> dict[str, Any]:
+    async def make_invoice(self, params: dict[str, Any]) -> dict[str, Any]:
         now, preimage = int(time.time()), os.urandom(32).hex()
         payment_hash, expiry = hash_of(preimage), params["expiry"]
         draft = InvoiceDraft(params["amount"], now * 1000, expiry, payment_hash)
@@ -192,8 +192,8 @@ class NwcWallet:
         }
         return dict(self.invoices[payment_hash])
 
-    def _lookup_invoice(self, params: dict[str, Any]) -> dict[str, Any]:
+    async def lookup_invoice(self, params: dict[str, Any]) -> dict[str, Any]:
         return dict(self.invoices[params["payment_hash"]])
 
-    def _list_transactions(self, _params: dict[str, Any]) -> dict[str, Any]:
+    async def list_transactions(self, _params: dict[str, Any]) -> dict[str, Any]:
         return {"transactions": [one for one in self.invoices.values() if one["settled_at"]]}
