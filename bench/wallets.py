@@ -7,7 +7,7 @@ import itertools
 import secrets
 import time
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from statistics import median
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
@@ -51,12 +51,11 @@ OFFER = {
 }
 
 
+@dataclass
 class Wallets(LNbitsStandIn):
-    """The LNbits of sellers; it answers who asks for an invoice once it `talks`."""
+    """The LNbits of sellers; it answers who asks for an invoice while it `talks`."""
 
-    def __post_init__(self) -> None:
-        self.talks = asyncio.Event()
-        self.talks.set()
+    talks: asyncio.Event = field(default_factory=asyncio.Event)
 
     async def _payments(self, request: Request) -> Response:
         body = await request.json()
@@ -140,6 +139,7 @@ async def _lags(*, silent: bool) -> list[float]:
         await asyncio.sleep(1)
         lags = await market.lags()
         crowd.cancel()
+        await asyncio.wait([crowd])
         return lags
 
 
@@ -157,8 +157,9 @@ async def _market(*, silent: bool) -> AsyncIterator[Market]:
         async with httpx.AsyncClient(base_url=server.url, headers=headers) as api:
             pages = [await _shop(api, 0, neighbour.url)]
             pages += [await _shop(api, owner, others.url) for owner in range(1, SELLERS + 1)]
-        if silent:
-            neighbour.talks.clear()
+        others.talks.set()
+        if not silent:
+            neighbour.talks.set()
         async with httpx.AsyncHTTPTransport() as transport:
             yield Market(transport, server, pages)
         neighbour.talks.set()
