@@ -1,1 +1,1 @@
-"""Payments as messages: alert, digest, quiet hours, daily summary, undelivered alerts."""
+"""Payments as messages: alert, digest, quiet hours, summary, undelivered; claims' reminders."""

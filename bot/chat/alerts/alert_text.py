@@ -92,9 +92,9 @@ def split_digest(digest: Alert) -> list[Alert]:
 def alert_message(body: Alert) -> TextMessage:
     """Return an alert as a text message."""
     reply = alert_reply(body.payments, body.language)
-    return TextMessage(
-        reply.text, body.language, markup(reply.rows), body.message_id, is_silent=body.is_silent
-    )
+    place, keyboard = body.message_id, markup(reply.rows)
+    is_silent = body.is_silent and place is None  # an edit makes no sound anyway
+    return TextMessage(reply.text, body.language, keyboard, place, is_silent=is_silent)
 
 
 def alert_reply(payments: Sequence[AlertPayment], language: str) -> Reply:

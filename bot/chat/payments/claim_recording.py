@@ -89,3 +89,10 @@ def settle(tx: Transaction, queues: Queues, checkout_id: str, now: int) -> int |
         return claim.answered_in
     claim_posts.show(tx, queues, claim.id, now)
     return None
+
+
+def show(tx: Transaction, queues: Queues, checkout_id: str, now: int) -> None:
+    """Queue the edit that shows a settled claim, where no alert takes its place."""
+    claim = claims.claim_of_checkout(tx, checkout_id)
+    if claim is not None:
+        claim_posts.show(tx, queues, claim.id, now)

@@ -76,6 +76,8 @@ class Ledger:
         replaced = self._settle_claim(payment)
         if listing.alerts == "off" and not (payment.oversold or payment.underpaid):
             count_alerts(self._tx, listing.id, muted=0 if repeated else 1)
+            if replaced is not None and payment.checkout_id is not None:
+                claim_recording.show(self._tx, self._queues, payment.checkout_id, self._now)
             delivery.announce_ended_drop(self._tx, self._queues, listing.id, self._now)
             return
         sums = takings(self._tx, listing_id)

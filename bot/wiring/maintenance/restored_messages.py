@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from bot.chat.messages.queues import make_queues
+from bot.chat.model.answers import read_payment
 from bot.chat.payments.recording import Ledger
+from bot.chat.payments.reported import payment_of
 from bot.chat.payments.webhook import PATH
 from bot.chat.store import listings
-from bot.chat.store.received_payments import Payment
+from bot.core import exact_json
 from bot.core.errors import MoneyError, Unreadable
 from bot.core.money import amounts
 from bot.core.outbox import bulk_changes, queries
@@ -19,8 +22,11 @@ from bot.service.usecases.delivery_queues import OWN_WEBHOOKS
 from bot.service.usecases.looking import LOOKS
 from bot.service.usecases.opening import OPENINGS
 from bot.service.usecases.request_commands import INTERNAL_HOST
+from bot.service.wire import json_answers
 
 if TYPE_CHECKING:
+    from bot.chat.store.listings import Listing
+    from bot.chat.store.received_payments import Payment
     from bot.config import Settings
     from bot.core.database.database import Transaction
     from bot.core.database.vault import Vault
@@ -73,20 +79,16 @@ def mark_doubtful(tx: Transaction, settings: Settings, now: int) -> int:
         token = report.url.removeprefix(INWARD)
         listing = listings.listing_by_token(tx, token) if token != report.url else None
         if listing is not None:
-            ledger.record(listing.id, _payment(report), report.remaining_units)
+            ledger.record(listing.id, _payment(report, listing), report.remaining_units)
     return bulk_changes.mark_uncertain(tx)
 
 
-def _payment(report: WebhookReport) -> Payment:
-    return Payment(
-        request_id=report.request_id,
-        transaction_id=report.transaction_id,
-        amount=report.amount,
-        currency=report.currency,
-        payer=report.user_data,
-        oversold=report.oversold,
-        reserved_units=report.reserved_units or 0,
-    )
+def _payment(report: WebhookReport, listing: Listing) -> Payment:
+    """Return the payment that the receiver would read from a webhook's body."""
+    body = exact_json.loads(json_answers.event(report))
+    paid = replace(read_payment(body), oversold=report.oversold)
+    payment = payment_of(paid, report.request_id, listing)
+    return replace(payment, reserved_units=report.reserved_units or 0)
 
 
 def bury_unreadable(tx: Transaction, now: int) -> int:

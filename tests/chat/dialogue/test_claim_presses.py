@@ -85,6 +85,22 @@ async def test_the_webhook_of_the_payment_may_be_faster_than_the_answer(
     assert (asked.text, len(steps.messages)) == (alert, 1)
 
 
+@pytest.mark.parametrize("mode", ["silent", "off"])
+async def test_a_claim_of_a_quiet_link_is_asked_and_settled_without_a_sound(
+    steps: ClaimSteps, mode: str
+) -> None:
+    """A decision is needed all the same; with alerts off the claim itself says that it is paid."""
+    steps.chat.db.run(lambda tx: tx.execute("UPDATE listings SET alerts = :mode", mode=mode))
+    asked = await steps.claim()
+    assert asked.options.get("disable_notification")
+    await steps.press(asked, RECEIVED)
+    await steps.pay()
+    assert await steps.answer() == []
+    assert steps.messages == [asked]
+    expected = "$2.50 received for Stickers" if mode == "silent" else "for Stickers has arrived"
+    assert expected in asked.text
+
+
 async def test_a_confirmation_counts_as_a_delivered_alert(steps: ClaimSteps) -> None:
     asked = await steps.claim()
     await steps.press(asked, RECEIVED)

@@ -12,7 +12,10 @@ import pytest
 from bot.chat.alerts import alert_text
 from bot.chat.messages.jobs import EditRequest, ReplyTo
 from bot.chat.messages.payloads import TextMessage
+from bot.chat.model.payment_key import PaymentKey
 from bot.chat.payments.recording import Ledger
+from bot.chat.store import paybacks
+from bot.chat.store.payment_search import payment_by_key
 from bot.chat.store.received_payments import Payment
 from bot.core.outbox import outbox
 from bot.core.privacy import erasure
@@ -27,7 +30,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from bot.chat.store.listings import Listing
-    from bot.core.database.database import Database, Row
+    from bot.core.database.database import Database, Row, Transaction
     from bot.service.notify.webhook_delivery import WebhookDelivery
     from bot.wiring.maintenance.payer_erasure import Erased
     from tests.support.webhook_receiver import Receiver
@@ -305,6 +308,32 @@ async def test_an_alert_of_that_request_is_sent_without_its_payer(chat: ChatHarn
     payers = {it.payments[0].listing_id: it.payments[0].payer for it in chat.said}
     assert payers == {listing.id: {}, other.id: anna}
     assert all(alert_text.alert_message(it).text for it in chat.said)
+
+
+async def test_notes_on_paid_back_payments_lose_the_payer(chat: ChatHarness) -> None:
+    """The note on the payer's own payment goes, the name goes from all others."""
+    listing = chat.add_listing(chat.add_person(), COFFEE, service_answer())
+    for number, email in enumerate(("anna@mail.example", "bob@mail.example")):
+        record_payment(chat, listing, f"t{number}", {"email": email})
+        key = PaymentKey.of(listing.id, chat.clock(), f"t{number}")
+        note(chat, listing, key, f"For anna@mail.example, invoice {number}")
+    await erase(chat.db, "anna@mail.example")
+    notes = [row["paid_back_note"] for row in chat.rows("received_payments")]
+    assert notes == [None, "For …, invoice 1"]
+    assert all(row["paid_back_at"] for row in chat.rows("received_payments"))
+    assert "anna@mail" not in text_of(chat.db)
+
+
+def note(chat: ChatHarness, listing: Listing, key: PaymentKey, text: str) -> None:
+    """Mark a payment as paid back, with a note."""
+
+    def mark(tx: Transaction) -> None:
+        found = payment_by_key(tx, listing.seller_id, key)
+        assert found is not None
+        assert paybacks.mark_paid_back(tx, found, chat.clock())
+        assert paybacks.save_note(tx, found, text)
+
+    chat.db.run(mark)
 
 
 @pytest.mark.parametrize(

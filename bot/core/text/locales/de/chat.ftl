@@ -49,6 +49,7 @@ help =
     <b>Danach</b>
     /list zeigt deine Zahlungslinks. Jeder hat eine Karte mit Knöpfen: teilen, Plakat drucken, Zahlungen ansehen, bearbeiten, Meldungen wählen, pausieren oder löschen.
     <b>Teilen</b> stellt eine Karte in einen beliebigen Chat und hält sie dort aktuell. Du findest deine Zahlungslinks auch, wenn du in einem Chat meinen Namen mit @ davor tippst.
+    /payments zeigt deine letzten Zahlungen, und welche auf deine Antwort warten.
     /alerts zeigt Zahlungen, die ich dir nicht melden konnte.
     /find sucht eine Zahlung über ihre Transaktionsnummer oder einen Zahlungslink über seinen Namen.
     /settings: Profil, Empfangsadresse, Zeitzone, Ruhezeit und Tagesübersicht.

@@ -48,6 +48,7 @@ help =
     <b>After that</b>
     /list shows your payment links. Each one has a card with buttons to share it, print a poster, see its payments, edit it, set its alerts, pause it or delete it.
     <b>Share</b> posts a card in any chat and keeps it up to date there. You can also type @ and my name in any chat to find your payment links.
+    /payments shows your latest payments, and those waiting for your answer.
     /alerts lists payments I couldn't notify you about.
     /find finds a payment by its transaction number, or a payment link by its name.
     /settings has your profile, payout address, time zone, quiet hours and daily summary.
