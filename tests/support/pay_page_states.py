@@ -191,7 +191,10 @@ async def oversold(scene: Scene) -> str:
 
 
 async def underpaid(scene: Scene) -> str:
-    return await _paid(scene, await _path(scene, **ONE), "underpaid")
+    where = await _paid(scene, await _path(scene, **ONE), "underpaid")
+    scene.service.clock.advance(DELAY / 1000)
+    await scene.settle()
+    return where
 
 
 async def claimed(scene: Scene) -> str:

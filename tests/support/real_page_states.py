@@ -262,6 +262,12 @@ async def rejected(scene: RealScene) -> str:
     return where
 
 
+async def unconfirmed(scene: RealScene) -> str:
+    where = await claimed(scene)
+    scene.service.clock.advance(scene.service.context.claims / 1000)
+    return where
+
+
 async def failed(scene: RealScene) -> str:
     scene.wallet.unavailable = Unavailable("slow")
     return await invoice(scene)
@@ -309,8 +315,8 @@ REAL_STATES: dict[str, Callable[[RealScene], Awaitable[str]]] = {
         *(two_ways, bank_full, unpriced_way, only_lightning, only_bank),
         *(only_bank_full, only_unpriced, no_account),
         *(opening, invoice, invoice_to_confirm, bank_code, pix_code, upi_code, swiss_code),
-        *(claimed, claimed_invoice, rejected, failed, invoice_lapsed, bank_lapsed),
-        *(bank_cancelled, underpaid, paid_by_invoice, paid_by_bank),
+        *(claimed, claimed_invoice, rejected, unconfirmed, failed),
+        *(invoice_lapsed, bank_lapsed, bank_cancelled, underpaid, paid_by_invoice, paid_by_bank),
     )
 }
 """What brings about each state; they return the path at which it is seen."""

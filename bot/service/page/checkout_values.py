@@ -25,8 +25,9 @@ SOON_FOR, once it has ended."""
 SOON_FOR, LATE_FOR = 60_000, 3_600_000
 """Milliseconds since the checkout was opened, and since it ended."""
 
-UNDERPAID = "underpaid"
-"""What a page shows instead of the checkout's state once too little has arrived."""
+UNDERPAID, UNCONFIRMED = "underpaid", "unconfirmed"
+"""What a page shows instead of the checkout's state: too little has arrived, or the seller let a
+claim lapse."""
 
 GIVEN_UP = frozenset(
     {
@@ -35,6 +36,9 @@ GIVEN_UP = frozenset(
     }
 )
 """States of a checkout that holds no unit, though its money may still arrive."""
+
+ENDED: frozenset[str] = frozenset({*GIVEN_UP, UNCONFIRMED})
+"""What a page shows of a checkout that was given up."""
 
 CASES: dict[str, tuple[str, ...]] = {
     CheckoutState.OPENING: ("why",),
@@ -46,11 +50,15 @@ CASES: dict[str, tuple[str, ...]] = {
     CheckoutState.REJECTED: ("why", TAP, payout.BANK),
     CheckoutState.OVERSOLD: ("why", "free"),
     UNDERPAID: ("why",),
+    UNCONFIRMED: ("why", TAP, payout.BANK),
 }
 """The cases that the text of a state tells apart: by reason, by way, by whether a unit is held."""
 
 SENT = {payout.BANK: "page-sent", TAP: "page-sent-tap"}
 """The button by which a payer says that the money was sent, where the rail can't know it."""
+
+CLAIMABLE: frozenset[str] = frozenset({CheckoutState.OPEN, CheckoutState.LAPSED, UNCONFIRMED})
+"""States in which a payer may say so, or say so again."""
 
 AGAIN: dict[tuple[str, str], str] = {
     (CheckoutState.LAPSED, payout.LIGHTNING): "page-new-invoice",
@@ -63,13 +71,13 @@ AGAIN: dict[tuple[str, str], str] = {
 ASK_SELLER: frozenset[str] = frozenset(
     {
         *(CheckoutState.CLAIMED, CheckoutState.REJECTED, CheckoutState.FAILED),
-        *(CheckoutState.OVERSOLD, UNDERPAID),
+        *(CheckoutState.OVERSOLD, UNDERPAID, UNCONFIRMED),
     }
 )
 """States in which the seller may have to help."""
 
 SELLER_FIRST: frozenset[str] = frozenset(
-    {CheckoutState.REJECTED, CheckoutState.OVERSOLD, UNDERPAID}
+    {CheckoutState.REJECTED, CheckoutState.OVERSOLD, UNDERPAID, UNCONFIRMED}
 )
 """States in which nobody but the seller can help."""
 
@@ -79,7 +87,7 @@ def checkout_page(
 ) -> dict[str, Any]:
     """Return the values of a checkout's page in its state; `payment` is short or without a unit."""
     state = held.state(now)
-    shown = UNDERPAID if payment and payment.state is PaymentState.UNDERPAID else state
+    shown = _shown(held, payment, state)
     title = _title(reader, request, held, payment, shown)
     return {
         "name": request.terms.product.name,
@@ -113,6 +121,12 @@ def unclaimed(reader: Reader, request: PaymentRequest, held: Checkout) -> dict[s
         "refresh": None,
         "asks_seller": True,
     }
+
+
+def _shown(held: Checkout, payment: Payment | None, state: CheckoutState) -> str:
+    if payment and payment.state is PaymentState.UNDERPAID:
+        return UNDERPAID
+    return UNCONFIRMED if state is CheckoutState.LAPSED and held.claimed_at else state
 
 
 def _title(
@@ -181,7 +195,7 @@ def _amounts(
     terms, paid = request.terms, payment.paid if payment else held.quote
     given = money_text(paid.amount, paid.currency, reader.tag)
     differs = held.quote.rate is not None or paid.amount != held.quote.amount
-    void = shown in GIVEN_UP and bool(_way(held))  # the next quote is another one
+    void = shown in ENDED and bool(_way(held))  # the next quote is another one
     return {
         "amount": money_text(terms.amount, terms.currency, reader.tag),
         "paid": given if differs and not void else None,
@@ -207,9 +221,9 @@ def _times(reader: Reader, request: PaymentRequest, held: Checkout, shown: str) 
 def _steps(reader: Reader, request: PaymentRequest, held: Checkout, shown: str) -> dict[str, Any]:
     """Return what a payer can do next: the keys of buttons, and the way back to the pay page."""
     way, is_open = _way(held), shown == CheckoutState.OPEN
-    claim = SENT.get(way) if shown in {CheckoutState.OPEN, CheckoutState.LAPSED} else None
+    claim = SENT.get(way) if shown in CLAIMABLE else None
     then = "page-sent-held" if request.units else "page-sent-then"
-    restart = AGAIN.get((shown, way), "page-again") if shown in GIVEN_UP else None
+    restart = AGAIN.get((shown, way), "page-again") if shown in ENDED else None
     return {
         "claim": claim,
         "reference": None if is_open else held.reference,

@@ -73,6 +73,14 @@ def test_each_state_has_its_words(held: Checkout, title: str, said: str) -> None
     assert said in why(values)
 
 
+def test_a_claim_that_nobody_decided_may_be_made_again_and_is_not_to_be_paid_again() -> None:
+    values = page(bank(CheckoutState.CLAIMED, claimed_at=NOW - 5, lapses_at=NOW))
+    assert values["title"] == "Mia's Ceramics hasn't confirmed your payment"
+    assert "If you've sent it, don't pay again: tap “I've sent the money”" in why(values)
+    assert (values["claim"], values["seller_first"]) == ("page-sent", True)
+    assert (values["reference"], values["restart"]) == ("K7M2Q9XD", "page-again")
+
+
 @pytest.mark.parametrize(
     ("reason", "said"),
     [
