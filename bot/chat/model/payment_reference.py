@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-_ALIKE = str.maketrans("OIL", "011")
+_ALIKE = str.maketrans("OILBGSZ", "0118652")
 """Letters that are read as digits; a reference and its copies are folded alike."""
 
 

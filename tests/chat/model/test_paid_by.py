@@ -61,3 +61,7 @@ def test_underpaid_money_is_known_as_such_in_a_webhook_and_in_the_list() -> None
 @pytest.mark.parametrize("typed", ["K7F2 90XM", "k7f2-9oxm", "K7F29OXM", " k7 f2 90 xm "])
 def test_a_reference_is_one_however_a_statement_writes_it(typed: str) -> None:
     assert fold_reference(typed) == "K7F290XM"
+
+
+def test_letters_that_look_like_digits_are_read_as_those() -> None:
+    assert fold_reference("RF19 Z34S G78B") == fold_reference("RF19 2345 6788")
