@@ -57,7 +57,7 @@ def press_account(context: EventContext, way: str, words: Sequence[str]) -> str 
             affected = payouts.links_without(context.tx, context.person.id, others)
             context.reply(payout_texts.removal_question(account, affected, language))
         case ("remove", shown) if shown == payout_texts.fingerprint(account):
-            job = RemoveAccount(context.person.id, context.reply_to(), account.id)
+            job = RemoveAccount(context.person.id, context.reply_to(context.press), account.id)
             _add(context, job)
             context.reply(Reply(context.text("payout-removing")))
         case _:

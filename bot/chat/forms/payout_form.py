@@ -165,7 +165,8 @@ def _save_pressed(draft: Draft, words: Action, seller: Seller, _now: int) -> Out
     if words != (fingerprint(draft.answers),):
         shown = flow.ask_step(draft, FOUND, seller)
         return replace(shown, toast=t(seller.language, "toast-changed"))
-    return replace(flow.ask_step(draft, SAVING, seller), connect=SAVE)
+    toast = t(seller.language, "payout-saving")
+    return Outcome(replace(draft, step=SAVING), toast=toast, connect=SAVE)
 
 
 def _change_pressed(draft: Draft, _words: Action, seller: Seller, _now: int) -> Outcome | None:

@@ -6,7 +6,6 @@ import zlib
 from typing import TYPE_CHECKING
 
 from bot.chat.fields.offers import button, in_rows
-from bot.chat.fields.wording import kind_lines
 from bot.chat.messages.reply import DANGER, SUCCESS, Button, Reply, Rows, escaped, plain
 from bot.chat.model.payout import (
     BANK,
@@ -43,8 +42,8 @@ _KEPT = 24
 """UTF-16 units of an account's label in a text, and of an answer on a button."""
 
 
-def accounts_page(seller: Seller, note: str | None = None) -> Reply:
-    """Show a seller's payout accounts and what can be connected, below a note."""
+def accounts_page(seller: Seller) -> Reply:
+    """Show a seller's payout accounts and what else can be connected."""
     language, service = seller.language, seller.paid_at
     if not service.rails:
         key = "payout-elsewhere" if service.host else "payout-test"
@@ -54,11 +53,12 @@ def accounts_page(seller: Seller, note: str | None = None) -> Reply:
         shown = "\n".join([t(language, "payout-page"), *account_lines(seller)])
     else:
         shown = t(language, "payout-page-none")
-    parts = (note, shown, t(language, "payout-connect"), *kind_lines(seller))
+    left = [kind for kind in service.rails if kind == BANK or seller.account_of(kind) is None]
+    offers = [t(language, f"payout-about-{kind}") for kind in left]
+    parts = (shown, t(language, "payout-connect") if offers else None, *offers)
     own = ((_account_button(account, language),) for account in seller.accounts)
     kinds = (
-        Button(t(language, f"button-payout-{kind}"), action=("getpaid", kind))
-        for kind in service.rails
+        Button(t(language, f"button-payout-{kind}"), action=("getpaid", kind)) for kind in left
     )
     return Reply("\n\n".join(filter(None, parts)), (*own, *in_rows(kinds, 1)))
 

@@ -112,9 +112,15 @@ class Outcomes:
         payload = replacement(reply, language, reply_to.message_id, is_picture=is_picture)
         self._put(tx, reply_to, payload)
 
-    def send(
-        self, tx: Transaction, job: SellerJob | ConnectAccount | RemoveAccount, reply: Reply
-    ) -> None:
+    def answer(self, tx: Transaction, job: ConnectAccount | RemoveAccount, reply: Reply) -> None:
+        """Show a reply in place of the message whose button was pressed, or in a new message."""
+        reply_to = job.reply_to
+        payload = replacement(
+            reply, reply_to.language, reply_to.message_id, is_picture=reply_to.is_picture
+        )
+        self._put(tx, reply_to, payload)
+
+    def send(self, tx: Transaction, job: SellerJob, reply: Reply) -> None:
         """Queue a message to the chat that the job came from."""
         self._put(tx, job.reply_to, new_message(reply, job.reply_to.language))
 

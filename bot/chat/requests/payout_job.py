@@ -150,7 +150,7 @@ class PayoutHandler:
             return
         audit_trail.record_account(tx, job.seller_id, gone, None, self._outcomes.now())
         affected = payouts.links_without(tx, job.seller_id, accounts)
-        self._outcomes.send(tx, job, removed_reply(gone, affected, seller.language))
+        self._outcomes.answer(tx, job, removed_reply(gone, affected, seller.language))
         self._add(tx, RefreshPayable(job.seller_id, unpayable=False), 0)
 
     def _refuse(self, tx: Transaction, job: SellerAccountJob, error: InvalidBody) -> None:
@@ -194,7 +194,7 @@ class PayoutHandler:
             note = "the service does not answer"
             kept = outbox.retry(tx, outcomes.queues.jobs, message, due_at, note, state=state)
             if kept and not (job.is_told or is_busy):
-                outcomes.send(tx, job, self._text(job, "payout-waiting"))
+                outcomes.answer(tx, job, self._text(job, "payout-waiting"))
 
         await outcomes.db.transaction_until_stored(work)
 
@@ -214,7 +214,7 @@ class PayoutHandler:
             self._store(tx, job, outcome.draft)
             replies = outcome.replies
         for reply in replies:
-            self._outcomes.send(tx, job, reply)
+            self._outcomes.answer(tx, job, reply)
 
     def _store(self, tx: Transaction, job: SellerAccountJob, draft: Draft | None) -> None:
         """Store the form; the last question of one that ended loses its buttons."""

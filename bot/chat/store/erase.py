@@ -25,7 +25,8 @@ NOTHING = "{}"
 
 PROFILES = (
     "SELECT id, contact FROM sellers"
-    " WHERE COALESCE(name, image, about, contact, accent) IS NOT NULL ORDER BY id"
+    " WHERE COALESCE(name, image, about, contact, accent) IS NOT NULL"
+    " OR EXISTS (SELECT 1 FROM seller_accounts a WHERE a.seller_id = sellers.id) ORDER BY id"
 )
 
 KEPT = "queue IN ('messages', 'answers') OR (queue = 'updates' AND settled_at IS NOT NULL)"
@@ -124,7 +125,7 @@ def _redacted(body: dict[str, Any], gone: ErasedValues) -> dict[str, Any]:
 
 
 def sellers_with_profile(tx: Transaction, scope: Scope) -> list[int]:
-    """Return the ids of the sellers of the scope whose profile has anything.
+    """Return the ids of the sellers of the scope who have anything in a profile, or an account.
 
     People are sellers by their contact or by their reference, such as `seller-4711`. Returns none
     if the scope is limited to payments.

@@ -86,6 +86,13 @@ def save_accounts(tx: Transaction, seller_id: int, accounts: Sequence[PayoutAcco
         tx.execute("UPDATE sellers SET pays_later = 0 WHERE id = :id", id=seller_id)
 
 
+def forget_accounts(tx: Transaction, seller_id: int) -> None:
+    """Erase what is known of a seller's payout accounts, with a form that asks for one."""
+    save_accounts(tx, seller_id, ())
+    sql = "DELETE FROM drafts WHERE seller_id = :seller AND body LIKE :payout"
+    tx.execute(sql, seller=seller_id, payout='%"form": "payout"%')
+
+
 def choose_later(tx: Transaction, seller_id: int) -> None:
     """Store that a seller without an account makes links that can't be paid yet."""
     tx.execute("UPDATE sellers SET pays_later = 1 WHERE id = :id", id=seller_id)

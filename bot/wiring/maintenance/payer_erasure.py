@@ -12,6 +12,7 @@ from bot.chat.messages.queues import make_queues
 from bot.chat.model.profile import NO_PROFILE
 from bot.chat.requests.profile_change import change_profile
 from bot.chat.store import erase as chat
+from bot.chat.store.payouts import forget_accounts
 from bot.core import exact_json
 from bot.core.errors import BotError
 from bot.core.ops import audit
@@ -118,6 +119,7 @@ async def erase(db: Database, scope: Scope, found: Found, now: int) -> Erased:
         await db.transaction(
             partial(change_profile, queues=QUEUES, seller_id=seller_id, profile=NO_PROFILE, now=now)
         )
+        await db.transaction(partial(forget_accounts, seller_id=seller_id))
     keys = {erasure.match_key(value) for value in found.values}
     people = scope.people or frozenset()
     values = {*found.values, *(people - keys)}

@@ -9,10 +9,11 @@ import pytest
 
 from bot.chat.messages.jobs import SendProfile
 from bot.chat.model.profile import NO_PROFILE, Profile
-from bot.chat.store import export, profiles, seller_images, sellers
+from bot.chat.store import export, payouts, profiles, seller_images, sellers
 from bot.core.privacy.erasure import Scope
 from bot.wiring.maintenance import payer_erasure
 from tests.support.chat_harness import service_answer
+from tests.support.payout_forms import IBAN, LIGHTNING, connecting
 
 if TYPE_CHECKING:
     from bot.core.database.database import Transaction
@@ -45,6 +46,23 @@ async def erase(chat: ChatHarness, *who: str, before: int | None = None) -> Eras
     done = await payer_erasure.erase(chat.db, scope, found, chat.clock())
     assert (await payer_erasure.survey(chat.db, scope)).rows == 0
     return done
+
+
+async def test_accounts_and_the_form_of_one_are_erased(chat: ChatHarness) -> None:
+    """The other sellers keep theirs, and Anna's other forms are no accounts."""
+    anna, ben = chat.add_person("Anna"), chat.add_person("Ben")
+
+    def store(tx: Transaction) -> None:
+        for person in (anna, ben):
+            sellers.ensure_seller(tx, person.id, "en", chat.clock())
+            payouts.save_accounts(tx, person.id, [LIGHTNING])
+            form = connecting("bank-sepa").say(IBAN).form
+            sellers.save_draft(tx, person.id, person.id, form, chat.clock())
+
+    chat.db.run(store)
+    await erase(chat, f"seller-{anna.id}")
+    assert [row["seller_id"] for row in chat.rows("seller_accounts")] == [ben.id]
+    assert [row["seller_id"] for row in chat.rows("drafts")] == [ben.id]
 
 
 @pytest.mark.parametrize("who", ["ANNA@example.org", "seller-1001"])

@@ -52,6 +52,7 @@ help =
     /payments zeigt deine letzten Zahlungen, und welche auf deine Antwort warten.
     /alerts zeigt Zahlungen, die ich dir nicht melden konnte.
     /find sucht eine Zahlung über ihre Transaktionsnummer oder einen Zahlungslink über seinen Namen.
+    /getpaid legt fest, wohin dein Geld geht.
     /settings: Profil, Empfangsadresse, Zeitzone, Ruhezeit und Tagesübersicht.
     /privacy erklärt, was ich speichere, /paysupport hilft bei einer Zahlung.
 not-understood = Ich weiß nicht recht, was ich damit anfangen soll. Tippe auf <b>Neuer Zahlungslink</b> oder sieh dir /help an.
@@ -63,7 +64,7 @@ paysupport =
 privacy =
     <b>Was ich speichere und wozu</b>
     • Deine Telegram-ID und deine Sprache, um dich zu erkennen und in deiner Sprache zu antworten.
-    • Deine Empfangsadresse, um dein Geld dorthin zu schicken. Deine Zeitzone, Ruhezeit, Uhrzeit der Tagesübersicht und letzten Preise, damit ich nicht noch einmal fragen muss.
+    • Deine Empfangsadresse oder deine Empfangskonten, damit dein Geld dorthin kommt; Schlüssel sind verschlüsselt. Deine Zeitzone, Ruhezeit, Uhrzeit der Tagesübersicht und letzten Preise, damit ich nicht noch einmal fragen muss.
     • Dein Profil (Name, Bild, Kontakt und mehr), um Zahlenden zu zeigen, wem sie etwas zahlen.
     • Deine Zahlungslinks mit ihren Fotos und angefangene Eingaben, um sie dir zu zeigen und für dich zu verwalten.
     • Welche Nachrichten einen Zahlungslink zeigen, auch in anderen Chats, um sie aktuell zu halten.

@@ -51,6 +51,7 @@ help =
     /payments shows your latest payments, and those waiting for your answer.
     /alerts lists payments I couldn't notify you about.
     /find finds a payment by its transaction number, or a payment link by its name.
+    /getpaid sets where your money goes.
     /settings has your profile, payout address, time zone, quiet hours and daily summary.
     /privacy explains what I store, /paysupport helps with a payment.
 not-understood = I'm not sure what to do with that. Tap <b>New payment link</b> to make one, or see /help.
@@ -62,7 +63,7 @@ paysupport =
 privacy =
     <b>What I store and why</b>
     • Your Telegram ID and language, to recognise you and reply in your language.
-    • Your payout address, to send your money there. Your time zone, quiet hours, summary time and last prices, so I don't have to ask again.
+    • Your payout address or payout accounts, to send your money there; keys are encrypted. Your time zone, quiet hours, summary time and last prices, so I don't have to ask again.
     • Your profile (name, picture, contact and more), to show payers who they're paying.
     • Your payment links with their photos, and the form you're filling in, to show and run them.
     • Which messages show a payment link, including in other chats, to keep them up to date.
