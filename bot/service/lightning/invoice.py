@@ -15,7 +15,7 @@ MAINNET = "bc"
 CLOCK_SKEW = 600_000
 """Milliseconds by which a wallet's clock may differ; an invoice of longer ago is an old one."""
 
-LEAST_LIFE = 60_000
+LEAST_LIFE = 30_000
 """Milliseconds that a payer needs at least to pay."""
 
 _HEX_32_BYTES = re.compile(r"[0-9a-fA-F]{64}")

@@ -75,7 +75,7 @@ class LightningAddressRail:
             raise _refusal(wanted.server, error) from None
         return Connected(
             self.kind,
-            {"address": str(wanted), "url": url},
+            {"address": str(wanted), "url": url, "verify": offered.verify is not None},
             str(wanted),
             ("SAT",),
             automatic=offered.verify is not None,
@@ -134,6 +134,8 @@ class LightningAddressRail:
         if msat > offer.most:
             return Unavailable("tooLarge", f"the wallet takes {offer.most} millisatoshi or less")
         offered, made = await self._invoice(offer, asked.amount, asked.memo)
+        if asked.details["verify"] and not offered.verify:  # nobody would learn of the money
+            return Unavailable("refused", "the wallet no longer reports payments")
         return Opened(
             made.payment_hash,
             PayWith(lightning_invoice=made.text),

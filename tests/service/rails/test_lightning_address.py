@@ -89,7 +89,7 @@ async def test_connecting_tries_the_smallest_invoice_and_says_that_payments_are_
 ) -> None:
     found = await shop.rail.connect({"address": f" lightning:SHOP@{shop.wallet.host}"})
     url = f"{shop.wallet.url}/.well-known/lnurlp/shop"
-    details = {"address": shop.wallet.address, "url": url}
+    details = {"address": shop.wallet.address, "url": url, "verify": True}
     assert found == Connected("lightning", details, shop.wallet.address, ("SAT",), automatic=True)
     assert shop.wallet.paths() == [
         "/.well-known/lnurlp/shop",
@@ -109,6 +109,23 @@ async def test_without_a_verify_address_the_seller_confirms(shop: Shop) -> None:
     assert not (await shop.connect()).automatic
     made = await shop.opened()
     assert (made.looks, made.look) == ((), {})
+
+
+async def test_a_wallet_that_stops_reporting_payments_opens_nothing(shop: Shop) -> None:
+    """Its payer could not say that it was sent, so nobody would learn of the money."""
+    shop.wallet.changed["invoice"] = {"verify": None}
+    assert await shop.refused() == "refused"
+
+
+async def test_a_wallet_that_begins_to_report_payments_is_asked(shop: Shop) -> None:
+    shop.wallet.changed["invoice"] = {"verify": None}
+    await shop.connect()
+    shop.wallet.changed.clear()
+    found = await shop.opened()
+    assert (found.looks, found.look) == (
+        None,
+        {"verify": f"{shop.wallet.url}/verify/{found.external_id}"},
+    )
 
 
 async def test_the_smallest_amount_is_rounded_up_to_whole_satoshi(shop: Shop) -> None:
