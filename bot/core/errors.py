@@ -160,8 +160,16 @@ class Refused(BotError):
 
 
 class InvalidBody(Refused):
+    """A wrong body or parameter; without a message, the first of `info` is the message."""
+
     code = "invalidBody"
     default = "The body is not valid."
+
+    def __init__(self, message: str | None = None, info: Iterable[FieldProblem] = ()) -> None:
+        problems = tuple(info)
+        if message is None and problems:
+            message = f"{problems[0].field}: {problems[0].message}"
+        super().__init__(message, problems)
 
 
 class EmailUnavailable(Refused):

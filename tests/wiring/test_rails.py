@@ -5,13 +5,25 @@ from __future__ import annotations
 import subprocess
 import sys
 import time
+from typing import TYPE_CHECKING
 
 import pytest
 
 from bot.config import Settings
+from bot.core.database.vault import Vault
 from bot.core.errors import ConfigError
-from bot.wiring.app.rails import build_rails
+from bot.service.model.payout import KINDS, SANDBOX
+from bot.wiring.app.demo import prepare
+from bot.wiring.app.foundation import Foundation
+from bot.wiring.app.rails import BUILDERS, build_rails
+from bot.wiring.app.service_side import ServiceSide
 from tests.support.paths import ROOT
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from bot.core.database.database import Database
+    from tests.support.service_harness import Clock
 
 
 def now() -> int:
@@ -26,6 +38,33 @@ async def test_a_wallet_over_nostr_is_offered_where_it_is_named() -> None:
     rails = build_rails(settings_with("nwc"), now)
     assert (rails.kinds, rails.test_money) == (("nwc",), False)
     await rails.close()
+
+
+async def test_each_start_stores_which_real_money_is_offered(
+    db: Database, clock: Clock, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Commands beside the process read it there; with test money there is none."""
+    monkeypatch.chdir(tmp_path)
+    for named, offered in (("lightning,bank", {"bank", "lightning"}), ("sandbox", set())):
+        foundation = Foundation(settings_with(named), db, Vault("key"), clock)
+        side = ServiceSide(foundation, None)
+        rows = await db.query("SELECT kind FROM offered_rails")
+        assert {row["kind"] for row in rows} == offered
+        for close in side.closers:
+            await close()
+
+
+async def test_the_demo_takes_test_money_whatever_rails_says(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    stage = prepare(settings_with("bank"))
+    assert stage.settings.test_money
+    await stage.close()
+
+
+def test_every_kind_of_account_has_a_rail() -> None:
+    assert BUILDERS.keys() == {SANDBOX, *KINDS}
 
 
 def test_a_python_without_the_library_of_nostr_is_told_so(monkeypatch: pytest.MonkeyPatch) -> None:

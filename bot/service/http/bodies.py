@@ -43,6 +43,6 @@ def idempotency_key(request: Request, text: str) -> IdempotencyKey | None:
         return None
     if not 1 <= len(header) <= MAX_KEY:
         problem = FieldProblem(IDEMPOTENCY_KEY, f"must have 1 to {MAX_KEY} characters")
-        raise InvalidBody(f"{problem.field}: {problem.message}", [problem])
+        raise InvalidBody(info=[problem])
     body = exact_json.canonical(body_parsing.read_json(text))
     return IdempotencyKey(header, hashlib.sha256(body.encode()).hexdigest())

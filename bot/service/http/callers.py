@@ -121,7 +121,7 @@ def owner(request: Request) -> str:
         return ""
     if not OWNERS.fullmatch(owner):
         problem = FieldProblem(OWNER, "must have 1 to 64 of A-Z, a-z, 0-9, _ and -")
-        raise InvalidBody(f"{problem.field}: {problem.message}", [problem])
+        raise InvalidBody(info=[problem])
     return owner
 
 

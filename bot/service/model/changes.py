@@ -202,5 +202,4 @@ def _decreased(request: PaymentRequest, count: int) -> Units | None:
 
 def invalid_field(field: str, message: str) -> InvalidBody:
     """Return an InvalidBody about one field."""
-    problem = FieldProblem(field, message)
-    return InvalidBody(f"{field}: {message}", [problem])
+    return InvalidBody(info=[FieldProblem(field, message)])

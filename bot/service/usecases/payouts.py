@@ -12,9 +12,9 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from bot.core import exact_json
-from bot.core.errors import FieldProblem, InvalidBody, NotFound, RateLimited
+from bot.core.errors import InvalidBody, NotFound, RateLimited
 from bot.core.ops import audit
-from bot.service.model import look_times
+from bot.service.model import changes, look_times
 from bot.service.model.payout import PayoutAccount
 from bot.service.store import payout_accounts as store
 from bot.service.usecases.request_commands import new_id
@@ -64,7 +64,7 @@ class Payouts:
         """
         self.check_real_money()
         if kind not in self._rails.kinds:
-            raise _problem("kind", f"must be one of {', '.join(self._rails.kinds)}")
+            raise changes.invalid_field("kind", f"must be one of {', '.join(self._rails.kinds)}")
         return await self._probe(app_id, kind, details)
 
     async def list(self, app_id: str, owner: str) -> list[PayoutAccount]:
@@ -93,7 +93,9 @@ class Payouts:
                 async with asyncio.timeout(PROBE_SECONDS):
                     return await self._rails.of(kind).connect(details)
             except TimeoutError:
-                raise _problem("details", "the wallet took too long to answer") from None
+                raise changes.invalid_field(
+                    "details", "the wallet took too long to answer"
+                ) from None
 
     @contextmanager
     def _slot(self, app_id: str) -> Iterator[None]:
@@ -163,7 +165,3 @@ def _retire(tx: Transaction, account: PayoutAccount, now: int) -> None:
 def _record(tx: Transaction, change: str, account: PayoutAccount, now: int) -> None:
     details = {"kind": account.way, "label": account.label, "owner": account.owner}
     audit.record(tx, audit.app(account.app_id), f"payout.{change}", account.id, now, details)
-
-
-def _problem(field: str, message: str) -> InvalidBody:
-    return InvalidBody(f"{field}: {message}", [FieldProblem(field, message)])

@@ -119,9 +119,7 @@ def _validated(kind: type[B], text: str) -> B:
 
 def invalid_body(errors: Iterable[ErrorDetails], strip: int = 0) -> InvalidBody:
     """Return the InvalidBody of pydantic's errors, each path without its first `strip` parts."""
-    problems = [_problem(error, strip) for error in errors][:MAX_PROBLEMS]
-    first = problems[0]
-    return InvalidBody(f"{first.field}: {first.message}", problems)
+    return InvalidBody(info=[_problem(error, strip) for error in errors][:MAX_PROBLEMS])
 
 
 def _problem(error: ErrorDetails, strip: int) -> FieldProblem:

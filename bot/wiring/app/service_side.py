@@ -76,8 +76,6 @@ class ServiceSide:
         self._now = now
         self.closers: list[Callable[[], Awaitable[None]]] = []
         self.checks: dict[str, Check] = {}
-        offered = () if settings.test_money else settings.rails
-        db.run(lambda tx: payout_accounts.write_offered(tx, offered))
         self.own = db.run(lambda tx: applications.ensure_embedded_app(tx, keys, now()))
         payer_key = db.run(
             lambda tx: vault.load_or_create(tx, keys, "payers", vault.random_password)
@@ -85,6 +83,8 @@ class ServiceSide:
         allow = AllowList.parse(settings.webhook_allow)
         rails, rates = build_rails(settings, now), ExchangeSide(settings, db, now)
         self.loops, self.gauges = [rates.job.run] if rates.job else [], rates.gauges
+        offered = () if rails.test_money else rails.kinds
+        db.run(lambda tx: payout_accounts.write_offered(tx, offered))
         accounts = Payouts(db, keys, rails, now)
         reservation = settings.reservation_seconds * 1000
         policy = Policy(

@@ -15,10 +15,12 @@ from bot.service.rails.rail import Rails
 from bot.service.store import payout_accounts
 from bot.service.usecases import applications, payouts
 from bot.service.usecases.payouts import Payouts
+from tests.support.command_line import run_bot
 from tests.support.real_rails import (
     ACCOUNTS_PATH,
     OWNER,
     SECRET,
+    TO_ANNA,
     ScriptedRail,
     connect,
     make_bank,
@@ -275,6 +277,26 @@ async def test_the_secret_is_sealed_wherever_it_is_stored(
     assert not [data for data in files if SECRET.encode() in data]
     (row,) = await real.rows("payout_accounts")
     assert SECRET in Vault(KEY).open(row["details"])
+
+
+async def test_no_command_and_no_log_shows_the_secret(
+    real: ServiceHarness, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    account = (await connect(real)).json()
+    made = await real.create(receivers=TO_ANNA, instrumentCurrencyCode="SAT")
+    await real.pay(made["id"])
+    await real.seller.delete(f"{ACCOUNTS_PATH}/{account['id']}")
+    commands = (
+        ("export", "payments"), ("export", "requests", "--format", "json"),
+        ("export", "sellers"), ("audit", "--json"), ("deliveries", "list", "--json"),
+        ("apps", "list"),
+    )  # fmt: skip
+    given = {"DATABASE_URL": f"sqlite:///{tmp_path}/bot.db", "SECRET_KEY": KEY}
+    for command in commands:
+        done = await asyncio.to_thread(run_bot, *command, env=given)
+        assert done.exit_code == 0, (command, done.stderr)
+        assert SECRET not in done.stdout + done.stderr
+    assert SECRET not in "".join(capsys.readouterr())
 
 
 async def test_the_rail_gets_the_details_back_as_it_gave_them(
