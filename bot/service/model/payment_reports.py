@@ -94,13 +94,17 @@ class ClaimReport:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LetterReport(PaymentReport):
-    """A payment to report by letter; `paid_amount` where the payer gave another currency."""
+    """A payment to report by letter; `paid_amount` where the payer gave another one.
+
+    `underpaid`: it is less than the price, so that nothing was sold.
+    """
 
     address: str
     recipient_id: str
     product: str
     paid_amount: int | None = None
     paid_currency: str | None = None
+    underpaid: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

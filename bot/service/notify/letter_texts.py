@@ -156,34 +156,41 @@ def _head(seller: SellerProfile | None) -> dict[str, Any]:
 
 def _words(report: LetterReport, public_url: str) -> dict[str, Any]:
     amount = amounts.format_money(report.amount, report.currency, DEFAULT)
-    given = {"amount": amount.replace("\u00a0", " "), "name": _line(report.product)}
-    oversold = report.oversold
+    name, (subject, heading, warning) = _line(report.product), _keys(report)
+    given = {"amount": amount, "paid": _paid(report) or amount}
+    plain = {word: text.replace("\u00a0", " ") for word, text in given.items()}
     payment = f"{report.request_id}/receipt/{report.transaction_id}"
     return {
-        "subject": t(
-            DEFAULT, "mail-subject-oversold" if oversold else "mail-subject",
-            amount=given["amount"], name=given["name"],
-        ),
-        "heading": t(DEFAULT, "mail-heading", amount=amount),
-        "warning": t(DEFAULT, "mail-oversold") if oversold else None,
-        "rows": _rows(report, given["name"]),
+        "subject": t(DEFAULT, subject, name=name, **plain),
+        "heading": t(DEFAULT, heading, **given),
+        "warning": warning and t(DEFAULT, warning),
+        "rows": _rows(report, name),
         "action": t(DEFAULT, "mail-receipt"),
         "link": f"{public_url}/pay/{quote(payment)}",
         "why": t(DEFAULT, "mail-why"),
     }  # fmt: skip
 
 
+def _keys(report: LetterReport) -> tuple[str, str, str | None]:
+    """Return the keys of subject, heading and warning."""
+    if report.underpaid:
+        return "mail-subject-underpaid", "mail-heading-underpaid", "mail-underpaid"
+    if report.oversold:
+        return "mail-subject-oversold", "mail-heading", "mail-oversold"
+    return "mail-subject", "mail-heading", None
+
+
 def _summary(reports: Sequence[LetterReport]) -> dict[str, Any]:
     sums: Counter[str] = Counter()
     for report in reports:
-        sums[report.currency] += report.amount
+        if not report.underpaid:
+            sums[report.currency] += report.amount
     total = " + ".join(amounts.format_money(sums[code], code, DEFAULT) for code in sorted(sums))
-    oversold = sum(report.oversold for report in reports)
     rest = len(reports) - LISTED
     return {
         "subject": t(DEFAULT, "mail-many-subject", count=len(reports)),
         "heading": t(DEFAULT, "mail-many-heading", count=len(reports)),
-        "warning": t(DEFAULT, "mail-many-oversold", count=oversold) if oversold else None,
+        "warning": _warning(reports),
         "intro": t(DEFAULT, "mail-many", total=total, rest=max(rest, 0)),
         "rows": [
             (t(DEFAULT, "mail-at", at=moment(report.completed_at)), _brief(report))
@@ -194,9 +201,19 @@ def _summary(reports: Sequence[LetterReport]) -> dict[str, Any]:
     }
 
 
+def _warning(reports: Sequence[LetterReport]) -> str | None:
+    counts = {
+        "mail-many-oversold": sum(report.oversold for report in reports),
+        "mail-many-underpaid": sum(report.underpaid for report in reports),
+    }
+    return " ".join(t(DEFAULT, key, count=count) for key, count in counts.items() if count) or None
+
+
 def _brief(report: LetterReport) -> str:
     """Return a payment as one line: amount, product, payer."""
     amount = amounts.format_money(report.amount, report.currency, DEFAULT)
+    if report.underpaid:
+        amount = t(DEFAULT, "mail-brief-underpaid", amount=amount, paid=_paid(report) or "")
     payer = (_line(report.user_data.get(field, "")) for field in PAYER)
     return " · ".join(filter(None, [amount, _line(report.product), *payer]))
 

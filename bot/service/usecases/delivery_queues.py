@@ -94,7 +94,7 @@ def queue_deliveries(tx: Transaction, request: PaymentRequest, payment: Payment)
         webhook = _webhook_report(request, terms.webhook, payment)
         _put_webhook(tx, webhook, deliveries.insert(tx, webhook, outbox.new_id(at)), at)
     recipient = recipients.find(tx, request.recipient.id) if request.recipient else None
-    if terms.email and recipient and not underpaid:
+    if terms.email and recipient:
         _queue_letter(tx, request, payment, recipient)
 
 
@@ -159,6 +159,7 @@ def _queue_letter(
         product=request.terms.product.name,
         paid_amount=paid.amount if converted else None,
         paid_currency=paid.currency if converted else None,
+        underpaid=payment.state is PaymentState.UNDERPAID,
         **_facts(request, payment),
     )
     delivery_id = deliveries.insert(tx, letter, outbox.new_id(at))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from email.header import decode_header, make_header
 from email.headerregistry import Address
 from email.policy import SMTP
@@ -17,8 +18,15 @@ from bot.core.accents import ACCENTS, DEFAULT_ACCENT
 from bot.core.errors import MailRefused
 from bot.core.mail.headers import encode_mailbox, encoded_headers
 from bot.service.model.seller import SellerProfile
-from bot.service.notify.letter_texts import _line
-from tests.support.letters import PAY, SENDER, composed_letter, letter, seller_letter
+from bot.service.notify.letter_texts import LetterOrigin, LetterTarget, _line, payment_letter
+from tests.support.letters import (
+    PAY,
+    SENDER,
+    composed_letter,
+    letter,
+    parse_letter,
+    seller_letter,
+)
 from tests.support.payment_reports import LETTER_REPORT
 
 if TYPE_CHECKING:
@@ -175,6 +183,27 @@ def test_a_letter_about_an_oversold_payment_asks_to_pay_it_back() -> None:
     assert warning in text(message)
     assert warning in html(message)
     assert warning not in text(letter()) + html(letter())
+
+
+def test_a_letter_about_too_little_money_says_how_much_came() -> None:
+    message = letter(underpaid=True, paid_amount=300, paid_currency="USD")
+    assert message["subject"] == "Coffee: only $3.00 of $5.00 received"
+    assert "Only $3.00 of $5.00 received" in text(message).splitlines()
+    warning = (
+        "That's less than the price, so it doesn't count as a sale. Please send it back, and ask"
+        " the payer for the full amount."
+    )
+    assert warning in text(message)
+
+
+def test_too_little_money_is_not_in_the_total_of_a_letter() -> None:
+    short = replace(LETTER_REPORT, underpaid=True, paid_amount=300, paid_currency="USD")
+    target = LetterTarget("mail-7", LETTER_REPORT.address, "stop-7")
+    message = payment_letter([LETTER_REPORT, short], target, LetterOrigin(SENDER, PAY))
+    said = text(parse_letter(message.as_bytes(policy=SMTP)))
+    assert "Total: $5.00" in said
+    assert "only $3.00 of $5.00 · Coffee" in said
+    assert "One payment was less than the price, so it doesn't count as a sale." in said
 
 
 def test_the_same_payment_is_the_same_letter() -> None:

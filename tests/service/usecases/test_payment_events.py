@@ -124,6 +124,22 @@ async def test_with_events_too_little_money_is_reported_as_such(real: ServiceHar
     assert short["transactionId"] != whole["transactionId"]
 
 
+async def test_a_letter_reports_too_little_money_whatever_the_application_knows(
+    tmp_path: Path,
+) -> None:
+    async with open_real_service(tmp_path, make_bank(), mails=True) as real:
+        await connect(real, BANK)
+        made = await real.create(
+            receivers=TO_ANNA, instrumentCurrencyCode="EUR", notifications={"email": "a@b.example"}
+        )
+        await real.pay(made["id"])
+        (checkout,) = await real.rows("checkouts")
+        await arrive(real, checkout, 300)
+        (mail,) = await real.db.query("SELECT body FROM outbox WHERE queue = 'mails'")
+    letter = exact_json.loads(mail["body"])
+    assert (letter["underpaid"], letter["paid_amount"], letter["amount"]) == (True, 300, 500)
+
+
 async def test_a_converted_payment_has_its_rate(service: ServiceHarness) -> None:
     """Test money is reported in the same way to an application that asks."""
     made = await service.create(

@@ -4,6 +4,10 @@ mail-subject = { $amount } für { $name }
 mail-subject-oversold = { $amount } für { $name }: bitte erstatten
 mail-heading = { $amount } erhalten
 mail-oversold = Diese Zahlung kam, als schon alles verkauft war. Bitte erstatten Sie sie.
+mail-subject-underpaid = { $name }: nur { $paid } von { $amount } eingegangen
+mail-heading-underpaid = Nur { $paid } von { $amount } eingegangen
+mail-underpaid = Das ist weniger als der Preis und zählt deshalb nicht als Verkauf. Bitte schicken Sie es zurück und bitten Sie um den vollen Betrag.
+mail-brief-underpaid = nur { $paid } von { $amount }
 
 mail-product = Für
 mail-paid-in = Gezahlt als
@@ -40,6 +44,10 @@ mail-many = { $rest ->
 mail-many-oversold = { $count ->
     [one] Eine Zahlung kam, als schon alles verkauft war. Bitte erstatten Sie sie.
    *[other] { NUMBER($count) } Zahlungen kamen, als schon alles verkauft war. Bitte erstatten Sie sie.
+}
+mail-many-underpaid = { $count ->
+    [one] Eine Zahlung war niedriger als der Preis und zählt nicht als Verkauf. Bitte schicken Sie sie zurück.
+   *[other] { NUMBER($count) } Zahlungen waren niedriger als der Preis und zählen nicht als Verkäufe. Bitte schicken Sie sie zurück.
 }
 
 # Sent to an address before anything else is. No word of it is the seller's.

@@ -4,6 +4,10 @@ mail-subject = { $amount } for { $name }
 mail-subject-oversold = { $amount } for { $name }: please refund
 mail-heading = { $amount } received
 mail-oversold = This payment arrived after you sold out. Please refund the payer.
+mail-subject-underpaid = { $name }: only { $paid } of { $amount } received
+mail-heading-underpaid = Only { $paid } of { $amount } received
+mail-underpaid = That's less than the price, so it doesn't count as a sale. Please send it back, and ask the payer for the full amount.
+mail-brief-underpaid = only { $paid } of { $amount }
 
 mail-product = For
 mail-paid-in = Paid as
@@ -40,6 +44,10 @@ mail-many = { $rest ->
 mail-many-oversold = { $count ->
     [one] One payment arrived after you sold out. Please refund the payer.
    *[other] { NUMBER($count) } payments arrived after you sold out. Please refund the payers.
+}
+mail-many-underpaid = { $count ->
+    [one] One payment was less than the price, so it doesn't count as a sale. Please send it back.
+   *[other] { NUMBER($count) } payments were less than the price, so they don't count as sales. Please send them back.
 }
 
 # Sent to an address before anything else is. No word of it is the seller's.
