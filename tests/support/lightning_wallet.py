@@ -33,7 +33,8 @@ WALLET_ID = "c" * 32
 class WalletStandIn:
     """A wallet: `changed` has fields of its answers by route, `answers` whole answers instead.
 
-    `invoice` changes fields of its invoices, `asked` are the calls that came.
+    `invoice` changes fields of its invoices, `issued` has the payment hash of each, `asked` are the
+    calls that came.
     """
 
     now: Callable[[], int]
@@ -43,6 +44,7 @@ class WalletStandIn:
     invoice: dict[str, Any] = field(default_factory=dict)
     asked: list[Request] = field(default_factory=list)
     preimages: dict[str, str] = field(default_factory=dict)
+    issued: dict[str, str] = field(default_factory=dict)
     paid: set[str] = field(default_factory=set)
 
     @property
@@ -65,7 +67,9 @@ class WalletStandIn:
         preimage = f"{len(self.preimages) + 1:064x}"
         draft = InvoiceDraft(msat, self.now(), payment_hash=hash_of(preimage))
         self.preimages[hash_of(preimage)] = preimage
-        return replace(draft, **self.invoice).write(), hash_of(preimage)
+        text = replace(draft, **self.invoice).write()
+        self.issued[text] = hash_of(preimage)
+        return text, hash_of(preimage)
 
     def _answer(self, route: str, fields: dict[str, Any], status: int = 200) -> Response:
         if route in self.answers:
