@@ -171,7 +171,7 @@ class RelayConnection:
             async for frame in self._socket:
                 self._hear(frame)
         except (OSError, EOFError, ValueError, WebSocketException, ForbiddenAddress) as error:
-            self._problem = self._problem or f"{type(error).__name__}: {error}"[:200]
+            self._problem = self._problem or _printable(f"{type(error).__name__}: {error}")
         finally:
             self._problem = self._problem or "the relay closed the connection"
             self._ready.set()
@@ -215,4 +215,9 @@ class RelayConnection:
 
 
 def _text(parts: list[Any]) -> str:
-    return str(parts[0])[:200] if parts else "no reason"
+    return _printable(str(parts[0])) if parts else "no reason"
+
+
+def _printable(words: str) -> str:
+    """Return others' words as they can be logged."""
+    return "".join(char for char in words[:200] if char.isprintable())

@@ -148,7 +148,7 @@ def _scheme_of(info: Event | None) -> Scheme:
 def _result_of(text: str, method: str) -> dict[str, Any]:
     """Read a decrypted answer; an early error names no method."""
     try:
-        answer = exact_json.loads(text, depth=10)
+        answer = exact_json.loads(text)
     except exact_json.JsonError:
         raise BadAnswer("The wallet's answer is no JSON.") from None
     if not isinstance(answer, dict):

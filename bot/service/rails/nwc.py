@@ -103,7 +103,7 @@ class NwcRail:
             return Unavailable(nwc_answers.reason_of(error), str(error))
         except (BadAnswer, InvoiceError) as error:
             return Unavailable("lied", str(error))
-        if result.get("payment_hash", made.payment_hash) != made.payment_hash:
+        if result.get("payment_hash") not in (None, made.payment_hash):
             return Unavailable("lied", "the wallet names another payment hash than its invoice has")
         return Opened(made.payment_hash, PayWith(made.text), made.lapses_at)
 

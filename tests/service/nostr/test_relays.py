@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 LOOPBACK = AllowList.parse("127.0.0.1")
 WALLET, APP, STRANGER = (SecretKey(f"{number:064x}") for number in (7, 8, 9))
-TAKEN, REFUSED = (True, ""), (False, "rate-limited: slow down")
+TAKEN, REFUSED = (True, ""), (False, "rate-limited:\n slow\x1b down")
 TO_APP = Cryptor(WALLET.shared_with(APP.public))
 
 
@@ -247,7 +247,7 @@ async def test_a_request_that_no_relay_takes_ends_at_once(relays: Relays, refusa
         if refusal == "OK":
             await request.send("OK", request.event["id"], *REFUSED)
         else:
-            await request.send("CLOSED", request.subscription, "rate-limited: slow down")
+            await request.send("CLOSED", request.subscription, *REFUSED[1:])
 
     async with scripted_relay(script) as one, scripted_relay(script) as two:
         with pytest.raises(Unreachable, match="rate-limited: slow down"):

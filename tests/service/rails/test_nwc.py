@@ -200,6 +200,7 @@ def other_invoice(**changes: Any) -> Any:
         other_invoice(expiry=30),
         other_invoice(payment_hash="ab" * 32),
         lambda result: result | {"payment_hash": "ab" * 32},
+        lambda result: result | {"payment_hash": [result["payment_hash"]]},
         lambda result: result | {"invoice": "lnbc1"},
         lambda result: result | {"invoice": None},
         lambda _: {},
