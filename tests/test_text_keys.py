@@ -47,7 +47,8 @@ TEMPLATES = sorted((BOT / "service").glob("*/templates/*.html"))
 TEXTS = messages(DEFAULT)
 
 STATUSES = (
-    *("active", "scheduled", "expired", "stopped", "completed", "soldOut", "noPayoutAccount"),
+    *("active", "scheduled", "expired", "stopped", "completed", "soldOut"),
+    *("noPayoutAccount", "outdated"),
 )
 PAYER = get_args(PayerField)
 PAGE_STATES = (

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from bot.chat.cards.request_card import OUTDATED
 from bot.chat.messages.buttons import linkable
 from bot.chat.messages.reply import (
     CAPTION_LIMIT,
@@ -54,7 +55,7 @@ _CAN_PAY = frozenset(["active", "scheduled"])
 _CAN_STOP = _CAN_PAY | {NO_PAYOUT}
 _REVIVALS = {
     **dict.fromkeys(["stopped", "expired"], "resume"),
-    **dict.fromkeys(["soldOut", "completed"], "duplicate"),  # ended for good
+    **dict.fromkeys(["soldOut", "completed", OUTDATED], "duplicate"),  # ended for good
 }
 """The button of a card that can't be paid, beside More: what makes it payable again."""
 
@@ -316,7 +317,7 @@ def _public_state(card: Card, language: str) -> str:
         return "\n".join(
             filter(None, [soon, _units_left(card, language), _start_or_end(card, language)])
         )
-    is_closed = card.status in ("stopped", NO_PAYOUT)
+    is_closed = card.status in ("stopped", NO_PAYOUT, OUTDATED)
     return t(language, "public-closed" if is_closed else f"status-{card.status}")
 
 

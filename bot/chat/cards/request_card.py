@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from bot.chat.model.answers import NO_PAYOUT
+from bot.chat.model.payout import names_accounts
 from bot.chat.model.profile import NO_PROFILE
 from bot.chat.store.listings import DELETED, STOPPED
 from bot.chat.store.takings import NO_TAKINGS
@@ -16,17 +17,21 @@ if TYPE_CHECKING:
     from bot.chat.store.takings import Takings
 
 
+OUTDATED = "outdated"
+"""The status of a request that was made for test money, where real money is taken by now."""
+
+
 @dataclass(frozen=True, slots=True)
 class Card:
     """A request as its seller sees it.
 
     `amount` is in minor units. `status` is active, scheduled, expired, stopped, completed (a
-    paid one-off), soldOut, noPayoutAccount (its seller has no account that takes the price) or
-    deleted. `reserved_units` are in open checkouts. `url` is empty until the server has answered.
-    `starts_at` (in the future) and `ends_at` are in epoch ms. `zone` is the seller's. `takings` are
-    for the seller's eyes only. `image` is the id of the seller's picture. `email_state` is
-    unconfirmed, confirmed or ended, None where the address for payment notifications needs no
-    confirmation. `seller` is the profile that payers see.
+    paid one-off), soldOut, noPayoutAccount (its seller has no account that takes the price),
+    outdated or deleted. `reserved_units` are in open checkouts. `url` is empty until the server has
+    answered. `starts_at` (in the future) and `ends_at` are in epoch ms. `zone` is the seller's.
+    `takings` are for the seller's eyes only. `image` is the id of the seller's picture.
+    `email_state` is unconfirmed, confirmed or ended, None where the address for payment
+    notifications needs no confirmation. `seller` is the profile that payers see.
     """
 
     listing_id: str
@@ -104,4 +109,11 @@ def status_of(listing: Listing, now: int) -> str:
         return "expired"
     if answer and answer.enabled_at is not None and answer.enabled_at > now:
         return "scheduled"
-    return NO_PAYOUT if answer and answer.lacks_account else "active"
+    return _status_by_accounts(listing)
+
+
+def _status_by_accounts(listing: Listing) -> str:
+    """Return the status of a listing that can be paid, but for where its money goes."""
+    if listing.answer is None or not listing.answer.lacks_account:
+        return "active"
+    return NO_PAYOUT if names_accounts(listing.wish) else OUTDATED

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from bot.chat.fields.receiver_shares import shares_of, total_of_amounts
 from bot.chat.fields.typed_text import Price, check_price
 from bot.chat.messages.reply import Button, Problem, Rows
+from bot.chat.model.payout import BANK
 from bot.chat.model.wish import KINDS, PAYER_FIELDS
 from bot.core.money.amounts import currencies, format_money, from_minor
 from bot.core.text.translations import t
@@ -51,9 +52,10 @@ def amounts(draft: Draft, seller: Seller) -> Rows:
 
 
 def price_currencies(draft: Draft, seller: Seller) -> Rows:
-    """Offer currencies of the price, the last used ones first."""
+    """Offer currencies of the price: the last used ones first, then those of payout accounts."""
     last = filter(None, (draft.currency, seller.currency))
-    codes = tuple(dict.fromkeys((*last, *CURRENCIES)))[: len(CURRENCIES)]
+    paid = (code for one in seller.accounts if one.kind == BANK for code in one.currencies)
+    codes = tuple(dict.fromkeys((*last, *paid, *CURRENCIES)))[: len(CURRENCIES)]
     return in_rows((button(draft, code, "currency", code) for code in codes), 3)
 
 

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from bot.core.errors import BadAnswer
+
+if TYPE_CHECKING:
+    from bot.chat.model.wish import Wish
 
 BANK, LIGHTNING = "bank", "lightning"
 SCHEMES = ("sepa", "pix", "upi", "swiss")
@@ -53,6 +56,11 @@ def owner_ref(seller_id: int) -> str:
 def account_destination(seller_id: int) -> str:
     """Return the destination of a receiver that is paid to a seller's accounts."""
     return f"account:{owner_ref(seller_id)}"
+
+
+def names_accounts(wish: Wish) -> bool:
+    """Return whether a request is paid to its seller's accounts, and to nobody else."""
+    return wish.destination.startswith("account:") and not wish.receivers
 
 
 @dataclass(frozen=True, slots=True)

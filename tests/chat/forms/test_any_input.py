@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bot.chat.fields.registry import OPTIONS, STEPS
+from bot.chat.forms import payout_form as payouts
 from bot.chat.forms.form import (
     ExistingRequest,
     duplicate,
@@ -21,8 +22,10 @@ from bot.chat.forms.form import (
 )
 from bot.chat.forms.inputs import cancel
 from bot.chat.forms.one_line import one_line
+from bot.chat.forms.payout_form import payout_form
 from bot.chat.forms.stored_draft import read_draft
 from bot.chat.model.draft import Seller
+from bot.chat.model.payout import CHECKING, SAVING, WAYS
 from bot.chat.model.wish import PAYER_FIELDS, Share, Wish
 from bot.core.money.amounts import to_minor
 from bot.core.text.translations import languages
@@ -38,6 +41,7 @@ from tests.support.form_harness import (
     Talk,
     form_at_step,
 )
+from tests.support.payout_forms import CONNECTION, IBAN, SEPA, UNPAID, paid_to
 
 if TYPE_CHECKING:
     from decimal import Decimal
@@ -52,6 +56,7 @@ TYPED = st.one_of(
             *("Coffee", "5", "5 USD", "1.000", "1.234 EUR", "2.5 JPY", "eur", "10", "1,000"),
             *("$anna", "$a 60%\n$b 40%", "$a 3\n$b 2", "$a\n$b", "$a 1\n$b rest", "BSV"),
             *("in 2 h", "tomorrow 18:00", "3/4", "Berlin", "CET", "22-7", "8 pm"),
+            *(IBAN, "Anna Ott", CONNECTION, "anna@bank", "CH"),
             *("https://a.example/b", "anna@example.org", "\n".join(f"{n}" * 80 for n in range(50))),
         ]
     ),
@@ -65,6 +70,7 @@ WORDS = st.sampled_from(
         *("options", "open", "clear", "done", "ask", "on", "off", "email", "zone", "Europe/Berlin"),
         *("moment", "starts", "ends", "end", "1800000060000", "instrument", "receivers", "BSV"),
         *("hours", "1320-420", "minute", "1200", "quiet", "summary", "picture", "description"),
+        *("later", "save", "change", "keep", "skip", "land", "CH", "payiban", "paykey"),
     ]
 )
 FORGED = st.one_of(
@@ -72,7 +78,10 @@ FORGED = st.one_of(
     st.lists(st.text() | WORDS, max_size=5).map(tuple),
 )
 ENTRIES = st.sampled_from(
-    ["new", "settings", "line", "reopen", "cancel", "edit", "duplicate", "picture", "sleep"]
+    [
+        *("new", "settings", "line", "reopen", "cancel", "edit", "duplicate", "picture", "sleep"),
+        *("payout", "service"),
+    ]
 )
 MOVES = st.one_of(
     st.tuples(st.just("say"), TYPED),
@@ -81,6 +90,22 @@ MOVES = st.one_of(
     st.tuples(st.just("forge"), FORGED),
     st.tuples(st.just("enter"), st.tuples(ENTRIES, TYPED)),
 )
+
+
+def answer_payout(talk: Talk, text: str) -> None:
+    """Let the service answer the form of a payout account that waits for it."""
+    draft, seller = talk.draft, talk.seller
+    if draft is None or draft.step not in (CHECKING, SAVING):
+        return
+    kind, _, scheme = (draft.way or "").partition("-")
+    found = replace(SEPA, kind=kind, scheme=scheme, label=text)
+    if len(text) % 3 == 0:
+        talk.take(payouts.refused(draft, f"details.{text}", text, seller))
+    elif len(text) % 3 == 1:
+        talk.take(payouts.interrupted(draft, "Later.", seller))
+    else:
+        then = payouts.probed if draft.step == CHECKING else payouts.saved
+        talk.take(then(draft, found, seller))
 
 
 def enter(talk: Talk, door: str, text: str) -> None:
@@ -94,7 +119,11 @@ def enter(talk: Talk, door: str, text: str) -> None:
     if door == "sleep":
         talk.draft = draft and replace(draft, touched_at=1)
         return
+    if door == "service":
+        answer_payout(talk, text)
+        return
     outcome = {
+        "payout": lambda: payout_form([*WAYS][len(text) % len(WAYS)], OTHER, seller, draft),
         "new": lambda: new_form(draft, OTHER, seller),
         "settings": lambda: settings_form(setting, OTHER, seller, draft),
         "line": lambda: one_line(kind, text, OTHER, seller, draft),
@@ -147,7 +176,7 @@ def check_ways_out(talk: Talk) -> None:
             aside.give(ButtonInput(("draft", aside.form.id, "cancel")))
     assert aside.draft is None
     back = replace(talk, replies=[], wishes=[])
-    for _ in range(12):
+    for _ in range(20):
         if back.draft is None or back.form.step == "kind":
             return
         if back.form.form == "line":
@@ -157,7 +186,9 @@ def check_ways_out(talk: Talk) -> None:
 
 
 @settings(max_examples=400)
-@given(st.sampled_from([KNOWN, STRANGER, SETTLED]), st.lists(MOVES, max_size=40))
+@given(
+    st.sampled_from([KNOWN, STRANGER, SETTLED, UNPAID, paid_to(SEPA)]), st.lists(MOVES, max_size=40)
+)
 def test_any_inputs_leave_a_sound_form(seller: Seller, moves: list[tuple[str, object]]) -> None:
     """No exception, nothing that Telegram refuses, a draft that can be read, sound wishes."""
     talk = Talk(seller)

@@ -2,7 +2,7 @@
 
 command-getpaid = Wohin dein Geld geht
 button-payout = 💶 Wohin dein Geld geht
-button-payout-connect = 💶 Festlegen, wohin dein Geld geht
+button-payout-connect = 💶 Empfang einrichten
 button-payout-settings = ⚙ Einstellungen
 button-payout-later = Später
 button-payout-bank = 🏦 Überweisung
@@ -184,3 +184,5 @@ payout-no-way = ⚠ Was du verbunden hast, nimmt nur { $taken } an, also kann ni
 payout-no-way-bank = ⚠ Was du verbunden hast, nimmt nur { $taken } an, also kann niemand einen Preis in { $currency } bezahlen. Nimm einen Preis in { $taken }, oder verbinde mit /getpaid ein anderes Konto.
 status-noPayoutAccount = 💶 <b>Noch nicht bezahlbar</b>: Verbinde etwas, wohin das Geld für diesen Preis gehen kann.
 mark-noPayoutAccount = 💶
+status-outdated = 🧪 <b>Nicht bezahlbar</b>: für Testgeld erstellt. Dupliziere den Link, um echtes Geld zu bekommen.
+mark-outdated = 🧪

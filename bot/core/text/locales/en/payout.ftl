@@ -184,3 +184,5 @@ payout-no-way = ⚠ Where you get paid only takes { $taken }, so nobody can pay 
 payout-no-way-bank = ⚠ Where you get paid only takes { $taken }, so nobody can pay a price in { $currency }. Use a price in { $taken }, or connect another account with /getpaid.
 status-noPayoutAccount = 💶 <b>Can't be paid yet</b>: connect a way to get paid that takes this price.
 mark-noPayoutAccount = 💶
+status-outdated = 🧪 <b>Can't be paid</b>: it was made for test money. Duplicate it to be paid for real.
+mark-outdated = 🧪
