@@ -10,7 +10,7 @@ from fastapi import FastAPI
 from structlog.testing import capture_logs
 
 from bot.chat.payments import reconciler
-from bot.chat.payments.claim_recording import ClaimRecorder
+from bot.chat.payments.claim_recording import ClaimedMoney, ClaimRecorder
 from bot.chat.payments.reconciler import FIRST_WAIT, INTERVAL, LEAST_REST, RETRIES, Reconciler
 from bot.chat.payments.webhook import PATH, Proof, Receiver
 from bot.chat.provider.client import Client
@@ -391,3 +391,33 @@ async def test_sightings_before_a_failure_are_remembered(
     with pytest.raises(errors.Overloaded):
         await looking.compare()
     assert await looks(chat, looking, peer, gone) == 1
+
+
+async def test_real_money_is_found_with_its_rail_and_underpaid_money_is_no_missing_sale(
+    chat: ChatHarness, looking: Reconciler, peer: ScriptedServer, sam: Person
+) -> None:
+    """Of a claim whose payment's webhook was lost, nothing is left to ask."""
+    listing = chat.add_listing(sam, DROP, service_answer())
+    recorder = ClaimRecorder(chat.db, chat.queues, HELD, chat.clock)
+    await recorder.record(
+        listing, ClaimedMoney("c1", REQUEST_ID, "bank", 250, "USD", "R1", chat.clock())
+    )
+    at = "2027-01-15T07:00:00Z"
+    by = {"kind": "bank", "amount": 1, "currencyCode": "USD", "reference": "R1"}
+    short = {"transactionId": "t2", "settlement": "underpaid", "paidBy": by}
+    whole = {"transactionId": "t1", "checkoutId": "c1", "paidBy": by | {"amount": 2.5}}
+    price = {"amount": 2.5, "currencyCode": "USD", "completedAt": at}
+    await peer.add_answers(
+        http_response(200, {"items": [item(listing, paymentsCount=1, **units(4))]}),
+        http_response(200, {"items": [short | price, whole | price]}),
+    )
+    assert await looking.compare() == 2
+    found = {one.transaction_id: one for one in alerts(chat)}
+    assert (found["t1"].amount, found["t1"].underpaid) == (250, False)
+    assert (found["t2"].amount, found["t2"].underpaid, found["t2"].price) == (
+        100,
+        True,
+        (250, "USD"),
+    )
+    assert chat.listing(listing.id).paid_count == 1
+    assert chat.rows("claims")[0]["state"] == "paid"
