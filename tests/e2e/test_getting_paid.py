@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 import pytest_asyncio
 
-from tests.support.payout_forms import IBAN, OTHER_IBAN
+from tests.support.payout_forms import IBAN, KEY, OTHER_IBAN
 from tests.support.product_process import ProductSetup, running_product
 from tests.support.sellers_and_payers import labels, lines_of, link_of, open_pay_page, pay, seller
 
@@ -25,8 +25,10 @@ pytestmark = pytest.mark.asyncio(loop_scope="module")
 async def running(
     tmp_path_factory: pytest.TempPathFactory,
 ) -> AsyncIterator[tuple[ProductSetup, Process]]:
-    """Start the product with bank transfers instead of test money."""
-    async with running_product(tmp_path_factory.mktemp("running"), RAILS="bank") as both:
+    """Start the product with banks and wallets instead of test money."""
+    async with running_product(
+        tmp_path_factory.mktemp("running"), RAILS="bank,lnbits", RATES_URLS="table"
+    ) as both:
         yield both
 
 
@@ -112,3 +114,24 @@ async def test_a_price_in_a_currency_that_no_account_takes_is_warned_of(
     await sam.say("/donation 5 USD Juice", "Where you get paid only takes EUR")
     card = await sam.first_card()
     assert "Can't be paid yet" in card.text
+
+
+async def test_a_typed_key_leaves_the_chat_and_reaches_no_log_and_no_table(
+    running: tuple[ProductSetup, Process],
+) -> None:
+    """The wallet can't be reached, so the form stays, with the key sealed."""
+    setup, run = running
+    run.secrets.add(KEY)  # the end of the process checks its log
+    sam = seller(setup.world)
+    page = await sam.say("/getpaid", "What you can connect")
+    await sam.press(page, "My LNbits", "Where's your LNbits?")
+    await sam.say("https://lnbits.invalid", "invoice key of your wallet?")
+    before = sam.person.chat.messages.copy()
+    refused = await sam.say(KEY, "That didn't work")
+    assert "Keep" in str(labels(refused))
+    (typed,) = (
+        one for one in sam.person.chat.messages.values() if one.id not in before and KEY in one.text
+    )
+    await setup.world.wait_for(lambda: typed.deleted, 15)
+    for table in ("outbox", "drafts", "audit", "payout_accounts", "seller_accounts"):
+        assert KEY not in str(run.rows(f"SELECT * FROM {table}"))
