@@ -44,6 +44,9 @@ INSERT = (
     " VALUES (:id, :at, :actor, :action, :subject, :details)"
 )
 
+BLANK = "UPDATE audit SET details = '{}' WHERE id = :id"
+"""Erases what a line says of a person; who changed what and when stays."""
+
 _to_json = json.JSONEncoder(separators=(",", ":")).encode
 """One encoder for all lines: creating it costs more than using it."""
 
@@ -101,6 +104,14 @@ def read(tx: Transaction, limit: int, subject: str | None = None) -> list[Line]:
         f"SELECT * FROM audit{where} ORDER BY id DESC LIMIT :limit",  # noqa: S608 - our own words
         limit=limit,
         **({} if subject is None else {"subject": subject}),
+    )
+    return [Line(**{**row, "details": exact_json.loads(row["details"])}) for row in rows]
+
+
+def read_all(tx: Transaction, action: str) -> list[Line]:
+    """Return all lines whose action begins so, oldest first; it reads the whole log."""
+    rows = tx.query(
+        "SELECT * FROM audit WHERE action LIKE :action ORDER BY id", action=f"{action}%"
     )
     return [Line(**{**row, "details": exact_json.loads(row["details"])}) for row in rows]
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from bot.core.ops import audit
 from bot.core.privacy.erasure import match_key, mentions_any
 from bot.service.store.requests import read_seller
 
@@ -29,14 +30,24 @@ FORGET = {
     "payment_requests": "UPDATE payment_requests SET seller = NULL WHERE id = :id",
     "apps": "UPDATE apps SET seller = NULL WHERE id = :id",
     "payout_accounts": "DELETE FROM payout_accounts WHERE id = :id",
+    "checkouts": "UPDATE checkouts SET pay_with = NULL, look = NULL WHERE id = :id",
+    "audit": audit.BLANK,
 }
-ACCOUNTS = "SELECT id, app_id, owner FROM payout_accounts"
-# What payers were shown names the account; it is of use only while the account is there.
-UNSHOW = "UPDATE checkouts SET pay_with = NULL, look = NULL WHERE account_id = :id"
+OWNERS = (
+    "SELECT app_id, payout AS owner FROM payment_requests WHERE payout IS NOT NULL"
+    " UNION SELECT app_id, owner FROM payout_accounts"
+)
+ACCOUNTS = "SELECT id FROM payout_accounts WHERE app_id = :app_id AND owner = :owner"
+# What payers were shown names the account, also one that was deleted since.
+SHOWN = (
+    "SELECT c.id FROM payment_requests r JOIN checkouts c ON c.request_id = r.id"
+    " WHERE r.app_id = :app_id AND r.payout = :owner"
+    " AND (c.pay_with IS NOT NULL OR c.look IS NOT NULL)"
+)
 
 
 def profiles(tx: Transaction, scope: Scope) -> list[tuple[str, str]]:
-    """Return table and id of each profile and payout account of the people of the scope.
+    """Return table and id of all that shows who the people of the scope are, or their accounts.
 
     The profiles are those of all requests of a seller. People are sellers by their contact or by
     their reference (`Owner-Ref`). Returns none if the scope is limited to payments.
@@ -54,24 +65,31 @@ def profiles(tx: Transaction, scope: Scope) -> list[tuple[str, str]]:
     owners = {(row["app_id"], row["owner"]) for row in rows if row["owner"]}
     for app_id, owner in owners:
         ids.update(row["id"] for row in tx.query(OF_OWNER, app_id=app_id, owner=owner))
-    accounts = (
-        row["id"]
-        for row in tx.query(ACCOUNTS)
-        if row["owner"].casefold() in people or (row["app_id"], row["owner"]) in owners
-    )
     apps = (row["id"] for row in tx.query(OF_APPS) if _is_contact(row, people))
+    paid = (row for row in tx.query(OWNERS) if row["owner"].casefold() in people)
+    owners |= {(row["app_id"], row["owner"]) for row in paid}
     return [
         *(("payment_requests", one) for one in sorted(ids)),
         *(("apps", one) for one in apps),
-        *(("payout_accounts", one) for one in accounts),
+        *_accounts(tx, owners),
     ]
+
+
+def _accounts(tx: Transaction, owners: set[tuple[str, str]]) -> Iterator[tuple[str, str]]:
+    """Yield table and id of all that shows where the money of these owners goes."""
+    for app_id, owner in sorted(owners):
+        for table, sql in (("payout_accounts", ACCOUNTS), ("checkouts", SHOWN)):
+            for row in tx.query(sql, app_id=app_id, owner=owner):
+                yield table, row["id"]
+    actors = {(audit.app(app_id), owner) for app_id, owner in owners}
+    for line in audit.read_all(tx, "payout.") if owners else ():
+        if (line.actor, line.details.get("owner")) in actors:
+            yield "audit", line.id
 
 
 def forget(tx: Transaction, found: list[tuple[str, str]]) -> None:
     """Erase these profiles and accounts."""
     for table, row_id in found:
-        if table == "payout_accounts":
-            tx.execute(UNSHOW, id=row_id)
         tx.execute(FORGET[table], id=row_id)
 
 

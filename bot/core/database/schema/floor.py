@@ -70,7 +70,8 @@ FLOOR = (
     """,
     # Secrets that the bot made for itself, sealed with SECRET_KEY.
     "CREATE TABLE kept_secrets (name TEXT PRIMARY KEY, sealed TEXT NOT NULL)",
-    # Entries are never changed, only deleted when old; `id` sorts by time (see core/ops/audit.py).
+    # Entries are only deleted when old, or lose what they say of an erased seller; `id` sorts by
+    # time (see core/ops/audit.py).
     """
     CREATE TABLE audit (
         id TEXT PRIMARY KEY,
