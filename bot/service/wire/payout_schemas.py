@@ -2,7 +2,8 @@
 
 from typing import Annotated, Any, Literal
 
-from pydantic import Field, WithJsonSchema
+from pydantic import ConfigDict, Field, WithJsonSchema
+from pydantic.config import JsonDict
 
 from bot.service.model import payout
 from bot.service.model.checkout_states import CheckoutState
@@ -11,7 +12,12 @@ from bot.service.wire.answer_schemas import Answer, Id, Number, Time
 from bot.service.wire.body_schemas import Body
 
 OWNER_PATTERN = f"^{OWNERS.pattern}$"
-Owner = Annotated[str, Field(pattern=OWNER_PATTERN, examples=["anna"])]
+Owner = Annotated[str, Field(pattern=OWNER_PATTERN)]
+EXAMPLE: JsonDict = {
+    "owner": "anna",
+    "kind": "bank",
+    "details": {"scheme": "sepa", "iban": "DE89370400440532013000", "name": "Anna Ott"},
+}
 
 
 class PayoutBody(Body):
@@ -23,12 +29,11 @@ class PayoutBody(Body):
     it, asks the wallet, and connects nothing.
     """
 
+    model_config = ConfigDict(json_schema_extra={"examples": [EXAMPLE]})
+
     owner: Owner
     kind: Annotated[str, Field(json_schema_extra={"enum": [*payout.KINDS]})]
-    details: Annotated[
-        dict[str, Any],
-        Field(examples=[{"scheme": "sepa", "iban": "DE89370400440532013000", "name": "Anna Ott"}]),
-    ]
+    details: dict[str, Any]
     dry_run: bool = False
 
 

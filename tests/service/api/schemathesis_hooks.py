@@ -33,12 +33,13 @@ BEYOND = tuple(
         r"notifications\.webhook\.customParameters: is larger than 8192 bytes",
         r"notifications\.webhook\.customParameters: has control characters in a key",
         # RFC 3986 takes hosts that DNS does not; a contact may have characters beyond its ASCII.
-        r"[\w.]+: (The webhook address )?has no valid host",
+        r"[\w.]+: (The webhook address )?has no valid host( or port)?",
         r"seller\.contact: (is no address.*|may not carry a user name or password)",
         # What the operator allows.
         r"redirectUrl: may not be an address of [a-z0-9.+-]+: here",
-        # What the operator offers.
-        r"This server takes test money, .*",
+        # What banks check: the details of each kind and scheme are described in words.
+        r"kind: must be one of bank",
+        r"details(\.\w+)*: .*",
         # What the request was before an edit.
         r"(notifications\.webhook\.webhookUrl|seller\.name): is required: there is none yet",
     )

@@ -26,12 +26,18 @@ from typing import TYPE_CHECKING, Any
 import pytest
 import uvloop
 
+from bot.core.database.vault import Vault
 from bot.service.app import create_app
+from bot.service.rails.bank import BankRail
+from bot.service.rails.rail import Rails
 from bot.service.usecases import applications
+from bot.service.usecases.payouts import Payouts
+from tests.service.banking.test_accounts import SEPA
 from tests.support.raw_http import open_web_server
 from tests.support.service_harness import (
     DROP,
     HOOK,
+    KEY,
     REQUESTS_PATH,
     ServiceHarness,
     client,
@@ -43,6 +49,9 @@ from tests.support.service_harness import (
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from fastapi import FastAPI
+
+    from bot.service.http.service import Service
     from bot.service.usecases.applications import Credentials
 
 EXAMPLES = int(os.environ.get("SCHEMA_EXAMPLES", "20"))
@@ -83,7 +92,7 @@ class Run:
 
 async def run(folder: Path) -> list[Run]:
     async with open_service(folder, mails=True) as service:
-        app = create_app(make_service(service.db, service.clock, mails=True))
+        app = create_app(with_accounts(make_service(service.db, service.clock, mails=True)))
         other = service.db.run(
             lambda tx: applications.create(tx, service.vault, "other", service.clock())
         )
@@ -92,8 +101,11 @@ async def run(folder: Path) -> list[Run]:
             requests = await fill(replace(service, credentials=other, seller=seller))
             listed = (await service.seller.get(f"{REQUESTS_PATH}/{paid}/payments")).json()["items"]
             payments = [one["transactionId"] for one in listed]
+            words = {"PAID": [paid], "PAYMENTS": payments, "ACCOUNTS": await connect(app, service)}
+            words["OPEN"] = await open_checkouts(service, "never")
+            words["CLAIMED"] = await open_checkouts(service, "claimed")
             write_users(folder, {"shop": service.credentials, "other": other})
-            write_config(folder, REQUESTS=requests, PAID=[paid], PAYMENTS=payments)
+            write_config(folder, REQUESTS=requests, **words)
             return await schemathesis(folder, f"http://127.0.0.1:{site.port}")
 
 
@@ -106,6 +118,30 @@ async def fill(service: ServiceHarness) -> list[str]:
             paid = await service.pay(request_id, f"{service.clock():032d}")
             assert paid.status_code == 303
     return made
+
+
+def with_accounts(service: Service) -> Service:
+    """Return the service with payout accounts of banks, although payers pay with test money."""
+    accounts = Payouts(service.db, Vault(KEY), Rails(BankRail()), service.now)
+    return replace(service, payouts=accounts)
+
+
+async def connect(app: FastAPI, service: ServiceHarness) -> list[str]:
+    """Connect accounts of several sellers; their ids."""
+    made = []
+    async with client(app, headers_of(service.credentials)) as seller:
+        for number in range(MADE):
+            body = {"owner": f"seller-{number}", "kind": "bank", "details": SEPA}
+            answer = await seller.post("/v3/payoutAccounts", json=body)
+            made.append(answer.json()["id"])
+    return made
+
+
+async def open_checkouts(service: ServiceHarness, manner: str) -> list[str]:
+    """Open checkouts whose test money comes in this manner; their ids."""
+    made = (await service.create(expirationType="never"))["id"]
+    opened = [await service.pay(made, f"{manner:>031}{it}", manner=manner) for it in range(MADE)]
+    return [one.headers["location"].rpartition("/")[2] for one in opened]
 
 
 def write_users(folder: Path, users: Mapping[str, Credentials]) -> None:
