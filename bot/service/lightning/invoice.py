@@ -11,6 +11,9 @@ from bot.service.lightning import bolt11
 MSAT = 1_000
 """Millisatoshi in a satoshi."""
 
+MOST = 21_000_000 * 100_000_000 * MSAT
+"""Millisatoshi that will ever exist: a wallet that names more breaks the database."""
+
 MAINNET = "bc"
 CLOCK_SKEW = 600_000
 """Milliseconds by which a wallet's clock may differ; an invoice of longer ago is an old one."""

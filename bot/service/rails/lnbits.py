@@ -227,7 +227,7 @@ def _read_payment(fields: Mapping[str, Any], asked: Asked, opened: Opened) -> Lo
 
 def _read_arrival(amount: Any, preimage: Any, payment_hash: str) -> Look:
     """Return what came in: an amount below zero went out, and some wallets know no preimage."""
-    if type(amount) is not int or amount < invoice.MSAT:
+    if type(amount) is not int or not invoice.MSAT <= amount <= invoice.MOST:
         return Waiting("the payment did not come in")
     known = isinstance(preimage, str) and preimage.strip("0")
     if known and not invoice.fits(preimage, payment_hash):

@@ -129,7 +129,9 @@ def _arrived(found: dict[str, Any], payment_hash: str) -> Arrived:
     A preimage that is not the invoice's is a lie, none is not: some wallets can't tell it.
     """
     amount, preimage = found.get("amount"), found.get("preimage")
-    if amount is not None and (type(amount) is not int or amount <= 0):
+    if amount is not None and (
+        type(amount) is not int or not invoice.MSAT <= amount <= invoice.MOST
+    ):
         raise BadAnswer("the wallet names an impossible amount")
     if not isinstance(preimage, str) or preimage in {"", _ZEROS}:
         preimage = None

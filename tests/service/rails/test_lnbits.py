@@ -333,6 +333,7 @@ async def test_the_amount_is_that_which_came_in_whole_satoshi(
         *({"payment_hash": "22" * 32}, {"payment_hash": None}),
         *({"wallet_id": "d" * 32}, {"wallet_id": None}, {"external_id": "checkout-2"}),
         *({"amount": -21_000}, {"amount": 0}, {"amount": 999}, {"amount": None}),
+        {"amount": 10**30},
         *({"amount": "21000"}, {"amount": True}, {"amount": 21_000.5}),
     ],
     ids=str,

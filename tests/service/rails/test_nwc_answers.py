@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from bot.core.errors import BadAnswer
 from bot.service.model.rail_answers import Arrived, Gone, Look, Waiting
@@ -74,6 +76,8 @@ def test_a_time_of_settling_without_a_state_says_nothing_once_the_invoice_has_en
         {"type": {}},
         {"amount": 0},
         {"amount": -21_000},
+        {"amount": 999},
+        {"amount": 10**30},
         {"amount": True},
         {"amount": "21000"},
         {"amount": 21_000.0},
@@ -165,3 +169,31 @@ def test_a_connection_that_can_not_be_paid_to_is_refused(
 )
 def test_an_error_while_connecting_is_explained(code: str, hint: str) -> None:
     assert hint in nwc_answers.refusal_of(code)
+
+
+JSON = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.text(max_size=5)
+    | st.sampled_from([HASH, "settled"]),
+    lambda inner: (
+        st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3)
+    ),
+    max_leaves=5,
+)
+FIELDS = st.dictionaries(st.sampled_from([*PAID, "methods", "network", "transactions"]), JSON)
+
+
+@given(fields=FIELDS, ended=st.booleans())
+def test_answers_of_any_type_are_read_or_refused(fields: dict[str, Any], *, ended: bool) -> None:
+    """Whatever a wallet says, the money that it can be made to mean is a whole sum or none."""
+    nwc_answers.problem_of(fields)
+    for answer in (fields, PAID | fields):
+        try:
+            found = nwc_answers.read_lookup(answer, HASH, ended=ended)
+            listed = nwc_answers.read_list({"transactions": [answer]}, HASH)
+        except BadAnswer:
+            continue
+        for look in (found, listed):
+            assert not isinstance(look, Arrived) or look.amount is None or look.amount >= 1
