@@ -17,7 +17,7 @@ from bot.service.http.service import Service
 from bot.service.model import payer_data, payout
 from bot.service.model.delivery import ReceiptLetter
 from bot.service.model.rail_answers import Manner
-from bot.service.model.request import Payment, PaymentRequest
+from bot.service.model.request import Payment, PaymentRequest, PaymentState
 from bot.service.page import forms, outcomes, page_cache, receipt_values, render
 from bot.service.page.template_values import PayerForm
 from bot.service.store import checkouts, deliveries, payments, requests
@@ -154,6 +154,9 @@ async def receipt(request: Request) -> Response:
     found = await requests.read_ever(service.db, request_id, service.now())
     if payment is None or found is None:
         raise NotFound
+    if payment.state is PaymentState.UNDERPAID:  # nothing was sold: the checkout's page says so
+        checkout = outcomes.checkout_path(request_id, payment.checkout_id)
+        return RedirectResponse(checkout, 303, render.HEADERS)
     url = json_answers.pay_url(service.public_url, request_id)
     values = receipt_values.receipt_page(reader, found, payment, url)
     held = None

@@ -175,6 +175,18 @@ async def test_the_receipt_of_a_transfer_names_its_reference(scene: RealScene) -
     assert "Payment hash" not in receipt
 
 
+async def test_too_little_money_has_no_receipt(scene: RealScene) -> None:
+    """Its number leads to the checkout, which says what is missing."""
+    where = await states.underpaid(scene)
+    (row,) = await scene.service.rows("payments")
+    receipt = await get(scene, f"{scene.path}/receipt/{row['id']}")
+    assert (receipt.status_code, receipt.headers["location"]) == (303, where)
+    page = (await get(scene, where)).text
+    assert "12,000\xa0SAT of 20,312\xa0SAT arrived" in page
+    assert row["id"] in page
+    assert "code.png" not in page
+
+
 async def test_a_claim_holds_the_unit_and_may_be_repeated(scene: RealScene) -> None:
     where = await states.claimed(scene)
     await scene.act(where, "claim")
