@@ -44,7 +44,7 @@ def test_a_build_runs_lint_and_both() -> None:
 
 
 SLOW_PATH = re.compile(
-    r"make test ARGS=\S*tests/(?:e2e|browser|simulation|floods|service/api/test_schema)"
+    r"make test ARGS=\S*tests/(?:e2e|browser|simulation|floods|lnbits|service/api/test_schema)"
 )
 
 

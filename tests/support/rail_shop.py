@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import io
 import re
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
+
+import zxingcpp
+from PIL import Image
 
 from tests.support.product_process import foreign_service, patient_client, until
 from tests.support.service_harness import form_token
@@ -86,6 +90,9 @@ class RailShop:
         opened = await self.reach(page, "open")
         invoice = str(opened["payWith"]["lightningInvoice"])
         assert invoices_on((await self.payer.get(page)).text) == {invoice}
+        picture = await self.payer.get(f"{page}/code.png")
+        (code,) = zxingcpp.read_barcodes(Image.open(io.BytesIO(picture.content)))
+        assert code.text == f"LIGHTNING:{invoice.upper()}"
         return invoice
 
     async def payments(self, path: str) -> list[dict[str, Any]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 from typing import TYPE_CHECKING
 
 import pytest
@@ -64,11 +65,15 @@ async def test_what_is_not_public_or_not_encrypted_is_not_called(url: str) -> No
     await http.close()
 
 
-async def test_a_public_name_that_resolves_to_this_machine_is_not_called() -> None:
-    """`localtest.me` and its like: the address that is dialled counts, not the name."""
+async def test_a_public_name_of_a_private_address_is_not_called(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The address that is dialled counts, not the name."""
+    found = [(socket.AF_INET, socket.SOCK_STREAM, 6, "", ("10.0.0.1", 0))]
+    monkeypatch.setattr(socket, "getaddrinfo", lambda *_, **__: found)
     http = WalletHttp(AllowList())
-    with pytest.raises((ForbiddenAddress, NotReached)):
-        await http.get("https://localhost.localdomain/")
+    with pytest.raises(ForbiddenAddress):
+        await http.get("https://wallet.example/")
     await http.close()
 
 
