@@ -280,3 +280,33 @@ async def test_a_claim_is_found_by_its_reference_as_statements_write_it(
     await steps.pay()
     assert "received for Stickers" in found.text
     assert "Payment for Stickers" in (await steps.says(f"/find {typed}")).text
+
+
+async def test_a_crash_while_the_service_is_asked_loses_no_answer(steps: ClaimSteps) -> None:
+    asked = await steps.claim()
+    await steps.press(asked, RECEIVED)
+    steps.jobs.crash()
+    assert await steps.answer(checkout("paid")) == [("POST", "confirm")]
+    assert "You confirmed" in asked.text
+
+
+async def test_a_job_that_was_set_aside_returns_the_decision_to_the_seller(
+    steps: ClaimSteps,
+) -> None:
+    asked = await steps.claim()
+    await steps.press(asked, RECEIVED)
+    (message,) = steps.jobs.claim()
+    steps.chat.db.run(lambda tx: steps.jobs.handler.buried(tx, message))
+    await steps.cards.work()
+    assert [button["text"] for button in asked.buttons] == [RECEIVED, MISSING]
+    assert "Please answer again" in steps.newest.text
+
+
+async def test_a_claim_of_a_deleted_link_can_still_be_decided(steps: ClaimSteps) -> None:
+    """The payer may have sent the money before."""
+    asked = await steps.claim()
+    steps.chat.db.run(lambda tx: tx.execute("UPDATE listings SET state = 'deleted'"))
+    await steps.press(asked, RECEIVED)
+    assert await steps.answer(checkout("oversold")) == [("POST", "confirm")]
+    await steps.pay(oversold=True)
+    assert "OVERSOLD" in asked.text

@@ -69,7 +69,7 @@ privacy =
     • Deine Zahlungslinks mit ihren Fotos und angefangene Eingaben, um sie dir zu zeigen und für dich zu verwalten.
     • Welche Nachrichten einen Zahlungslink zeigen, auch in anderen Chats, um sie aktuell zu halten.
     • Was du schreibst und antippst, bis es erledigt ist, damit nichts verloren geht.
-    • Zahlungen an dich, mit den Angaben, um die du gebeten hast (etwa einer E-Mail-Adresse), um sie dir zu melden.
+    • Zahlungen an dich, mit den Angaben, um die du gebeten hast (etwa einer E-Mail-Adresse), und deinen Notizen dazu, um sie dir zu melden.
 
     <b>Wer es sieht</b>
     Du und alle, die diesen Bot und den Zahlungsdienst dahinter betreiben. Wer einen Link hat, sieht, was dort angeboten wird, und dein Profil, sonst nichts. Nichts davon wird verkauft oder für Werbung genutzt.

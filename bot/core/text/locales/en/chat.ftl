@@ -68,7 +68,7 @@ privacy =
     • Your payment links with their photos, and the form you're filling in, to show and run them.
     • Which messages show a payment link, including in other chats, to keep them up to date.
     • Your messages and button taps until they've been handled, so none get lost.
-    • Payments through your links, with the details you ask payers for (such as an email address), to let you know about them.
+    • Payments through your links, with the details you ask payers for (such as an email address) and your notes, to let you know about them.
 
     <b>Who can see it</b>
     You, and whoever runs this bot and its payment service. Anyone with a link can see what it offers and your profile, and nothing else. Nothing is sold or used for advertising.
