@@ -8,7 +8,6 @@ from __future__ import annotations
 import asyncio
 import json
 import os
-import socket
 import time
 from contextlib import suppress
 from datetime import timedelta
@@ -18,6 +17,7 @@ from urllib.parse import quote
 import nostr_sdk as nostr
 
 from tests.support.lightning_invoices import InvoiceDraft, hash_of
+from tests.support.product_process import free_port
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -31,8 +31,7 @@ class LocalRelay:
     """A relay on 127.0.0.1 that can be stopped, and started again with nothing remembered."""
 
     def __init__(self) -> None:
-        with socket.create_server(("127.0.0.1", 0)) as listener:
-            self.port = int(listener.getsockname()[1])
+        self.port = int(free_port())
         self.url = f"ws://127.0.0.1:{self.port}"
         self._relay: nostr.LocalRelay | None = None
 
