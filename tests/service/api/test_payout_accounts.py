@@ -239,15 +239,17 @@ async def test_an_application_runs_a_bounded_number_of_probes_at_once(
     assert (await connect(real)).status_code == 200
 
 
-async def test_an_owner_connects_a_bounded_number_of_accounts_a_minute(
+async def test_an_owner_connects_a_bounded_number_of_wallets_a_minute(
     real: ServiceHarness,
 ) -> None:
+    """Another owner is not held up, nor a bank account, for which nobody is asked."""
     for _ in range(rate_limits.PROBES_OF_OWNER.count):
         assert (await connect(real)).status_code == 200
     answer = await connect(real)
     assert refusal_code(answer) == (429, "rateLimited")
     assert int(answer.headers["Retry-After"]) > 0
     assert (await connect(real, owner="bert")).status_code == 200
+    assert (await connect(real, BANK)).status_code == 200
 
 
 async def test_the_audit_log_has_each_change_with_the_label_alone(real: ServiceHarness) -> None:
