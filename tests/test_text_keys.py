@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, get_args
 import pytest
 
 from bot.chat.cards.card_text import EMAIL_STATES, STAMPED_STATUSES
-from bot.chat.cards.claim_text import STANDINGS
 from bot.chat.dialogue.posters import FILES
 from bot.chat.fields.registry import EDITS, FIELDS, MENU, STEPS
 from bot.chat.forms.bot_texts import COMMANDS
@@ -77,6 +76,11 @@ MANAGED = (
     *("alerts", "poster", "payments"),
 )
 """What a card's buttons do with its request."""
+
+STANDINGS = (
+    *("waiting", "lapsed", "confirming", "rejecting", "confirmed", "paid", "rejected", "closed"),
+)
+"""How claims stand."""
 
 PAYBACK = ("paid-back", "paid-back-undo")
 

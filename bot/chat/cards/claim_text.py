@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from bot.chat.cards.card_text import short_moment
 from bot.chat.cards.rail_text import reference_line, way_text
 from bot.chat.messages.reply import DANGER, SUCCESS, Button, Reply, escaped
-from bot.chat.store.claims import CONFIRMED, CONFIRMING, PAID, REJECTED, REJECTING, WAITING
+from bot.chat.store.claims import REJECTED, WAITING
 from bot.core.money.amounts import format_money
 from bot.core.text.translations import t
 
@@ -135,7 +135,3 @@ def _rows(claim: Claim, now: int, language: str) -> Rows:
     if claim.state in (WAITING, REJECTED):
         return ((Button(t(language, "button-arrived"), received),),)
     return ()
-
-
-STANDINGS = (WAITING, "lapsed", CONFIRMING, REJECTING, CONFIRMED, PAID, REJECTED, "closed")
-"""The words for claims in the keys of texts."""

@@ -16,9 +16,6 @@ CONFIRMED, REJECTED, PAID, CLOSED = "confirmed", "rejected", "paid", "closed"
 """States of a claim: CONFIRMED by its seller before the payment's record, PAID with it. CLOSED:
 decided elsewhere, or gone at the service."""
 
-UNDECIDED = (WAITING, REJECTED, CLOSED)
-"""States from which a seller can confirm: money may come after a rejection and after the time."""
-
 COLUMNS = (
     "id, checkout_id, request_id, listing_id, seller_id, kind, amount, currency, reference,"
     " state, claimed_at, lapses_at, message_id, answered_in, reminders, remind_at"
@@ -30,9 +27,10 @@ SAVE = (
     " currency, reference, folded, state, claimed_at, lapses_at, remind_at)"
     " VALUES (:id, :checkout_id, :request_id, :listing_id, :seller_id, :kind, :amount, :currency,"
     " :reference, :folded, :state, :claimed_at, :lapses_at, :remind_at)"
-    " ON CONFLICT (checkout_id) DO UPDATE SET state = excluded.state,"
+    " ON CONFLICT (checkout_id) DO UPDATE SET"
+    " state = CASE claims.state WHEN 'confirming' THEN claims.state ELSE excluded.state END,"
     " claimed_at = excluded.claimed_at, lapses_at = excluded.lapses_at, reminders = 0,"
-    " remind_at = excluded.remind_at, answered_in = NULL"
+    " remind_at = excluded.remind_at"
     " WHERE claims.claimed_at < excluded.claimed_at RETURNING id"
 )
 

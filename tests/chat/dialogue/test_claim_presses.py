@@ -310,3 +310,14 @@ async def test_a_claim_of_a_deleted_link_can_still_be_decided(steps: ClaimSteps)
     assert await steps.answer(checkout("oversold")) == [("POST", "confirm")]
     await steps.pay(oversold=True)
     assert "OVERSOLD" in asked.text
+
+
+async def test_a_claim_made_again_keeps_a_confirmation_under_way(steps: ClaimSteps) -> None:
+    asked = await steps.claim()
+    await steps.press(asked, RECEIVED)
+    await steps.claim(claimedAt="2027-01-15T09:00:00Z")
+    assert steps.messages == [asked]
+    assert await steps.answer(checkout("paid")) == [("POST", "confirm")]
+    await steps.pay()
+    assert steps.messages == [asked]
+    assert "received for Stickers" in asked.text
