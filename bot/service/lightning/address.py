@@ -55,9 +55,7 @@ def parse(text: str) -> LightningAddress:
     if not host:
         raise refusal(f"The part after the @ isn't a domain. {_EXAMPLE}")
     if not _USER.fullmatch(user):
-        raise refusal(
-            "The part before the @ may have letters from a to z, digits and . _ - + only."
-        )
+        raise refusal("The part before the @ can only have letters from a to z, digits and . _ - +")
     port = None if host["port"] is None else int(host["port"])
     if port is not None and not 0 < port < 1 << 16:
         raise refusal("The number after the colon isn't a port.")

@@ -117,7 +117,7 @@ class LightningAddressRail:
             url = wanted.url("http")
             try:
                 return url, await self._offer(url)
-            except (BadAnswer, PeerError) as error:
+            except PeerError as error:
                 if isinstance(error, PeerRefusal):
                     raise
         url = wanted.url("https")
@@ -169,13 +169,15 @@ def _refusal(server: str, error: Exception) -> InvalidBody:
     """Return what the seller reads; `server` is a part of what the seller typed."""
     match error:
         case ForbiddenAddress():
-            message = f"{server} can't be used: payments are asked for at public addresses only."
+            message = f"{server} can't be used: it leads to an address that isn't public."
         case PeerRefusal():
             message = f"{server} says: {error}"
         case InvoiceError():
-            message = f"{server} sent a wrong invoice when it was tried: {error}."
+            message = f"The test invoice from {server} was wrong: {error}."
         case BadAnswer():
-            message = f"{server} has no Lightning address of this name. Check the spelling."
+            message = (
+                f"There's no Lightning address with this name at {server}. Check the spelling."
+            )
         case _:
             message = f"{server} didn't answer. Check the address, or try again later."
     return address.refusal(message)

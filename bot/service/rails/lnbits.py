@@ -118,7 +118,7 @@ class LNbitsRail:
         url, key = details.get("url"), details.get("key")
         problems = []
         if not (isinstance(key, str) and _KEY.fullmatch(key.strip())):
-            problems.append(_problem("key", f"This isn't a key of LNbits. {WHERE}"))
+            problems.append(_problem("key", f"That isn't an LNbits key. {WHERE}"))
         plain = _with_scheme(url) if isinstance(url, str) else ""
         try:
             self._http.check(plain)
@@ -243,11 +243,11 @@ def _refusal(where: str, error: Exception) -> InvalidBody:
     """Return what the seller reads of a wallet that can't be used."""
     match error:
         case ForbiddenAddress():
-            message = f"{where} can't be used: payments are asked for at public addresses only."
+            message = f"{where} can't be used: it leads to an address that isn't public."
         case PeerRefusal():
             message = f"{where} says: {error}"
         case BadAnswer():
-            message = f"There is no LNbits at {where}. Check the address."
+            message = f"There's no LNbits at {where}. Check the address."
         case PeerError():
             message = f"{where} didn't answer. Check the address, or try again later."
         case _:

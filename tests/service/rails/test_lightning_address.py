@@ -145,7 +145,7 @@ async def test_a_port_is_for_hosts_that_the_operator_allows(shop: Shop) -> None:
 
 @pytest.mark.parametrize("host", ["10.0.0.1", "127.0.0.2", "localhost", "[::1]", "2130706434"])
 async def test_a_private_address_is_not_connected(shop: Shop, host: str) -> None:
-    assert "public addresses only" in await shop.refusal(f"shop@{host}")
+    assert "an address that isn't public" in await shop.refusal(f"shop@{host}")
 
 
 async def test_the_services_own_words_explain_its_refusal(shop: Shop) -> None:
@@ -167,18 +167,18 @@ async def test_a_host_with_a_broken_answer_is_not_connected(
     monkeypatch.setattr(wallet_http, "SECONDS", 0.2)
     shop.wallet.answers[route] = BROKEN_ANSWERS[name]
     message = await shop.refusal(shop.wallet.address)
-    assert "no Lightning address" in message or "didn't answer" in message
+    assert "no Lightning address with" in message or "didn't answer" in message
 
 
 async def test_a_wrong_test_invoice_is_not_connected(shop: Shop) -> None:
     shop.wallet.invoice = {"network": "tb"}
-    assert "wrong invoice" in await shop.refusal(shop.wallet.address)
+    assert "The test invoice" in await shop.refusal(shop.wallet.address)
 
 
 @pytest.mark.parametrize("host", ["10.0.0.1", "127.0.0.2", "wallet.localhost"])
 async def test_a_verify_address_at_a_private_host_is_not_connected(shop: Shop, host: str) -> None:
     shop.wallet.changed["invoice"] = {"verify": f"https://{host}/verify"}
-    assert "public addresses only" in await shop.refusal(shop.wallet.address)
+    assert "an address that isn't public" in await shop.refusal(shop.wallet.address)
 
 
 async def test_a_verify_address_may_not_know_an_unpaid_invoice(shop: Shop) -> None:

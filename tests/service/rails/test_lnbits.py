@@ -148,7 +148,7 @@ async def test_an_unknown_key_is_refused(shop: Shop) -> None:
 
 @pytest.mark.parametrize("key", [None, 5, "", "short", "a b" * 20, "x" * 200, "é" * 32, "a\nb" * 9])
 async def test_what_is_no_key_is_not_sent(shop: Shop, key: Any) -> None:
-    assert "isn't a key" in (await shop.refusals(shop.wallet.url, key))["details.key"]
+    assert "isn't an LNbits key" in (await shop.refusals(shop.wallet.url, key))["details.key"]
     assert shop.wallet.asked == []
 
 
