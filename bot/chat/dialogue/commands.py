@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from bot.chat.cards.card_text import list_page
 from bot.chat.cards.request_card import card_of
-from bot.chat.dialogue import alert_settings, incoming, payment_search, sharing
+from bot.chat.dialogue import alert_settings, getting_paid, incoming, payment_search, sharing
 from bot.chat.dialogue.form_effects import apply_outcome
 from bot.chat.forms.bot_texts import about_service, help_reply, settings, start_reply
 from bot.chat.forms.form import new_form, resume_offer, take_message
@@ -34,7 +34,9 @@ FROM_INLINE = "new"
 
 def handle_message(context: EventContext, event: MessageEvent) -> None:
     """Handle a message: a command, or the answer to a question."""
-    if event.command is None:
+    if getting_paid.is_misplaced(context.draft, event.text):
+        context.reply(Reply(context.text("payout-connection-elsewhere")))
+    elif event.command is None:
         apply_outcome(context, _take_message(context, event))
     elif event.command == "start" and sharing.open_deep_link(context, event.text):
         return

@@ -133,6 +133,10 @@ class Chat:
         match event:
             case MessageEvent() | PressEvent() if not event.person.private:
                 self._public(tx, event)
+                self._settle(tx, message)
+                if isinstance(event, MessageEvent) and getting_paid.is_secret(None, event.text):
+                    bulk_changes.rewrite(tx, message.id, ERASED, None)
+                return
             case MessageEvent():
                 self._take_message(tx, message, event)
                 return
@@ -150,7 +154,8 @@ class Chat:
         context = self._turn(tx, event.person)
         handle_message(context, event)
         self._settle(tx, message)
-        if event.command is None and getting_paid.is_secret(context.draft, event.text):
+        draft = context.draft if event.command is None else None
+        if getting_paid.is_secret(draft, event.text):
             getting_paid.delete_secret(context, event)
             bulk_changes.rewrite(tx, message.id, ERASED, None)
 

@@ -124,14 +124,14 @@ def _spoke(message: Mapping[str, Any], bot_name: str) -> MessageEvent | None:
     if bot_name and _text(_object(message, "via_bot"), "username") == bot_name:
         return None  # posted inline by this bot into its own chat
     text = _text(message, "text") or _text(message, "caption")
+    message_id = _number(message, "message_id") or None
     command = COMMAND.fullmatch(text)
     if command is None:
-        message_id = _number(message, "message_id") or None
         return MessageEvent(person, text, photo=_photo(message), message_id=message_id)
     name, _, addressee = command[1].partition("@")
     if addressee and addressee.lower() != bot_name.lower():
         return None
-    return MessageEvent(person, command[2].strip(), name.lower())
+    return MessageEvent(person, command[2].strip(), name.lower(), message_id=message_id)
 
 
 def _photo(message: Mapping[str, Any]) -> str | None:

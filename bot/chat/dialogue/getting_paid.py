@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from bot.chat.fields.payout_fields import is_connection
+from bot.chat.fields.payout_fields import has_key, is_connection
 from bot.chat.forms import payout_form, payout_texts
 from bot.chat.forms.outcome import PROBE
 from bot.chat.messages.jobs import ConnectAccount, RemoveAccount
 from bot.chat.messages.payloads import SecretRemoval
 from bot.chat.messages.reply import Reply
-from bot.chat.model.payout import BANK, PAYOUT_STEPS, SECRETS, owner_ref
+from bot.chat.model.payout import BANK, LNBITS, NWC, PAYOUT_STEPS, SECRETS, owner_ref
 from bot.chat.store import listings, payouts
 from bot.core import exact_json
 from bot.core.outbox import outbox
@@ -100,8 +100,19 @@ def is_secret(draft: Draft | None, text: str) -> bool:
 
     A text that comes too late to be taken as the answer is one all the same.
     """
-    asked = draft and (draft.way, PAYOUT_STEPS.get(draft.step)) in SECRETS
-    return bool(asked) or is_connection(text)
+    if draft is not None and draft.way is not None:
+        asked = (draft.way, PAYOUT_STEPS.get(draft.step)) in SECRETS
+        if asked or (draft.way == LNBITS and has_key(text)):
+            return True
+    return is_connection(text)
+
+
+def is_misplaced(draft: Draft | None, text: str) -> bool:
+    """Return whether a message has a connection string that no form has asked for.
+
+    It is no answer to any question: that would be shown, or stored as it is.
+    """
+    return is_connection(text) and (draft is None or draft.way != NWC)
 
 
 def delete_secret(context: EventContext, event: MessageEvent) -> None:

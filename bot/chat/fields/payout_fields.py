@@ -24,7 +24,9 @@ _SWISS = ("CH", "LI")
 _LIGHTNING = re.compile(r"[a-z0-9._+-]{1,128}@[^\s@/]{1,253}")
 _UPI = re.compile(r"[A-Za-z0-9._-]{2,256}@[A-Za-z][A-Za-z0-9.-]{1,63}")
 _COUNTRY = re.compile(r"[A-Z]{2}")
-_CONNECTION = re.compile(r"nostr\+?walletconnect:(?://)?[0-9a-fA-F]{64}\?\S*secret=\S+")
+_CONNECTION = re.compile(r"nostr\+?walletconnect:(?://)?[0-9a-f]{64}\?\S*secret=\S+", re.IGNORECASE)
+_LNBITS_KEY = re.compile(r"(?<![0-9a-f])[0-9a-f]{32}(?![0-9a-f])", re.IGNORECASE)
+"""A key of LNbits, or the id in the address of a wallet's own page, which logs its owner in."""
 
 
 def read_field(way: str, field: str, text: str) -> str | Problem:
@@ -43,6 +45,11 @@ def read_field(way: str, field: str, text: str) -> str | Problem:
 def is_connection(text: str) -> bool:
     """Return whether a text has a connection string, which is a secret wherever it is typed."""
     return _CONNECTION.search(text) is not None
+
+
+def has_key(text: str) -> bool:
+    """Return whether a text has a key of LNbits."""
+    return _LNBITS_KEY.search(text) is not None
 
 
 def _read_iban(text: str) -> str | Problem:
@@ -64,6 +71,8 @@ def _read_upi(text: str) -> str | Problem:
 
 
 def _read_url(text: str) -> str | Problem:
+    """Parse the address of an LNbits; that of a wallet's page has a key behind it, which is cut."""
+    text = re.split(r"[?#]", text.strip())[0]
     url = links.with_scheme(text.strip())
     is_sound = url.startswith(("https://", "http://")) and not any(map(str.isspace, url))
     is_sound = is_sound and len(url) <= links.LONGEST_URL

@@ -10,7 +10,7 @@ from bot.core.errors import BadAnswer
 if TYPE_CHECKING:
     from bot.chat.model.wish import Wish
 
-BANK, LIGHTNING = "bank", "lightning"
+BANK, LIGHTNING, LNBITS, NWC = "bank", "lightning", "lnbits", "nwc"
 SCHEMES = ("sepa", "pix", "upi", "swiss")
 """The formats of bank codes, in the order that they are offered in."""
 
@@ -19,16 +19,16 @@ WAYS = {
     "bank-pix": ("key", "name", "city"),
     "bank-upi": ("id", "name"),
     "bank-swiss": (*("iban", "name", "street", "houseNumber", "postalCode", "town", "country"),),
-    "lightning": ("address",),
-    "lnbits": ("url", "key"),
-    "nwc": ("connection",),
+    LIGHTNING: ("address",),
+    LNBITS: ("url", "key"),
+    NWC: ("connection",),
 }
 """What a seller is asked for, by the name of the way in the chat: a kind, for banks its scheme."""
 
 OPTIONAL = frozenset(["street", "houseNumber"])
 """Fields that an account need not have."""
 
-SECRETS = frozenset([("lnbits", "key"), ("nwc", "connection")])
+SECRETS = frozenset([(LNBITS, "key"), (NWC, "connection")])
 """The ways and fields that are secrets: sealed wherever they are stored, and never shown."""
 
 ADDRESS = frozenset(["street", "houseNumber", "postalCode", "town", "country"])

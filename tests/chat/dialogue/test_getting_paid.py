@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -38,6 +39,10 @@ def save(chat: ChatHarness, person: Person, *accounts: Any) -> None:
 
 def removals(chat: ChatHarness) -> list[int]:
     return [body.message_id for body in chat.said if isinstance(body, SecretRemoval)]
+
+
+def answers(chat: ChatHarness) -> list[str]:
+    return [body.text for body in chat.said if isinstance(body, TextMessage)]
 
 
 def stored(chat: ChatHarness) -> str:
@@ -131,8 +136,7 @@ async def test_a_key_that_is_refused_is_deleted_all_the_same(
     await chat.take()
     assert removals(chat) == [sent.id]
     assert wrong not in stored(chat)
-    answers = [body.text for body in chat.said if isinstance(body, TextMessage)]
-    assert answers[-1].startswith(t("en", "payout-wrong-connection"))
+    assert answers(chat)[-1].startswith(t("en", "payout-wrong-connection"))
 
 
 @pytest.mark.parametrize("text", [CONNECTION, f"here you are: {CONNECTION}"])
@@ -142,6 +146,62 @@ async def test_a_connection_string_is_deleted_wherever_it_is_typed(
     sent = sam.send(text)
     await chat.take()
     assert removals(chat) == [sent.id]
+    assert CONNECTION not in stored(chat)
+
+
+@pytest.mark.parametrize(
+    "text", [f"/start {CONNECTION}", f"/nwc {CONNECTION}", f"/new {CONNECTION}"]
+)
+async def test_a_connection_string_below_a_command_is_deleted_too(
+    chat: ChatHarness, sam: Person, text: str
+) -> None:
+    sent = sam.send(text)
+    await chat.take()
+    assert removals(chat) == [sent.id]
+    assert CONNECTION not in stored(chat)
+    assert answers(chat)[-1] == t("en", "payout-connection-elsewhere")
+
+
+@pytest.mark.parametrize("way", ["", "bank-sepa", "lnbits"])
+async def test_a_connection_string_is_no_answer_to_another_question(
+    chat: ChatHarness, sam: Person, way: str
+) -> None:
+    """It would stand on a payment link, or be kept unsealed as a name."""
+    save(chat, sam, LIGHTNING)
+    if way:
+        await chat.presses(sam, f"getpaid:{way}")
+    else:
+        await chat.says(sam, "/new")
+        (draft,) = chat.rows("drafts")
+        await chat.presses(sam, f"draft:{json.loads(draft['body'])['id']}:kind:product")
+    before = chat.rows("drafts")
+    sent = sam.send(CONNECTION)
+    await chat.take()
+    assert removals(chat) == [sent.id]
+    assert CONNECTION not in stored(chat)
+    assert answers(chat)[-1] == t("en", "payout-connection-elsewhere")
+    assert [row["body"] for row in chat.rows("drafts")] == [row["body"] for row in before]
+
+
+@pytest.mark.parametrize(
+    "text", [KEY, f"https://lnbits.example.org/wallet?usr={KEY}&wal={KEY[::-1]}", f"{KEY} is it"]
+)
+async def test_a_key_that_comes_with_or_before_the_address_is_deleted(
+    chat: ChatHarness, sam: Person, text: str
+) -> None:
+    """The address of a wallet's own page logs anybody in who has it."""
+    await chat.presses(sam, "getpaid:lnbits")
+    sent = sam.send(text)
+    await chat.take()
+    assert removals(chat) == [sent.id]
+    assert KEY not in stored(chat)
+
+
+async def test_of_a_connection_string_in_a_group_nothing_is_kept(
+    chat: ChatHarness, sam: Person
+) -> None:
+    sam.send(f"/getpaid {CONNECTION}", sam.new_group("Market"))
+    await chat.take()
     assert CONNECTION not in stored(chat)
 
 

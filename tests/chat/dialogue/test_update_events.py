@@ -56,8 +56,7 @@ def test_a_message_is_a_text_or_a_command_with_its_arguments(
     sam = chat.add_person("Sam")
     sent = sam.send(text)
     who = Person(sam.id, sam.id, private=True, tag="en", first_name="Sam")
-    message_id = None if command is not None else sent.id
-    assert events(chat) == [MessageEvent(who, rest, command, message_id=message_id)]
+    assert events(chat) == [MessageEvent(who, rest, command, message_id=sent.id)]
 
 
 def test_a_command_for_another_bot_is_ignored(chat: ChatHarness) -> None:
@@ -132,12 +131,9 @@ def test_in_a_group_the_chat_is_the_group(chat: ChatHarness) -> None:
     sam = chat.add_person()
     group = sam.new_group("Market")
     chat.world.updates.pending.clear()
-    sam.send("/help", group)
-    assert events(chat) == [
-        MessageEvent(
-            Person(sam.id, group.id, private=False, tag="en", first_name="Sam"), "", "help"
-        )
-    ]
+    sent = sam.send("/help", group)
+    who = Person(sam.id, group.id, private=False, tag="en", first_name="Sam")
+    assert events(chat) == [MessageEvent(who, "", "help", message_id=sent.id)]
 
 
 def test_a_press_knows_its_query_its_action_and_the_message(chat: ChatHarness) -> None:
@@ -327,9 +323,8 @@ def test_an_update_without_person_chat_or_id_cannot_be_read(raw: dict[str, Any])
 def test_a_bot_without_a_name_is_not_the_one_that_a_command_names(chat: ChatHarness) -> None:
     sam = chat.add_person()
     sam.send("/help@PaymentRequestBot")
-    sam.send("/help")
+    sent = sam.send("/help")
     addressed, plain = (read(update, "") for update in chat.world.updates.pending)
     assert addressed is None
-    assert plain == MessageEvent(
-        Person(sam.id, sam.id, private=True, tag="en", first_name="Sam"), "", "help"
-    )
+    who = Person(sam.id, sam.id, private=True, tag="en", first_name="Sam")
+    assert plain == MessageEvent(who, "", "help", message_id=sent.id)

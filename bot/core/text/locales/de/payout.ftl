@@ -138,6 +138,7 @@ payout-wrong-address = ⚠ Das ist keine Lightning-Adresse. Schreib eine wie <co
 payout-wrong-url = ⚠ Mit dieser Webadresse kann ich nichts anfangen. Schreib eine wie <code>https://lnbits.example.org</code>.
 payout-wrong-key = ⚠ Das ist kein Schlüssel. Kopiere den ganzen Rechnungsschlüssel aus LNbits; er hat keine Leerzeichen.
 payout-wrong-connection = ⚠ Das ist kein vollständiger Verbindungstext. Kopiere ihn ganz aus deiner Wallet; er beginnt mit <code>nostr+walletconnect://</code>.
+payout-connection-elsewhere = ⚠ Das ist der Schlüssel zu einer Wallet, deshalb verwende ich ihn hier nicht. Damit dein Geld in dieser Wallet ankommt, öffne /getpaid und drück auf <b>Wallet-Verbindung</b>.
 payout-wrong-country = ⚠ Bitte schreib das Kürzel des Landes aus zwei Buchstaben, zum Beispiel <code>CH</code>.
 payout-refused = ⚠ Das hat nicht geklappt. Der Zahlungsdienst sagt auf Englisch: { $message }
 payout-waiting = Der Zahlungsdienst antwortet nicht. Ich versuche es eine Stunde lang weiter und sage dir Bescheid. Du musst nichts tun.

@@ -138,6 +138,7 @@ payout-wrong-address = ⚠ That isn't a Lightning address. Type one like <code>a
 payout-wrong-url = ⚠ That isn't a web address I can use. Type one like <code>https://lnbits.example.org</code>.
 payout-wrong-key = ⚠ That isn't a key. Copy the whole invoice key from LNbits; it has no spaces.
 payout-wrong-connection = ⚠ That isn't a complete connection string. Copy all of it from your wallet; it starts with <code>nostr+walletconnect://</code>.
+payout-connection-elsewhere = ⚠ That's the key to a wallet, so I won't use it here. To get paid to that wallet, open /getpaid and press <b>Wallet connection</b>.
 payout-wrong-country = ⚠ Please type the two-letter code of the country, like <code>CH</code>.
 payout-refused = ⚠ That didn't work: { $message }
 payout-waiting = The payment service isn't responding. I'll keep trying for an hour and let you know. You don't need to do anything.
