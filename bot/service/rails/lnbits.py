@@ -176,11 +176,13 @@ class LNbitsRail:
         return Opened(made.payment_hash, pay_with, made.lapses_at, look={"wallet": wallet})
 
     async def _get(self, known: Mapping[str, Any], path: str) -> Answer:
-        return await self._http.get(f"{known['url']}/api/v1/{path}", {"X-Api-Key": known["key"]})
+        headers = {"X-Api-Key": known["key"]}
+        return _without_key(await self._http.get(f"{known['url']}/api/v1/{path}", headers), known)
 
     async def _post(self, known: Mapping[str, Any], body: dict[str, Any]) -> Answer:
         url = f"{known['url']}/api/v1/payments"
-        return await self._http.post(url, body, {"X-Api-Key": known["key"]})
+        headers = {"X-Api-Key": known["key"]}
+        return _without_key(await self._http.post(url, body, headers), known)
 
 
 def _with_scheme(typed: str) -> str:
@@ -203,8 +205,20 @@ def _accepted(answer: Answer) -> dict[str, Any]:
     raise PeerRefusal(_reason(answer) or f"the wallet answers {answer.status}")
 
 
+def _without_key(answer: Answer, known: Mapping[str, Any]) -> Answer:
+    """Return the answer with the key hidden in its reason, which is shown and logged."""
+    if "detail" not in answer.fields:
+        return answer
+    key = re.compile(re.escape(known["key"]), re.IGNORECASE)
+    return replace(answer, fields=answer.fields | {"detail": key.sub("…", _text(answer))})
+
+
+def _text(answer: Answer) -> str:
+    return str(answer.fields.get("detail") or "")
+
+
 def _reason(answer: Answer) -> str:
-    return sanitize.line(str(answer.fields.get("detail") or ""), LONGEST_REASON)
+    return sanitize.line(_text(answer), LONGEST_REASON)
 
 
 def _read_payment(fields: Mapping[str, Any], asked: Asked, opened: Opened) -> Look:

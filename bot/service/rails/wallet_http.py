@@ -41,7 +41,10 @@ SECONDS = 10.0
 
 LONGEST_ANSWER = 64 * 1024  # bytes
 DEPTH = 20
-CONNECTIONS = 100
+CONNECTIONS = 600
+"""More than there are openings, looks and probes at once, which have bounds of their own: with
+fewer, wallets that stay silent would hold the connections that others' calls wait for."""
+
 HEADERS = {
     "User-Agent": "payment-request-bot",
     "Accept": "application/json",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -406,3 +407,14 @@ async def test_an_error_is_waited_through(shop: Shop, status: int) -> None:
 
 async def test_an_invoice_has_to_be_asked_for(shop: Shop) -> None:
     assert shop.rail.open_offline(asked(shop.details, shop.clock())) is None
+
+
+async def test_a_wallet_that_repeats_the_key_does_not_get_it_shown_or_logged(shop: Shop) -> None:
+    echo = {"detail": f"No rights for {INVOICE_KEY} or {INVOICE_KEY.upper()}."}
+    shop.wallet.answers["create"] = text_answer(json.dumps(echo), 403)
+    found = await shop.open()
+    assert isinstance(found, Unavailable)
+    assert INVOICE_KEY not in found.detail
+    assert "No rights for" in found.detail
+    shop.wallet.answers["wallet"] = text_answer(json.dumps(echo), 403)
+    assert INVOICE_KEY not in str(await shop.refusals(shop.wallet.url, INVOICE_KEY))

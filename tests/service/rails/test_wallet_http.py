@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import socket
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 import pytest
@@ -19,6 +21,7 @@ from bot.core.errors import (
 from bot.core.net.webhook_addresses import AllowList
 from bot.service.rails import wallet_http
 from bot.service.rails.wallet_http import WalletHttp
+from bot.service.usecases import looking, opening
 from tests.support.lightning_wallet import (
     BROKEN_ANSWERS,
     THIS_MACHINE,
@@ -136,3 +139,27 @@ async def test_a_cookie_is_never_sent_back(wallet: LnurlService, http: WalletHtt
     for _ in range(2):
         await http.get(f"{wallet.url}/.well-known/lnurlp/shop")
     assert "cookie" not in wallet.asked[1].headers
+
+
+async def test_wallets_that_stay_silent_take_no_connection_of_another(
+    wallet: LnurlService, http: WalletHttp
+) -> None:
+    """As many as may be opened and looked at together, each at a host of its own."""
+
+    async def keep_silent(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        with suppress(ConnectionError):
+            await reader.read()
+        writer.close()
+
+    server = await asyncio.start_server(keep_silent, "127.0.0.1", 0)
+    silent = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/"
+    asks = [asyncio.create_task(http.get(silent)) for _ in range(opening.ROOM + looking.ROOM)]
+    await asyncio.sleep(0)
+    try:
+        async with asyncio.timeout(5):
+            await http.get(f"{wallet.url}/.well-known/lnurlp/shop")
+    finally:
+        for ask in asks:
+            ask.cancel()
+        await asyncio.gather(*asks, return_exceptions=True)
+        server.close()
