@@ -59,9 +59,9 @@ class ScriptedRelay:
 
 
 @asynccontextmanager
-async def scripted_relay(script: Script) -> AsyncIterator[ScriptedRelay]:
-    """Serve a relay on a free port of 127.0.0.1."""
+async def scripted_relay(script: Script, host: str = "127.0.0.1") -> AsyncIterator[ScriptedRelay]:
+    """Serve a relay on a free port of an address of this machine."""
     relay = ScriptedRelay(script)
-    async with serve(relay.serve, "127.0.0.1", 0, max_size=None) as server:
-        relay.url = f"ws://127.0.0.1:{next(iter(server.sockets)).getsockname()[1]}"
+    async with serve(relay.serve, host, 0, max_size=None) as server:
+        relay.url = f"ws://{host}:{next(iter(server.sockets)).getsockname()[1]}"
         yield relay

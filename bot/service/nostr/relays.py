@@ -5,12 +5,14 @@ from __future__ import annotations
 import asyncio
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
 
 from bot.core.errors import Unreachable
+from bot.core.net.webhook_addresses import literal_address
 from bot.service.nostr.relay_connection import MOST_HEARD, Ask, Refusal, RelayConnection
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Sequence
+    from collections.abc import AsyncIterator, Iterator, Sequence
 
     from bot.service.nostr.events import Event, Filter
     from bot.service.nostr.relay_connection import Dial, Heard
@@ -21,8 +23,18 @@ ASKS = 16
 MOST_CONNECTIONS = 200
 """Simultaneous connections to all relays: at most 125 MiB, if all of them send their largest."""
 
+ZONE_CONNECTIONS = 40
+"""Of these, to relays of one zone: its owner can invent names, all of which stay silent."""
+
 IDLE_SECONDS = 30.0
 """Seconds without an ask after which a connection is closed."""
+
+
+def zone_of(url: str) -> str:
+    """Return what the owner of a relay's name has: its last two labels, or its address."""
+    host = urlsplit(url).hostname or ""
+    address = literal_address(host)
+    return str(address) if address else ".".join(host.rstrip(".").split(".")[-2:])
 
 
 class Relays:
@@ -82,16 +94,23 @@ class Relays:
                 if timer := self._ends.pop(connection, None):
                     timer.cancel()
                 return connection
-        if self.connections >= MOST_CONNECTIONS:
-            self._end_an_idle_one()
+        self._make_room(zone_of(url))
         connection = RelayConnection(url, self._dial)
         self._open.setdefault(url, []).append(connection)
         connection.task.add_done_callback(lambda _: self._forget(connection))
         return connection
 
-    def _end_an_idle_one(self) -> None:
-        """End the connection that has been idle longest. Raises Unreachable if all are in use."""
-        idle = next(iter(self._ends), None)
+    def _make_room(self, zone: str) -> None:
+        """Make room for a connection to a zone. Raises Unreachable where all are in use."""
+        of_zone = sum(len(each) for url, each in self._open.items() if zone_of(url) == zone)
+        if of_zone >= ZONE_CONNECTIONS:
+            self._end_an_idle_one(one for one in self._ends if zone_of(one.url) == zone)
+        elif self.connections >= MOST_CONNECTIONS:
+            self._end_an_idle_one(iter(self._ends))
+
+    def _end_an_idle_one(self, idles: Iterator[RelayConnection]) -> None:
+        """End the connection that has been idle longest. Raises Unreachable if there is none."""
+        idle = next(idles, None)
         if idle is None:
             raise Unreachable("too many relays are connected")
         self._ends.pop(idle).cancel()

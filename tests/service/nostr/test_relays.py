@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import socket
+import sys
 import time
 from typing import TYPE_CHECKING, Any
 
@@ -21,7 +22,7 @@ from bot.service.nostr.encryption import Cryptor, Scheme
 from bot.service.nostr.events import sign_event
 from bot.service.nostr.keys import SecretKey
 from bot.service.nostr.relay_connection import MAX_FRAME, guarded_dial
-from bot.service.nostr.relays import Relays
+from bot.service.nostr.relays import Relays, zone_of
 from bot.service.nostr.wallet import REQUEST, RESPONSE, Call, WalletError, Wallets
 from tests.support.scripted_relay import Request, scripted_relay
 
@@ -299,6 +300,44 @@ async def test_an_idle_connection_makes_room_and_one_in_use_does_not(
         with pytest.raises(Unreachable, match="too many relays"):
             await call(relays, one.url)
         waiting.cancel()
+
+
+async def test_relays_of_one_zone_leave_room_for_others(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Whoever owns a zone can invent relays; here a zone is an address."""
+    monkeypatch.setattr("bot.service.nostr.relays.ZONE_CONNECTIONS", 2)
+    asked = asyncio.Semaphore(0)
+
+    async def silent(_: Request) -> None:
+        asked.release()
+
+    everywhere = AllowList.parse("127.0.0.0/8")
+    monkeypatch.setattr(sys.modules[__name__], "LOOPBACK", everywhere)
+    relays = Relays(guarded_dial(GuardedDialler(everywhere), ssl_context()))
+    async with scripted_relay(silent) as bad, scripted_relay(honest, "127.0.0.2") as good:
+        urls = [f"{bad.url}/{number}" for number in range(3)]
+        waiting = [asyncio.create_task(call(relays, url)) for url in urls[:2]]
+        for _ in waiting:
+            await asked.acquire()
+        with pytest.raises(Unreachable, match="too many relays"):
+            await call(relays, urls[2])
+        assert await call(relays, good.url)
+        for task in waiting:
+            task.cancel()
+        await asyncio.gather(*waiting, return_exceptions=True)
+        assert relays.connections == 3  # idle now
+        urls[2] = f"{good.url}/b"
+        assert await call(relays, urls[2])
+        urls[2] = f"{good.url}/c"
+        assert await call(relays, urls[2])
+        assert relays.connections <= 4
+    await relays.close()
+
+
+def test_a_zone_is_the_end_of_a_name_or_an_address() -> None:
+    urls = ["wss://a.b.example.org/x", "wss://example.org:7", "ws://127.0.0.1:8", "wss://[2001::1]"]
+    assert [*map(zone_of, urls)] == ["example.org", "example.org", "127.0.0.1", "2001::1"]
 
 
 async def test_wallets_that_never_answer_delay_no_other_at_their_relay(relays: Relays) -> None:
