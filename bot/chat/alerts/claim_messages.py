@@ -6,11 +6,13 @@ from typing import TYPE_CHECKING
 
 from bot.chat.alerts.delivery import is_quiet
 from bot.chat.cards.claim_posts import known
-from bot.chat.messages.payloads import ClaimAlert
+from bot.chat.messages.payloads import ClaimAlert, new_message
+from bot.chat.messages.reply import Reply
 from bot.chat.store import claims
 from bot.chat.times import local_time, zones
 from bot.core.outbox import outbox
 from bot.core.outbox.queue_policy import ALERT
+from bot.core.text.translations import t
 
 if TYPE_CHECKING:
     from bot.chat.messages.queues import Queues
@@ -24,13 +26,27 @@ REMIND_AFTER = 24 * 3600 * 1000
 MOST_REMINDERS = 3
 """Reminders of one claim; after them only `/payments` shows it."""
 
+MOST_ALERTS = 20
+"""Waiting claims of a seller that have alerts of their own: a claim costs its payer nothing, and
+alerts of money that came would wait behind those of hundreds."""
+
 BATCH = 50
 """Claims in one transaction: others wait for it."""
 
 
 def announce(tx: Transaction, queues: Queues, claim: Claim, now: int) -> None:
-    """Queue the alert of a claim; it makes a sound unless its request's alerts don't."""
-    _put_alert(tx, queues, claim, now, is_reminder=False)
+    """Queue the alert of a claim; it makes a sound unless its request's alerts don't.
+
+    Once too many wait for the seller, a single message says so.
+    """
+    waiting = len(claims.waiting_claims(tx, claim.seller_id, now, MOST_ALERTS + 2))
+    if waiting <= MOST_ALERTS:
+        _put_alert(tx, queues, claim, now, is_reminder=False)
+    elif waiting == MOST_ALERTS + 1:
+        listing, seller = known(tx, claim)
+        words = t(seller.language, "claims-many", number=MOST_ALERTS)
+        note = new_message(Reply(words), seller.language)
+        outbox.put(tx, queues.messages, str(listing.chat_id), note, now, priority=ALERT)
 
 
 def _put_alert(
@@ -63,7 +79,9 @@ def _remind(tx: Transaction, queues: Queues, claim: Claim, now: int) -> None:
         return
     number = claim.reminders + 1
     next_at = now + REMIND_AFTER if number < MOST_REMINDERS else None
-    if claims.set_reminder(tx, claim, number, next_at):
+    first = claims.waiting_claims(tx, claim.seller_id, now, MOST_ALERTS)
+    is_shown = claim.id in {one.id for one in first}
+    if claims.set_reminder(tx, claim, number, next_at) and is_shown:
         _put_alert(tx, queues, claim, now, is_reminder=True)
 
 
