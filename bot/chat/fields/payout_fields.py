@@ -23,6 +23,7 @@ _IBAN = re.compile(r"[A-Z]{2}[0-9]{2}[A-Z0-9]{11,30}")
 _SWISS = ("CH", "LI")
 _LIGHTNING = re.compile(r"[a-z0-9._+-]{1,128}@[^\s@/]{1,253}")
 _UPI = re.compile(r"[A-Za-z0-9._-]{2,256}@[A-Za-z][A-Za-z0-9.-]{1,63}")
+_PIX = re.compile(r"\+?\d{11,14}|[0-9A-Fa-f]{32}|[^\s@]+@[^\s@]+\.[^\s@]+")
 _COUNTRY = re.compile(r"[A-Z]{2}")
 _CONNECTION = re.compile(r"nostr\+?walletconnect:(?://)?[0-9a-f]{64}\?\S*secret=\S+", re.IGNORECASE)
 _LNBITS_KEY = re.compile(r"(?<![0-9a-f])[0-9a-f]{32}(?![0-9a-f])", re.IGNORECASE)
@@ -33,8 +34,8 @@ def read_field(way: str, field: str, text: str) -> str | Problem:
     """Parse what was typed for a field of a way (model/payout.py)."""
     if field in _READERS:
         return _READERS[field](text)
-    if (way, field) == ("lnbits", "key"):
-        return _read_key(text)
+    if field == "key":
+        return _read_key(text) if way == "lnbits" else _read_pix(text)
     if (way, field) == ("bank-swiss", "iban"):
         found = _read_iban(text)
         is_swiss = isinstance(found, Problem) or found.startswith(_SWISS)
@@ -70,6 +71,19 @@ def _read_upi(text: str) -> str | Problem:
     return text.strip() if _UPI.fullmatch(text.strip()) else Problem("payout-wrong-upi")
 
 
+def _read_pix(text: str) -> str | Problem:
+    """Parse a PIX key of any kind; the service checks its digits."""
+    is_sound = len(text) <= _MOST and _PIX.fullmatch(re.sub(r"[\s()/-]|\.(?=\d)", "", text))
+    return text.strip() if is_sound else Problem("payout-wrong-pix")
+
+
+def _read_name(text: str) -> str | Problem:
+    """Parse a holder's name; an IBAN that was sent twice, or too early, is none."""
+    if isinstance(_read_iban(text), str):
+        return Problem("payout-wrong-name")
+    return read_line(text, "payout", _MOST)
+
+
 def _read_url(text: str) -> str | Problem:
     """Parse the address of an LNbits; that of a wallet's page has a key behind it, which is cut."""
     text = re.split(r"[?#]", text.strip())[0]
@@ -102,4 +116,5 @@ _READERS: dict[str, Callable[[str], str | Problem]] = {
     "url": _read_url,
     "connection": _read_connection,
     "country": _read_country,
+    "name": _read_name,
 }

@@ -17,6 +17,7 @@ from bot.chat.model.payout import (
     SCHEMES,
     SECRETS,
     WAYS,
+    kind_of,
     way_of,
 )
 from bot.core.text.translations import t
@@ -145,7 +146,9 @@ def payout_question(draft: Draft, seller: Seller) -> str:
             changes = None
             if before is not None:
                 changes = t(language, "payout-found-replaces", label=_label(before))
-            parts = (t(language, "payout-found"), _described(draft.found, language), changes)
+            typed = _typed(draft)
+            found = _described(draft.found, language)
+            parts = (t(language, "payout-found"), typed, found, changes)
             return "\n\n".join(filter(None, parts))
     fields, field = WAYS[way], PAYOUT_STEPS[draft.step]
     asked = t(language, f"payout-ask-{way}-{field}")
@@ -153,6 +156,17 @@ def payout_question(draft: Draft, seller: Seller) -> str:
         return asked
     place = t(language, "progress", step=fields.index(field) + 1, steps=len(fields))
     return f"{place}\n\n{asked}"
+
+
+def _typed(draft: Draft) -> str:
+    """Return a bank account's holder and address, which its label leaves out, as they were typed.
+
+    Payers' banks warn of a wrong name, so the seller reads it before it counts.
+    """
+    if kind_of(draft.way or "") != BANK:
+        return ""
+    _, name, *rest = (answer.text for answer in draft.answers)
+    return "\n".join(map(escaped, filter(None, (name, " ".join(filter(None, rest))))))
 
 
 def payout_rows(draft: Draft, seller: Seller) -> Rows:

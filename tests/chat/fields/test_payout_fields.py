@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from uuid import UUID
+
 import pytest
 
 from bot.chat.fields.payout_fields import is_connection, read_field
@@ -17,6 +19,11 @@ from tests.support.payout_forms import CONNECTION, IBAN, KEY, SWISS_IBAN
         ("bank-sepa", "iban", SWISS_IBAN, SWISS_IBAN),
         ("bank-swiss", "iban", "CH93 0076 2011 6238 5295 7", SWISS_IBAN),
         ("bank-sepa", "name", " Anna  Ott ", "Anna Ott"),
+        ("bank-pix", "key", " 529.982.247-25 ", "529.982.247-25"),
+        ("bank-pix", "key", "12.345.678/0001-95", "12.345.678/0001-95"),
+        ("bank-pix", "key", "+55 (11) 98765-4321", "+55 (11) 98765-4321"),
+        ("bank-pix", "key", "anna.ott@example.org", "anna.ott@example.org"),
+        *(("bank-pix", "key", key, key) for key in (KEY, str(UUID(KEY)))),
         ("bank-upi", "id", " anna@okbank ", "anna@okbank"),
         ("bank-swiss", "country", "ch", "CH"),
         ("lightning", "address", "⚡ Anna@Example.org", "anna@example.org"),
@@ -40,6 +47,8 @@ def test_a_value_is_read_as_people_write_it(way: str, field: str, text: str, val
         ("bank-swiss", "iban", IBAN, "payout-wrong-swiss"),
         ("bank-sepa", "name", "\u2800", "problem-payout-empty"),
         ("bank-sepa", "name", "x" * 141, "problem-payout-long"),
+        *(("bank-sepa", "name", typed, "payout-wrong-name") for typed in (IBAN, f"IBAN: {IBAN}")),
+        *(("bank-pix", "key", typed, "payout-wrong-pix") for typed in ("12345", "Anna Ott", "@")),
         ("bank-upi", "id", "anna", "payout-wrong-upi"),
         ("bank-swiss", "country", "Schweiz", "payout-wrong-country"),
         ("lightning", "address", "anna", "payout-wrong-address"),

@@ -121,6 +121,16 @@ def test_what_was_found_is_shown_before_it_is_saved() -> None:
     assert (talk.step, talk.connects) == (SAVING, [PROBE, SAVE])
 
 
+def test_the_holder_and_the_address_are_read_again_before_they_are_saved() -> None:
+    talk = connecting("bank-swiss").say(*TYPED["bank-swiss"])
+    found = replace(SEPA, scheme="swiss", label="CH93 … 2957")
+    talk.take(payout_form.probed(talk.form, found, talk.seller))
+    assert "Anna Ott\nSeestrasse 1a 8001 Zürich CH" in talk.last
+    secret = connecting("lnbits").say(*TYPED["lnbits"])
+    secret.take(payout_form.probed(secret.form, replace(LIGHTNING, kind="lnbits"), secret.seller))
+    assert KEY not in secret.last
+
+
 def test_a_save_button_of_other_answers_saves_nothing() -> None:
     talk = connecting("bank-sepa").say(*TYPED["bank-sepa"])
     talk.take(payout_form.probed(talk.form, SEPA, talk.seller))
