@@ -25,8 +25,8 @@ START_SECONDS = 180.0
 FUNDS = 1_000_000
 """Satoshi of the payer."""
 
-SOON = 2.1
-"""Seconds from paying to the record of the payment: two between looks, and the look itself."""
+SOON = 2.0
+"""Seconds from paying to the record of the payment: 1.5 between looks, and the look itself."""
 
 SETTINGS = {
     "LNBITS_ADMIN_UI": "true",

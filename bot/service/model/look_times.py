@@ -5,8 +5,9 @@ from __future__ import annotations
 SECOND = 1_000
 MINUTE, HOUR, DAY = 60 * SECOND, 3_600 * SECOND, 86_400 * SECOND
 
-PACES = ((MINUTE, 2 * SECOND), (5 * MINUTE, 5 * SECOND), (15 * MINUTE, 15 * SECOND))
-"""Until an age of the invoice, the time between two looks."""
+PACES = ((MINUTE, 1_500), (5 * MINUTE, 5 * SECOND), (15 * MINUTE, 15 * SECOND))
+"""Until an age of the invoice, the time between two looks: at first, money is known within two
+seconds, the wallet's answer and the commit included."""
 
 SLOWEST = MINUTE
 GRACE = 10 * MINUTE
@@ -18,7 +19,7 @@ AFTERWARDS = (HOUR, DAY)
 LAST = GRACE + max(AFTERWARDS)
 """After its end an invoice is looked at no more."""
 
-CLOSEST = 2 * SECOND
+CLOSEST = SECOND
 """Between two looks at one checkout, whatever hints arrive."""
 
 

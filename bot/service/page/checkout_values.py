@@ -22,6 +22,9 @@ AT_ONCE, SOON, LATER, LATE = 2, 3, 10, 30
 """Seconds after which a checkout's page asks again: while a wallet is asked, at first, after
 SOON_FOR, once it has ended."""
 
+ASKED = 0.6
+"""The same while an answer waits for the wallet: with its second, 1.6 between two looks."""
+
 SOON_FOR, LATE_FOR = 60_000, 3_600_000
 """Milliseconds since the checkout was opened, and since it ended."""
 
@@ -177,13 +180,13 @@ def _way(held: Checkout) -> str:
     return payout.LIGHTNING if held.automatic else TAP
 
 
-def _pace(held: Checkout, state: CheckoutState, now: int) -> dict[str, int | None]:
+def _pace(held: Checkout, state: CheckoutState, now: int) -> dict[str, float | None]:
     """Return the seconds until the page asks `again` by script, and until it reloads without."""
     calm = SOON if now - held.created_at < SOON_FOR else LATER
     late = LATE if state in GIVEN_UP and now - held.lapses_at < LATE_FOR else None
     again, refresh = {
         CheckoutState.OPENING: (AT_ONCE, AT_ONCE),
-        CheckoutState.OPEN: (AT_ONCE if _way(held) == payout.LIGHTNING else calm, calm),
+        CheckoutState.OPEN: (ASKED if _way(held) == payout.LIGHTNING else calm, calm),
         CheckoutState.CLAIMED: (LATER, LATE),
     }.get(state, (late, late))
     return {"again": again, "refresh": refresh}

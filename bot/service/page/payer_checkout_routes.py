@@ -1,6 +1,7 @@
 """`/pay/{id}/checkout/{checkoutId}`: what to pay with, the payer's word, what became of it."""
 
 import asyncio
+from collections.abc import Sequence
 from functools import partial
 
 import structlog
@@ -23,6 +24,9 @@ from bot.service.usecases.paying import PaymentProgress
 WAITS = (0.05, 0.1, 0.15, 0.2, 0.5, 0.5, 0.5, 0.5)
 """Seconds between reads of a checkout whose invoice is being fetched: 2.5 together."""
 
+LOOK_WAITS = (0.1, 0.15, 0.25, 0.5)
+"""Seconds between reads for a page's script while the wallet is asked: 1 together."""
+
 log = structlog.get_logger()
 router = APIRouter(include_in_schema=False, route_class=PlainRoute)
 
@@ -31,7 +35,11 @@ router = APIRouter(include_in_schema=False, route_class=PlainRoute)
 async def show(request: Request) -> Response:
     """Show the state of a checkout; redirect once its money has arrived."""
     service, held = await _held(request)
-    held = await _opened(service, held)
+    held = await _changed(service, held, CheckoutState.OPENING, WAITS)
+    if held.state(service.now()) is CheckoutState.OPEN:
+        is_asked = await looking.hint_for_page(service.db, held, service.now())
+        if is_asked and "live" in request.query_params:
+            held = await _changed(service, held, CheckoutState.OPEN, LOOK_WAITS)
     now = service.now()
     found = await requests.read_ever(service.db, held.request_id, now)
     if found is None:
@@ -40,18 +48,18 @@ async def show(request: Request) -> Response:
     if payment and payment.took_unit:
         onward = outcomes.next_page(service, found, found.id, PaymentProgress(held.id, payment))
         return RedirectResponse(onward, 303, render.HEADERS)
-    if held.state(now) is CheckoutState.OPEN:
-        await looking.hint_for_page(service.db, held, now)
     reader = forms.reader(request)
     values = checkout_values.checkout_page(reader, found, held, payment, now)
     others = held.stored_state is CheckoutState.OPEN and await _has_other_ways(service, found, now)
     return outcomes.page("checkout.html", service, reader, found, values | {"others": others})
 
 
-async def _opened(service: Service, held: Checkout) -> Checkout:
-    """Return the checkout once its wallet has answered, or as it is after 2.5 seconds."""
-    for seconds in WAITS:
-        if held.state(service.now()) is not CheckoutState.OPENING:
+async def _changed(
+    service: Service, held: Checkout, state: CheckoutState, waits: Sequence[float]
+) -> Checkout:
+    """Return the checkout once it has left a state, or as it is after so many seconds."""
+    for seconds in waits:
+        if held.state(service.now()) is not state:
             break
         await asyncio.sleep(seconds)
         held = await checkouts.read(service.db, held.request_id, held.id) or held

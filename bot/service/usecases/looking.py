@@ -93,13 +93,16 @@ def hint(tx: Transaction, checkout_id: str, now: int) -> None:
         )  # fmt: skip
 
 
-async def hint_for_page(db: Database, checkout: Checkout, now: int) -> None:
+async def hint_for_page(db: Database, checkout: Checkout, now: int) -> bool:
     """Queue a look for a payer who has the checkout's page open, without a write for each ask.
 
-    `checkout` is as it was just read.
+    `checkout` is as it was just read. Return whether a wallet is asked for its money at all.
     """
-    if _may_look(checkout) and now >= (checkout.looked_at or 0) + look_times.CLOSEST:
+    if not _may_look(checkout):
+        return False
+    if now >= (checkout.looked_at or 0) + look_times.CLOSEST:
         await db.transaction(partial(hint, checkout_id=checkout.id, now=now))
+    return True
 
 
 def _may_look(checkout: Checkout) -> bool:

@@ -172,7 +172,7 @@ def test_a_waiting_page_asks_again_and_an_ended_one_rests() -> None:
     }
     assert {name: (each["again"], each["refresh"]) for name, each in paces.items()} == {
         "opening": (2, 2),
-        "lightning": (2, 3),
+        "lightning": (0.6, 3),
         "bank": (3, 3),
         "claimed": (10, 30),
         "rejected": (30, 30),

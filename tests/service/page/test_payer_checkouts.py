@@ -112,7 +112,7 @@ async def test_a_slow_wallet_shows_a_page_that_goes_on_by_itself(scene: RealScen
     where = await states.opening(scene)
     page = await get(scene, where)
     assert (page.status_code, "Getting the invoice…" in page.text) == (200, True)
-    assert f'data-from="{where}" data-again="2000"' in page.text
+    assert f'data-from="{where}?live" data-again="2000"' in page.text
     assert '<noscript><meta http-equiv="refresh" content="2"></noscript>' in page.text
     assert (await get(scene, f"{where}/code.png")).status_code == 404
 
@@ -141,7 +141,7 @@ async def test_the_picture_of_a_bank_code_has_what_the_page_says(scene: RealScen
     assert "EUR18.50" in code.text
 
 
-async def test_an_open_page_has_the_wallet_looked_at_once_in_two_seconds(scene: RealScene) -> None:
+async def test_open_pages_have_the_wallet_looked_at_once_a_second(scene: RealScene) -> None:
     """However many pages of one checkout are open."""
     where = await states.invoice(scene)
     scene.service.clock.advance(50)
@@ -152,7 +152,16 @@ async def test_an_open_page_has_the_wallet_looked_at_once_in_two_seconds(scene: 
             await get(scene, where)
         looks += await hear(scene.service)
         scene.service.clock.advance(1)
-    assert looks == 3
+    assert looks == 6
+
+
+async def test_the_answer_to_a_script_waits_for_what_the_wallet_says(scene: RealScene) -> None:
+    """So that the page turns to Paid with the look and not with its next question."""
+    where = await states.invoice(scene)
+    asked = asyncio.create_task(get(scene, f"{where}?live"))
+    await asyncio.sleep(0)
+    await scene.arrive()
+    assert (await asked).status_code == 303
 
 
 async def test_money_that_arrived_leads_to_the_receipt(scene: RealScene) -> None:

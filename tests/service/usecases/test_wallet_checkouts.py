@@ -357,7 +357,7 @@ async def test_the_looks_of_an_invoice_end_and_a_hint_still_finds_its_money(
             break
         service.clock.at = rows[0]["due_at"]
         looks += await hear(service)
-    assert looks == 130
+    assert looks == 140
     service.clock.advance(3600)
     wallet.looks = [Arrived()]
     await hint(service, it.id)
@@ -373,7 +373,7 @@ async def hint(service: ServiceHarness, checkout_id: str) -> None:
     )
 
 
-async def test_hints_bring_the_next_look_forward_but_never_closer_than_two_seconds(
+async def test_hints_bring_the_next_look_forward_but_never_closer_than_a_second(
     service: ServiceHarness,
 ) -> None:
     it = await begun(service)
@@ -382,7 +382,7 @@ async def test_hints_bring_the_next_look_forward_but_never_closer_than_two_secon
     for _ in range(3):
         await hint(service, it.id)
     (row,) = await service.rows("outbox")
-    assert row["due_at"] == service.clock() + 2_000
+    assert row["due_at"] == service.clock() + 1_000
     service.clock.advance(2)
     assert await hear(service) == 1
     service.clock.advance(10)
@@ -409,7 +409,7 @@ async def test_a_hint_during_a_look_is_followed_by_another_look(
     assert await state_of(service, it.id) == "paid"
 
 
-async def test_an_open_page_hints_at_most_every_two_seconds(service: ServiceHarness) -> None:
+async def test_an_open_page_hints_at_most_every_second(service: ServiceHarness) -> None:
     it = await begun(service)
     service.clock.advance(RESERVATION)
     await hear(service)
