@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import pytest
@@ -102,6 +103,23 @@ async def test_what_is_copied_is_what_banks_take(browser: Browser, scene: RealSc
         await expect(page.get_by_role("button", name="Copied IBAN")).to_be_visible()
         assert await page.evaluate("navigator.clipboard.readText()") == "DE89370400440532013000"
         await expect(button).to_be_visible()
+
+
+async def test_a_reference_is_read_in_groups_and_selected_whole(
+    browser: Browser, scene: RealScene
+) -> None:
+    """Also on a small phone, where no group breaks and all fit on one line."""
+    where = await states.bank_code(scene)
+    (row,) = await scene.service.rows("checkouts")
+    async with payer(browser, scene.service, viewport=SMALL) as who:
+        page = await who.look(where)
+        shown = page.locator(".reference data")
+        boxes = [await one.bounding_box() for one in await shown.locator("span").all()]
+        lefts_and_rights = [(box["x"], box["x"] + box["width"]) for box in boxes if box]
+        assert len({box["y"] for box in boxes if box}) == 1
+        assert all(one[1] + 2 < two[0] for one, two in pairwise(lefts_and_rights))
+        selected = "one => { getSelection().selectAllChildren(one); return `${getSelection()}`; }"
+        assert await shown.evaluate(selected) == row["reference"]
 
 
 @pytest.mark.parametrize("state", ["invoice", "bank_code", "swiss_code"])

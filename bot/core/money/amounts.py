@@ -25,6 +25,7 @@ from bot.core.text.sanitize import INVISIBLE_MARKS
 MAX_AMOUNT = 1_000_000_000  # in major units; our limit
 MAX_MINOR = 2**63 - 1  # BIGINT
 RATE_DIGITS = 8
+_UNITS = {"SAT": "sat"}  # as people write them after an amount; the others by their code
 MAX_TEXT = 64  # characters; a longer text is no amount
 EXAMPLE, EXAMPLE_WITHOUT_DECIMALS = "5", "500"
 """Prices that examples show in currencies of ISO 4217; the others have their own in the table."""
@@ -210,7 +211,7 @@ def from_minor(minor: int, currency: str) -> Decimal:
 
 
 def format_money(minor: int, currency: str, language: str) -> str:
-    """Write an amount for people, exact: `$5.00`, `5,00 €`, `0.0005 BSV`.
+    """Write an amount for people, exact: `$5.00`, `5,00 €`, `0.0005 BSV`, `21 sat`.
 
     `language` is a Telegram language_code (`en`, `pt-br`); an unknown one is read as English.
     Spaces within it are non-breaking where CLDR has them so.
@@ -221,7 +222,12 @@ def format_money(minor: int, currency: str, language: str) -> str:
     pattern = "#,##0"
     if fact.decimals:
         pattern += "." + "0" * fact.shown + "#" * (fact.decimals - fact.shown)
-    return format_decimal(amount, pattern, locale=locale) + _NBSP + currency
+    return format_decimal(amount, pattern, locale=locale) + _NBSP + unit(currency)
+
+
+def unit(currency: str) -> str:
+    """Return what people write after a number: `sat`; most currencies' code is that."""
+    return _UNITS.get(currency, currency)
 
 
 def format_number(value: Decimal, language: str) -> str:

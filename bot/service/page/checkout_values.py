@@ -60,6 +60,15 @@ CASES: dict[str, tuple[str, ...]] = {
 SENT = {payout.BANK: "page-sent", TAP: "page-sent-tap"}
 """The button by which a payer says that the money was sent, where the rail can't know it."""
 
+SIGNS: dict[str, str] = {
+    CheckoutState.CLAIMED: "waiting",
+    CheckoutState.LAPSED: "over",
+    CheckoutState.CANCELLED: "stopped",
+    **dict.fromkeys((CheckoutState.FAILED, CheckoutState.REJECTED), "trouble"),
+    **dict.fromkeys((CheckoutState.OVERSOLD, UNDERPAID, UNCONFIRMED), "trouble"),
+}
+"""The macros of signs.html that show states at a glance."""
+
 CLAIMABLE: frozenset[str] = frozenset({CheckoutState.OPEN, CheckoutState.LAPSED, UNCONFIRMED})
 """States in which a payer may say so, or say so again."""
 
@@ -102,6 +111,7 @@ def checkout_page(
         "now": now,
         "turns": shown == CheckoutState.OPENING
         or (shown == CheckoutState.OPEN and held.pay_with is None),
+        "sign": SIGNS.get(shown),
         "transaction_id": payment and payment.id,
         **_pace(held, state, now),
         **_amounts(reader, request, held, payment, shown),
@@ -119,6 +129,7 @@ def unclaimed(reader: Reader, request: PaymentRequest, held: Checkout) -> dict[s
         "title": title,
         "page": reader.t("page-title-state", title=title, name=request.terms.product.name),
         "why": page_times.TimedText(why),
+        "sign": "trouble",
         "claim": None,
         "again": None,
         "refresh": None,

@@ -70,10 +70,17 @@ def _card(
 
 
 def _title(reader: Reader, ways: Sequence[Way], way: Way) -> str:
-    """Return what a way is called; of several Lightning wallets the first has the plain name."""
+    """Return what a way is called; a further Lightning wallet is told apart by its host."""
     name = name_of(way.kind, way.scheme)
     alike = [one for one in ways if name_of(one.kind, one.scheme) == name]
-    return reader.t(f"page-way-{name if way is alike[0] else 'other'}")
+    if way is alike[0]:
+        return reader.t(f"page-way-{name}")
+    return reader.t("page-way-other", wallet=_host(way))
+
+
+def _host(way: Way) -> str:
+    """Return the host of a wallet, which its account's label names: `mia@wallet.example`."""
+    return way.account.label.rpartition("@")[2].split()[0] if way.account else way.kind
 
 
 def _why_not(reader: Reader, ways: Sequence[Way], way: Way) -> str | None:

@@ -9,7 +9,7 @@ from bot.service.model import payer_data as payers
 from bot.service.model import payout
 from bot.service.model.delivery import DeliveryState
 from bot.service.page import page_times, pay_with
-from bot.service.page.template_values import money_text, rated
+from bot.service.page.template_values import money_text, rate_text
 
 if TYPE_CHECKING:
     from bot.service.model.checkout import Checkout
@@ -41,7 +41,7 @@ def receipt_page(
         "link": url,
         "link_text": contact_text(url),
         "scripted": True,
-        "paid": _paid(reader, payment),
+        **_paid(reader, payment),
         "oversold": payment.oversold,
         "amount": money_text(payment.amount, payment.currency, reader.tag),
         "when": page_times.moment(reader, payment.completed_at),
@@ -53,12 +53,14 @@ def receipt_page(
     }
 
 
-def _paid(reader: Reader, payment: Payment) -> str | None:
-    """Return what was paid, None if it is just the price."""
+def _paid(reader: Reader, payment: Payment) -> dict[str, Any]:
+    """Return what was paid and its rate, None where it is just the price."""
     paid = payment.paid
-    if paid.rate is None and paid.amount != payment.amount:
-        return money_text(paid.amount, paid.currency, reader.tag)
-    return rated(reader, payment.currency, paid, "page-receipt-exchanged")
+    differs = paid.rate is not None or paid.amount != payment.amount
+    return {
+        "paid": money_text(paid.amount, paid.currency, reader.tag) if differs else None,
+        "rate": rate_text(reader, payment.currency, paid, "moment"),
+    }
 
 
 def paid_by(reader: Reader, held: Checkout) -> dict[str, Any]:

@@ -231,30 +231,27 @@ def _problem(reader: Reader, form: PayerForm) -> str | None:
 
 def exchange_text(reader: Reader, request: PaymentRequest, quote: Quote | None) -> str | None:
     """Return the price in the currency of the payment, None if that is the price's own."""
-    return rated(reader, request.terms.currency, quote, "page-exchanged") if quote else None
-
-
-def rated(reader: Reader, currency: str, quote: Quote, key: str) -> str | None:
-    """Return what is paid, and the rate it comes from; None if that is the price's own currency."""
-    if quote.rate is None:
+    if quote is None or quote.rate is None:
         return None
     return reader.t(
-        key,
+        "page-exchanged",
         amount=money_text(quote.amount, quote.currency, reader.tag),
-        rate=_rate(reader, currency, quote, quote.rate),
+        rate=_rate(reader, request.terms.currency, quote, quote.rate),
         source=source_text(reader, quote.rate),
         at=page_times.utc(quote.rate.at),
     )
 
 
-def rate_text(reader: Reader, currency: str, quote: Quote) -> page_times.TimedText | None:
+def rate_text(
+    reader: Reader, currency: str, quote: Quote, style: page_times.Style = "clock"
+) -> page_times.TimedText | None:
     """Return the rate of a quote, its source and its time; None if nothing was converted."""
     if quote.rate is None:
         return None
     rate = _rate(reader, currency, quote, quote.rate)
     source = source_text(reader, quote.rate)
     text = reader.t("page-rate", rate=rate, source=source, at=PLACE)
-    return page_times.timed(text, page_times.moment(reader, quote.rate.at, "clock"))
+    return page_times.timed(text, page_times.moment(reader, quote.rate.at, style))
 
 
 def source_text(reader: Reader, rate: ExchangeRate) -> str:
@@ -267,4 +264,4 @@ def source_text(reader: Reader, rate: ExchangeRate) -> str:
 
 def _rate(reader: Reader, currency: str, quote: Quote, rate: ExchangeRate) -> str:
     number = amounts.format_number(rate.rate, reader.tag)
-    return f"1 {currency} = {number} {quote.currency}"
+    return f"1 {amounts.unit(currency)} = {number} {amounts.unit(quote.currency)}"

@@ -29,12 +29,12 @@ def test_a_converted_payment_is_worth_both_amounts_by_its_sources() -> None:
     assert lines(COFFEE) == [
         "💰 <b>$5.00</b> received for <b>Coffee</b>",
         "Paid by Lightning",
-        "$5.00 = 4,812 SAT (median of coinbase.com, kraken.com and yadio.io)",
+        "$5.00 = 4,812 sat (median of coinbase.com, kraken.com and yadio.io)",
         "🧾 <code>t1</code>",
     ]
     assert lines(COFFEE, "de")[1:3] == [
         "Bezahlt über Lightning",
-        "5,00 $ = 4.812 SAT (Median aus coinbase.com, kraken.com und yadio.io)",
+        "5,00 $ = 4.812 sat (Median aus coinbase.com, kraken.com und yadio.io)",
     ]
 
 
@@ -56,7 +56,7 @@ def test_every_kind_is_named_and_escaped(kind: str, language: str) -> None:
 def test_more_than_the_price_is_named_with_how_to_pay_it_back() -> None:
     more = replace(COFFEE, paid_by=replace(BY_LIGHTNING, amount=5000))
     surplus, refund = lines(more)[3:5]
-    assert surplus == "⚠️ 188 SAT more than the price arrived."
+    assert surplus == "⚠️ 188 sat more than the price arrived."
     assert refund.startswith("To pay it back, ask the payer for an invoice")
     assert refund.endswith("Then tap Details and mark it as paid back.")
 
@@ -80,7 +80,7 @@ def test_too_little_money_sold_nothing_and_is_in_no_total() -> None:
         remaining_units=3,
     )
     assert lines(short)[:3] == [
-        "⚠️ <b>Underpaid:</b> only 12 SAT of 20 SAT arrived for <b>Coffee</b>",
+        "⚠️ <b>Underpaid:</b> only 12 sat of 20 sat arrived for <b>Coffee</b>",
         "Nothing was sold. Please sort it out with the payer.",
         "Paid by Lightning",
     ]

@@ -125,7 +125,7 @@ def test_an_amount_with_one_reading_is_taken(said: str) -> None:
         ("EUR", "Type 5 for €5.00, or include another currency, like 5 USD."),
         ("JPY", "Type 500 for ¥500, or include another currency, like 5 EUR."),
         ("BTC", "Type 0.001 for 0.001 BTC, or include another currency, like 5 EUR."),
-        ("SAT", "Type 1000 for 1,000 SAT, or include another currency, like 5 EUR."),
+        ("SAT", "Type 1000 for 1,000 sat, or include another currency, like 5 EUR."),
     ],
 )
 def test_examples_fit_the_currency(currency: str, hint: str) -> None:

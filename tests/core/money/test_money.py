@@ -176,7 +176,7 @@ def test_sums_of_any_size_are_exact(minor: int, code: str) -> None:
         (50_000, "BSV", "en", f"0.0005{NBSP}BSV"),
         (100_000_000, "BSV", "en", f"1{NBSP}BSV"),
         (123_456_789_012, "BTC", "de", f"1.234,56789012{NBSP}BTC"),
-        (21_000, "SAT", "en", f"21,000{NBSP}SAT"),
+        (21_000, "SAT", "en", f"21,000{NBSP}sat"),
         (250_000, "MNEE", "en", f"2.50{NBSP}MNEE"),
         (250_001, "MNEE", "en", f"2.50001{NBSP}MNEE"),
         (500, "USD", "pt-br", f"US${NBSP}5,00"),

@@ -87,8 +87,8 @@ def test_a_claim_that_nobody_decided_may_be_made_again_and_is_not_to_be_paid_aga
         ("slow", "didn't answer in time"),
         ("refused", "refused to create an invoice"),
         ("lied", "doesn't match this payment"),
-        ("tooSmall", "20,312\xa0SAT is less than the wallet of Mia's Ceramics can receive"),
-        ("tooLarge", "20,312\xa0SAT is more than the wallet of Mia's Ceramics can receive"),
+        ("tooSmall", "20,312\xa0sat is less than the wallet of Mia's Ceramics can receive"),
+        ("tooLarge", "20,312\xa0sat is more than the wallet of Mia's Ceramics can receive"),
         ("a reason of tomorrow", "didn't answer in time"),
         (None, "didn't answer in time"),
     ],
@@ -103,7 +103,7 @@ def test_a_wallet_that_gave_no_invoice_is_explained(reason: str | None, said: st
 def test_too_little_money_is_said_and_nothing_more_is_asked_for() -> None:
     """The invoice is used up: its code must not be scanned once more."""
     values = page(lightning(), paid=payment(PaymentState.UNDERPAID, 12_000))
-    assert values["title"] == "12,000\xa0SAT of 20,312\xa0SAT arrived"
+    assert values["title"] == "12,000\xa0sat of 20,312\xa0sat arrived"
     assert "Don't send the rest." in why(values)
     assert (values["pay_with"], values["until"], values["cancel"]) == (None, None, False)
     assert values["transaction_id"] == "p" * 24

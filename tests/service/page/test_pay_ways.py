@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -38,10 +39,10 @@ def test_the_first_open_way_is_chosen_unless_the_payer_has() -> None:
 
 def test_each_way_says_what_happens_and_what_it_costs() -> None:
     lightning, bank = shown(LIGHTNING, BANK)
-    assert (lightning["title"], lightning["amount"]) == ("Lightning", "about 20,312\xa0SAT")
+    assert (lightning["title"], lightning["amount"]) == ("Lightning", "≈ 20,312\xa0sat")
     assert lightning["how"] == "Paid within seconds from any Lightning wallet."
     rate = lightning["rate"]
-    assert rate.before == "1 EUR = 1,097.946 SAT (median of a.example, b.example, "
+    assert rate.before == "1 EUR = 1,097.946 sat (median of a.example, b.example, "
     assert rate.moment.style == "clock"
     assert (bank["title"], bank["amount"], bank["rate"]) == ("Bank transfer", "€18.50", None)
     assert bank["how"] == "From your banking app; Mia's Ceramics confirms when it arrives."
@@ -50,8 +51,23 @@ def test_each_way_says_what_happens_and_what_it_costs() -> None:
 
 
 def test_wallets_are_one_way_to_payers_and_told_apart_all_the_same() -> None:
-    titles = [card["title"] for card in shown(way("lnbits"), way("nwc"), BANK)]
-    assert titles == ["Lightning", "Lightning, other wallet", "Bank transfer"]
+    """A further one by its host, not by the seller's name there."""
+
+    def labelled(name: str, label: str) -> Way:
+        made = way(name)
+        assert made.account is not None
+        return replace(made, account=replace(made.account, label=label))
+
+    ways = (
+        labelled("lnbits", "lnbits.example"),
+        labelled("nwc", "relay.example · 12ab…34cd"),
+        labelled("lightning", "mia@wallet.example"),
+        BANK,
+    )
+    assert [card["title"] for card in shown(*ways)] == [
+        *("Lightning", "Lightning (relay.example)", "Lightning (wallet.example)"),
+        "Bank transfer",
+    ]
 
 
 @pytest.mark.parametrize(

@@ -171,7 +171,7 @@ async def test_money_that_arrived_leads_to_the_receipt(scene: RealScene) -> None
     receipt = (await get(scene, onward)).text
     (row,) = await scene.service.rows("checkouts")
     assert f"{row['external_id'][:8]}…{row['external_id'][-8:]}" in receipt
-    for text in ("Lightning", "€18.50", "20,312\xa0SAT", "1 EUR = 1,097.946 SAT", "kraken.com"):
+    for text in ("Lightning", "€18.50", "20,312\xa0sat", "1 EUR = 1,097.946 sat", "kraken.com"):
         assert text in receipt
 
 
@@ -191,7 +191,7 @@ async def test_too_little_money_has_no_receipt(scene: RealScene) -> None:
     receipt = await get(scene, f"{scene.path}/receipt/{row['id']}")
     assert (receipt.status_code, receipt.headers["location"]) == (303, where)
     page = (await get(scene, where)).text
-    assert "12,000\xa0SAT of 20,312\xa0SAT arrived" in page
+    assert "12,000\xa0sat of 20,312\xa0sat arrived" in page
     assert row["id"] in page
     assert "code.png" not in page
 

@@ -67,7 +67,7 @@ page-pay-test = { $amount } Testgeld zahlen
 page-the-seller = der Verkäufer
 page-ways = Wie möchten Sie bezahlen?
 page-way-lightning = Lightning
-page-way-other = Lightning, andere Wallet
+page-way-other = Lightning ({ $wallet })
 page-way-sepa = Überweisung
 page-way-pix = Pix
 page-way-upi = UPI
@@ -78,7 +78,7 @@ page-way-sepa-how = Mit Ihrer Banking-App; { $seller } bestätigt, sobald das Ge
 page-way-pix-how = Mit der App Ihrer Bank; { $seller } bestätigt, sobald das Geld da ist.
 page-way-upi-how = Mit jeder UPI-App; { $seller } bestätigt, sobald das Geld da ist.
 page-way-swiss-how = Mit Ihrer Banking-App; { $seller } bestätigt, sobald das Geld da ist.
-page-way-about = etwa { $amount }
+page-way-about = ≈ { $amount }
 page-way-closed =
     { $way } ist gerade nicht möglich: Andere haben schon angegeben, dass ihr Geld unterwegs ist. { $other ->
         [none] Bitte später noch einmal versuchen.
@@ -141,7 +141,6 @@ page-receipt-link = Zahlungslink
 page-receipt-save = Als PDF sichern
 page-receipt-keep = Das ist Ihr Beleg. Drucken Sie diese Seite aus oder sichern Sie sie als PDF, um ihn zu behalten.
 page-receipt-paid = Gezahlt mit
-page-receipt-exchanged = { $amount } ({ $rate }; { $source }, { DATETIME($at, dateStyle: "medium") })
 page-receipt-oversold = Als die Zahlung ankam, war schon alles verkauft. Der Verkäufer weiß Bescheid und muss Ihnen das Geld erstatten.
 
 page-receipt-by = Zahlungsart

@@ -66,7 +66,7 @@ page-pay-test = Pay { $amount } in test money
 page-the-seller = the seller
 page-ways = How would you like to pay?
 page-way-lightning = Lightning
-page-way-other = Lightning, other wallet
+page-way-other = Lightning ({ $wallet })
 page-way-sepa = Bank transfer
 page-way-pix = Pix
 page-way-upi = UPI
@@ -77,7 +77,7 @@ page-way-sepa-how = From your banking app; { $seller } confirms when it arrives.
 page-way-pix-how = From your bank's app; { $seller } confirms when it arrives.
 page-way-upi-how = From any UPI app; { $seller } confirms when it arrives.
 page-way-swiss-how = From your banking app; { $seller } confirms when it arrives.
-page-way-about = about { $amount }
+page-way-about = ≈ { $amount }
 page-way-closed =
     { $way } is full just now: earlier payers said they've sent the money. { $other ->
         [none] Please try again later.
@@ -142,7 +142,6 @@ page-receipt-link = Payment link
 page-receipt-save = Save as PDF
 page-receipt-keep = This is your receipt. To keep it, print this page or save it as a PDF.
 page-receipt-paid = Paid with
-page-receipt-exchanged = { $amount } ({ $rate }; { $source }, { DATETIME($at, dateStyle: "medium") })
 page-receipt-oversold = Your payment arrived after this sold out. We've notified the seller, who needs to refund you.
 
 page-receipt-by = Payment method
