@@ -78,9 +78,10 @@ ROOMS = {
     "service.banking": Room(f"service.model {MODEL}", "babel stdnum", pure=True),
     "service.banking.code_picture": Room("core.images", "PIL", pure=True),
     "service.banking.references": Room("", "stdnum"),
-    "service.lightning": Room("core.errors core.text", pure=True),
+    "service.lightning": Room("service.model core.errors core.text", pure=True),
     "service.nostr": Room(
-        "core.errors core.exact_json core.net core.text", "coincurve cryptography websockets"
+        "service.model core.errors core.exact_json core.net core.text",
+        "coincurve cryptography websockets",
     ),
     "service.rails": Room(
         "service.banking service.lightning service.model service.nostr core", "httpx"
@@ -121,7 +122,7 @@ ROOMS = {
     "chat.times": Room("chat.messages core.text", "babel", pure=True),
     "chat.fields": Room(f"chat.messages chat.model chat.times {MODEL}", pure=True),
     "chat.forms": Room(
-        "chat.fields chat.messages chat.model chat.times core.accents core.money core.text",
+        f"chat.fields chat.messages chat.model chat.times core.accents {MODEL}",
         pure=True,
     ),
     "chat.provider": Room("chat.model core", "httpx structlog"),

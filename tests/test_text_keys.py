@@ -21,6 +21,7 @@ from bot.core import errors
 from bot.core.accents import ACCENTS
 from bot.core.text.translations import DEFAULT
 from bot.service.model.payout import KINDS as REAL_KINDS
+from bot.service.model.payout_problems import Wrong
 from bot.service.model.rail_answers import Manner
 from bot.service.model.request import (
     NO_PAYOUT,
@@ -133,6 +134,7 @@ COMPOSED: dict[str, list[tuple[str, ...]]] = {
     "page-{}-why": [(state,) for state in (*PAGE_STATES, RESERVED)],
     "payout-about-{}": [(kind,) for kind in REAL_KINDS],
     "payout-ask-{}-{}": [(way, field) for way in ACCOUNTS for field in ACCOUNTS[way]],
+    "payout-wrong-{}": [(wrong,) for wrong in Wrong],
     "payout-way-{}": [(way,) for way in ACCOUNTS],
     "payout-way-bank-{}": [(scheme,) for scheme in SCHEMES],
     "payer-{}": [(field,) for field in PAYER],

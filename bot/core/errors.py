@@ -138,10 +138,11 @@ class StorageError(BotError):
 
 @dataclass(frozen=True, slots=True)
 class FieldProblem:
-    """A problem of one field of a body; `field` is its dotted path."""
+    """A problem of one field of a body; `field` is its dotted path, `code` names it to machines."""
 
     field: str
     message: str
+    code: str | None = None
 
 
 class Refused(BotError):

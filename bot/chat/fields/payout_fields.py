@@ -15,8 +15,16 @@ from bot.core.text import links
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-_MOST = 140
-"""Characters of a name or a part of an address; each scheme has its own bound at the service."""
+_MOST = {
+    "name": 70,
+    "city": 60,
+    "street": 70,
+    "houseNumber": 16,
+    "postalCode": 16,
+    "town": 35,
+    "key": 100,
+}
+"""Characters of what is typed freely, as the service bounds them."""
 
 _MOST_SECRET = 2048
 _IBAN = re.compile(r"[A-Z]{2}[0-9]{2}[A-Z0-9]{11,30}")
@@ -39,8 +47,8 @@ def read_field(way: str, field: str, text: str) -> str | Problem:
     if (way, field) == ("bank-swiss", "iban"):
         found = _read_iban(text)
         is_swiss = isinstance(found, Problem) or found.startswith(_SWISS)
-        return found if is_swiss else Problem("payout-wrong-swiss")
-    return _read_iban(text) if field == "iban" else read_line(text, "payout", _MOST)
+        return found if is_swiss else Problem("payout-wrong-notSwiss")
+    return _read_iban(text) if field == "iban" else read_line(text, "payout", _MOST[field])
 
 
 def is_connection(text: str) -> bool:
@@ -57,31 +65,31 @@ def _read_iban(text: str) -> str | Problem:
     """Parse an IBAN, however it is grouped (ISO 13616: the remainder by 97 is 1)."""
     iban = re.sub(r"[\W_]", "", text.upper()).removeprefix("IBAN")
     if not _IBAN.fullmatch(iban):
-        return Problem("payout-wrong-iban")
+        return Problem("payout-wrong-ibanForm")
     digits = "".join(str(int(char, 36)) for char in iban[4:] + iban[:4])
-    return iban if int(digits) % 97 == 1 else Problem("payout-wrong-iban-digits")
+    return iban if int(digits) % 97 == 1 else Problem("payout-wrong-ibanTypo")
 
 
 def _read_address(text: str) -> str | Problem:
     address = text.strip().lower().removeprefix("lightning:").removeprefix("⚡").strip()
-    return address if _LIGHTNING.fullmatch(address) else Problem("payout-wrong-address")
+    return address if _LIGHTNING.fullmatch(address) else Problem("payout-wrong-addressForm")
 
 
 def _read_upi(text: str) -> str | Problem:
-    return text.strip() if _UPI.fullmatch(text.strip()) else Problem("payout-wrong-upi")
+    return text.strip() if _UPI.fullmatch(text.strip()) else Problem("payout-wrong-upiForm")
 
 
 def _read_pix(text: str) -> str | Problem:
     """Parse a PIX key of any kind; the service checks its digits."""
-    is_sound = len(text) <= _MOST and _PIX.fullmatch(re.sub(r"[\s()/-]|\.(?=\d)", "", text))
-    return text.strip() if is_sound else Problem("payout-wrong-pix")
+    is_sound = len(text) <= _MOST["key"] and _PIX.fullmatch(re.sub(r"[\s()/-]|\.(?=\d)", "", text))
+    return text.strip() if is_sound else Problem("payout-wrong-pixKey")
 
 
 def _read_name(text: str) -> str | Problem:
     """Parse a holder's name; an IBAN that was sent twice, or too early, is none."""
     if isinstance(_read_iban(text), str):
         return Problem("payout-wrong-name")
-    return read_line(text, "payout", _MOST)
+    return read_line(text, "payout", _MOST["name"])
 
 
 def _read_url(text: str) -> str | Problem:
@@ -90,24 +98,24 @@ def _read_url(text: str) -> str | Problem:
     url = links.with_scheme(text.strip())
     is_sound = url.startswith(("https://", "http://")) and not any(map(str.isspace, url))
     is_sound = is_sound and len(url) <= links.LONGEST_URL
-    return url if is_sound else Problem("payout-wrong-url")
+    return url if is_sound else Problem("payout-wrong-urlForm")
 
 
 def _read_key(text: str) -> str | Problem:
     key = text.strip()
     is_sound = key.isascii() and key.isprintable() and " " not in key
-    return key if is_sound and 0 < len(key) <= _MOST_SECRET else Problem("payout-wrong-key")
+    return key if is_sound and 0 < len(key) <= _MOST_SECRET else Problem("payout-wrong-keyForm")
 
 
 def _read_connection(text: str) -> str | Problem:
     found = _CONNECTION.fullmatch(text.strip())
     is_sound = found is not None and len(found[0]) <= _MOST_SECRET
-    return text.strip() if is_sound else Problem("payout-wrong-connection")
+    return text.strip() if is_sound else Problem("payout-wrong-connectionForm")
 
 
 def _read_country(text: str) -> str | Problem:
     code = text.strip().upper()
-    return code if _COUNTRY.fullmatch(code) else Problem("payout-wrong-country")
+    return code if _COUNTRY.fullmatch(code) else Problem("payout-wrong-countryForm")
 
 
 _READERS: dict[str, Callable[[str], str | Problem]] = {

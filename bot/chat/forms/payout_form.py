@@ -12,9 +12,9 @@ from bot.chat.fields.payout_fields import read_field
 from bot.chat.fields.wording import unpaid_currency
 from bot.chat.forms import flow
 from bot.chat.forms.outcome import PROBE, SAVE, Outcome, Press, Setting
-from bot.chat.forms.payout_texts import fingerprint, saved_reply
+from bot.chat.forms.payout_texts import fingerprint, refusal_text, saved_reply
 from bot.chat.forms.prompts import prompt
-from bot.chat.messages.reply import Problem, Reply, escaped
+from bot.chat.messages.reply import Problem, Reply
 from bot.chat.model.draft import Draft, Seller
 from bot.chat.model.payout import (
     CHECKING,
@@ -31,8 +31,7 @@ from bot.core.text.translations import t
 
 if TYPE_CHECKING:
     from bot.chat.messages.reply import Action
-
-_REFUSAL = 500  # UTF-16 units of the service's words
+    from bot.core.errors import FieldProblem
 
 
 def payout_form(way: str, draft_id: str, seller: Seller, current: Draft | None = None) -> Outcome:
@@ -81,12 +80,12 @@ def probed(draft: Draft, account: PayoutAccount, seller: Seller) -> Outcome:
     return flow.ask_step(replace(draft, found=account), FOUND, seller)
 
 
-def refused(draft: Draft, path: str, message: str, seller: Seller) -> Outcome:
+def refused(draft: Draft, problem: FieldProblem, seller: Seller) -> Outcome:
     """Ask again for the field that a refusal names, `details.iban`, with all others kept."""
     fields = WAYS[draft.way or ""]
-    field = path.rpartition(".")[2]
-    problem = t(seller.language, "payout-refused", message=escaped(message, _REFUSAL))
-    return _ask(draft, field if field in fields else fields[-1], seller, problem)
+    field = problem.field.rpartition(".")[2]
+    note = refusal_text(problem, seller.language)
+    return _ask(draft, field if field in fields else fields[-1], seller, note)
 
 
 def interrupted(draft: Draft, note: str, seller: Seller) -> Outcome:

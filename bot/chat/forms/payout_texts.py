@@ -20,11 +20,12 @@ from bot.chat.model.payout import (
     kind_of,
     way_of,
 )
-from bot.core.text.translations import t
+from bot.core.text.translations import has_text, t
 
 if TYPE_CHECKING:
     from bot.chat.model.draft import Draft, Seller
     from bot.chat.model.payout import PayoutAccount
+    from bot.core.errors import FieldProblem
 
 COUNTRIES = {"CH": "🇨🇭", "LI": "🇱🇮", "DE": "🇩🇪", "AT": "🇦🇹", "FR": "🇫🇷", "IT": "🇮🇹"}
 """Countries of a Swiss account's holder that are offered; any other code can be typed."""
@@ -41,6 +42,8 @@ ALBY_LINK = (
 _LABEL = 60
 _KEPT = 24
 """UTF-16 units of an account's label in a text, and of an answer on a button."""
+
+_REFUSAL = 500  # UTF-16 units of the service's words
 
 
 def accounts_page(seller: Seller) -> Reply:
@@ -112,6 +115,13 @@ def removal_question(account: PayoutAccount, affected: int, language: str) -> Re
 def fingerprint(value: object) -> str:
     """Return a checksum for a button that is about just this value."""
     return f"{zlib.crc32(repr(value).encode()):08x}"
+
+
+def refusal_text(problem: FieldProblem, language: str) -> str:
+    """Return our own text for a refusal's code, the service's words where it has none we know."""
+    key = f"payout-wrong-{problem.code}"
+    known = key if problem.code and has_text(key) else "payout-refused"
+    return t(language, known, message=escaped(problem.message, _REFUSAL))
 
 
 def saved_reply(account: PayoutAccount, before: PayoutAccount | None, language: str) -> Reply:

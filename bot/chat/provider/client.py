@@ -345,7 +345,11 @@ def _problems(info: Any) -> list[errors.FieldProblem]:
     if not isinstance(info, list):
         return []
     return [
-        errors.FieldProblem(str(item.get("field", "")), str(item.get("message", "")))
+        errors.FieldProblem(
+            str(item.get("field", "")),
+            str(item.get("message", "")),
+            str(item["code"]) if item.get("code") else None,
+        )
         for item in info
         if isinstance(item, dict)
     ]

@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from bot.chat.forms import payout_form
-from bot.chat.forms.payout_texts import removed_reply, saved_reply
+from bot.chat.forms.payout_texts import refusal_text, removed_reply, saved_reply
 from bot.chat.messages.jobs import CheckRequest, ConnectAccount, RefreshPayable, RemoveAccount
 from bot.chat.messages.queues import BACKGROUND
 from bot.chat.messages.reply import Reply, escaped
@@ -21,6 +21,7 @@ from bot.chat.store import payouts, questions, sellers
 from bot.chat.store.posts import MessagePlace
 from bot.core import exact_json
 from bot.core.errors import (
+    FieldProblem,
     InvalidBody,
     PeerError,
     Refused,
@@ -154,13 +155,12 @@ class PayoutHandler:
         self._add(tx, RefreshPayable(job.seller_id, unpayable=False), 0)
 
     def _refuse(self, tx: Transaction, job: SellerAccountJob, error: InvalidBody) -> None:
-        """Ask again for the refused field; a refusal of anything else is shown in its words."""
-        problem = error.info[0] if error.info else None
-        path, words = (problem.field, problem.message) if problem else ("", error.message)
+        """Ask again for the refused field; where no form waits for it, say why."""
+        problem = error.info[0] if error.info else FieldProblem("", error.message)
         self._go_on(
             tx, job,
-            lambda draft, seller: payout_form.refused(draft, path, words, seller),
-            otherwise=self._text(job, "payout-refused", message=escaped(words)),
+            lambda draft, seller: payout_form.refused(draft, problem, seller),
+            otherwise=Reply(refusal_text(problem, job.reply_to.language)),
         )  # fmt: skip
 
     def _fail(self, tx: Transaction, job: SellerAccountJob, error: Refused) -> None:

@@ -58,6 +58,11 @@ def t(language: str, key: str, **values: object) -> str:
     return text
 
 
+def has_text(key: str) -> bool:
+    """Return whether there is a text for a key that came from somewhere else."""
+    return key in _sources(DEFAULT)
+
+
 def load() -> None:
     """Load every language with its plural rules now: later, file handles may have run out."""
     for language in languages():

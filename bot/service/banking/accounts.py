@@ -14,6 +14,7 @@ from bot.core.text import sanitize
 from bot.service.banking import characters, ibans, pix_keys
 from bot.service.banking.pix_keys import KeyKind
 from bot.service.model.payout import BANK
+from bot.service.model.payout_problems import BadDetail, Wrong
 from bot.service.model.rail_answers import Connected
 
 if TYPE_CHECKING:
@@ -29,15 +30,15 @@ ADDRESS = {"street": 70, "houseNumber": 16, "postalCode": 16, "town": 35}
 of two letters, follows them."""
 
 _NEEDED = {
-    "name": "Write the account holder's name exactly as the bank has it.",
-    "iban": "Write the account's IBAN, as on a bank statement.",
-    "key": "Write the account's PIX key, as your bank's app shows it.",
-    "city": "Write the city of the account holder.",
-    "id": "Write the UPI ID, as your app shows it: anna@okbank.",
-    "postalCode": "Write the postal code: Swiss codes can't do without it.",
-    "town": "Write the town: Swiss codes can't do without it.",
+    "name": "Enter the account holder's name exactly as the bank has it.",
+    "iban": "Enter the account's IBAN, as on a bank statement.",
+    "key": "Enter the account's PIX key, as your bank's app shows it.",
+    "city": "Enter the account holder's city.",
+    "id": "Enter the UPI ID, as your app shows it: anna@okbank.",
+    "postalCode": "Enter the postcode: a QR-bill needs it.",
+    "town": "Enter the town: a QR-bill needs it.",
 }
-_LATIN = "Write it in Latin letters: this format has no others."
+_LATIN = "Use Latin letters: this kind of code has no others."
 _UPI_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{1,255}@[A-Za-z][A-Za-z0-9]{1,63}")
 _BIC = re.compile(r"[A-Z]{6}[A-Z0-9]{2}([A-Z0-9]{3})?")
 _COUNTRY = re.compile(r"[A-Z]{2}")
@@ -70,20 +71,22 @@ class _Fields:
         typed = value.translate(sanitize.INVISIBLE_MARKS) if isinstance(value, str) else ""
         line = " ".join(typed.split())
         if not line and (needed or value not in ("", None)):
-            self.problem(name, _NEEDED.get(name, "Write it as text, or leave it out."))
+            told = _NEEDED.get(name, "Send it as text, or leave it out.")
+            self.problem(name, Wrong.MISSING, told)
         elif len(line) > most:
-            self.problem(name, f"That's {len(line)} characters; the limit is {most}.")
+            told = f"That's {len(line)} characters; the limit is {most}."
+            self.problem(name, Wrong.TOO_LONG, told)
         elif line.isprintable():
             return line
         else:
-            self.problem(name, "Leave out the invisible characters.")
+            self.problem(name, Wrong.INVISIBLE, "Leave out the invisible characters.")
         return ""
 
     def foldable(self, name: str, most: int, taken: re.Pattern[str], *, needed: bool = True) -> str:
         """Return a text that can be written with the characters of the format."""
         line = self.text(name, most, needed=needed)
         if line and characters.fold(line, taken) is None:
-            self.problem(name, _LATIN)
+            self.problem(name, Wrong.NOT_LATIN, _LATIN)
         return line
 
     def checked(self, name: str, check: Callable[[str], Any]) -> Any:
@@ -91,8 +94,8 @@ class _Fields:
         line = self.text(name, LONGEST_ID)
         try:
             return check(line) if line else None
-        except ValueError as error:
-            self.problem(name, str(error))
+        except BadDetail as error:
+            self.problem(name, error.wrong, str(error))
             return None
 
     def below(self, name: str) -> _Fields:
@@ -102,8 +105,8 @@ class _Fields:
         fields.problems = self.problems
         return fields
 
-    def problem(self, name: str, message: str) -> None:
-        self.problems.append(FieldProblem(f"{self._path}.{name}", message))
+    def problem(self, name: str, wrong: Wrong, message: str) -> None:
+        self.problems.append(FieldProblem(f"{self._path}.{name}", message, wrong.value))
 
 
 def connect(details: Mapping[str, Any]) -> Connected:
@@ -117,7 +120,7 @@ def connect(details: Mapping[str, Any]) -> Connected:
     name = str(details.get("scheme"))
     scheme = SCHEMES.get(name)
     if scheme is None:
-        fields.problem("scheme", f"Write one of {', '.join(SCHEMES)}.")
+        fields.problem("scheme", Wrong.SCHEME, f"Must be one of {', '.join(SCHEMES)}.")
         raise InvalidBody(info=fields.problems)
     read = {"scheme": name, **scheme.read(fields)}
     if fields.problems:
@@ -134,7 +137,8 @@ def _read_sepa(fields: _Fields) -> dict[str, Any]:
     }
     bic = fields.text("bic", LONGEST_ID, needed=False).replace(" ", "").upper()
     if bic and not _BIC.fullmatch(bic):
-        fields.problem("bic", "A BIC has 8 or 11 letters and digits. You may leave it out.")
+        told = "A BIC has 8 or 11 letters and digits. You can leave it out."
+        fields.problem("bic", Wrong.BIC_FORM, told)
     return read | ({"bic": bic} if bic else {})
 
 
@@ -142,13 +146,13 @@ def _sepa_iban(text: str) -> str:
     number = ibans.check(text)
     if number[:2] not in ibans.SEPA:
         country = ibans.country_name(number)
-        raise ValueError(f"Accounts in {country} don't receive SEPA transfers.")
+        raise BadDetail(Wrong.NOT_SEPA, f"Accounts in {country} can't receive SEPA transfers.")
     return _no_qr_iban(number)
 
 
 def _no_qr_iban(number: str) -> str:
     if ibans.is_qr_iban(number):
-        raise ValueError(_QR_IBAN)
+        raise BadDetail(Wrong.QR_IBAN, _QR_IBAN)
     return number
 
 
@@ -168,7 +172,9 @@ def _read_upi(fields: _Fields) -> dict[str, Any]:
 
 def _upi_id(text: str) -> str:
     if not _UPI_ID.fullmatch(text):
-        raise ValueError("A UPI ID is a name, @ and the name of a bank or app: anna@okbank.")
+        raise BadDetail(
+            Wrong.UPI_FORM, "A UPI ID is a name, @ and the name of a bank or app: anna@okbank."
+        )
     return text
 
 
@@ -181,9 +187,10 @@ def _read_swiss(fields: _Fields) -> dict[str, Any]:
 def _swiss_iban(text: str) -> str:
     number = ibans.check(text)
     if number[:2] not in ibans.SWISS:
-        raise ValueError(
+        raise BadDetail(
+            Wrong.NOT_SWISS,
             "A Swiss QR-bill needs an account in Switzerland or Liechtenstein, whose IBAN starts"
-            " with CH or LI."
+            " with CH or LI.",
         )
     return _no_qr_iban(number)
 
@@ -197,7 +204,7 @@ def _address(fields: _Fields, number: str | None) -> dict[str, str]:
     named = fields.text("country", LONGEST_ID, needed=False).upper()
     country = named or (number or "CH")[:2]
     if not _COUNTRY.fullmatch(country):
-        fields.problem("country", "Write the country as two letters: CH.")
+        fields.problem("country", Wrong.COUNTRY_FORM, "Use the two letters of the country: CH.")
     return found | {"country": country}
 
 

@@ -9,6 +9,8 @@ from stdnum import iban, numdb
 from stdnum.exceptions import ValidationError
 from stdnum.iso7064 import mod_97_10
 
+from bot.service.model.payout_problems import BadDetail, Wrong
+
 _SEPA = (
     "AD AL AT BE BG CH CY CZ DE DK EE ES FI FR GB GI GR HR HU IE IS IT LI LT LU LV MC MD ME MK MT"
     " NL NO PL PT RO RS SE SI SK SM VA"
@@ -29,28 +31,33 @@ _TYPO = "Compare it with a bank statement."
 def check(text: str) -> str:
     """Return an IBAN without spaces, of any country.
 
-    Raises ValueError whose message says what is wrong with it and what to do. The banks of a
+    Raises BadDetail. The banks of a
     country are not looked up: new ones would be refused.
     """
     number = iban.compact(text)
     if not _FORM.fullmatch(number):
-        raise ValueError("An IBAN starts with two letters and two digits, as in DE89 3704 0044 …")
+        raise BadDetail(
+            Wrong.IBAN_FORM, "An IBAN starts with two letters and two digits: DE89 3704 0044 …"
+        )
     form = numdb.get("iban").info(number)[0][1].get("bban")
     if not form:
-        raise ValueError(f"No country's IBANs start with {number[:2]}. {_TYPO}")
+        raise BadDetail(Wrong.IBAN_COUNTRY, f"No country's IBANs start with {number[:2]}. {_TYPO}")
     country = country_name(number)
     length = 4 + sum(map(int, _LENGTH_OF_PART.findall(form)))
     if len(number) != length:
-        raise ValueError(
-            f"That IBAN has {len(number)} characters; IBANs from {country} have {length}. {_TYPO}"
+        raise BadDetail(
+            Wrong.IBAN_LENGTH,
+            f"That IBAN has {len(number)} characters; IBANs from {country} have {length}. {_TYPO}",
         )
     if not mod_97_10.is_valid(number[4:] + number[:4]):
-        raise ValueError(f"That IBAN has a typo: its check digits don't match. {_TYPO}")
+        raise BadDetail(
+            Wrong.IBAN_TYPO, f"That IBAN has a typo: its check digits don't match. {_TYPO}"
+        )
     try:
         return iban.validate(number, check_country=False)
     except ValidationError:
         message = f"IBANs from {country} have letters and digits in other places. {_TYPO}"
-        raise ValueError(message) from None
+        raise BadDetail(Wrong.IBAN_LETTERS, message) from None
 
 
 def country_name(number: str) -> str:

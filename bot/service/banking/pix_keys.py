@@ -9,6 +9,7 @@ from uuid import UUID
 from stdnum.br import cnpj, cpf
 
 from bot.core.text import email_addresses, phones
+from bot.service.model.payout_problems import BadDetail, Wrong
 
 LONGEST = 77
 """Characters of a key (Banco Central do Brasil, Manual of the BR Code)."""
@@ -36,8 +37,7 @@ class KeyKind(StrEnum):
 def check(text: str) -> tuple[KeyKind, str]:
     """Return the kind of a key and the key in the one spelling that codes have.
 
-    Eleven digits are a CPF: a phone number starts with `+`. Raises ValueError whose message says
-    what is wrong and what to do.
+    Eleven digits are a CPF: a phone number starts with `+`. Raises BadDetail.
     """
     if "@" in text:
         return KeyKind.EMAIL, _email(text)
@@ -51,19 +51,25 @@ def check(text: str) -> tuple[KeyKind, str]:
     if cpf.is_valid(number) and len(set(number)) > 1:
         return KeyKind.CPF, number
     if number.isdecimal() and len(number) == _CPF_DIGITS:
-        raise ValueError(
+        raise BadDetail(
+            Wrong.PIX_CPF,
             "That isn't a CPF: its check digits don't match. If it's a phone number, start it with"
-            " +55."
+            " +55.",
         )
-    raise ValueError(_KINDS)
+    raise BadDetail(Wrong.PIX_KEY, _KINDS)
 
 
 def _email(text: str) -> str:
     address = email_addresses.ascii_address(text)
     if address is None:
-        raise ValueError("That isn't an email address. Write it as your bank's app shows the key.")
+        raise BadDetail(
+            Wrong.PIX_EMAIL,
+            "That isn't an email address. Enter the key as your bank's app shows it.",
+        )
     if len(address) > LONGEST:
-        raise ValueError(f"That's {len(address)} characters; the limit is {LONGEST}.")
+        raise BadDetail(
+            Wrong.TOO_LONG, f"That's {len(address)} characters; the limit is {LONGEST}."
+        )
     return address.lower()
 
 
@@ -71,7 +77,8 @@ def _phone(text: str) -> str:
     number = phones.digits(text) or ""
     national = number.removeprefix(_COUNTRY)
     if not number.startswith(_COUNTRY) or len(national) not in _NATIONAL_DIGITS:
-        raise ValueError(
-            "Write the phone number with +55, the area code and the number: +55 11 98765-4321."
+        raise BadDetail(
+            Wrong.PIX_PHONE,
+            "Enter the phone number with +55, the area code and the number: +55 11 98765-4321.",
         )
     return f"+{number}"

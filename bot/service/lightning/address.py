@@ -6,6 +6,7 @@ import re
 from dataclasses import dataclass
 
 from bot.core.errors import FieldProblem, InvalidBody
+from bot.service.model.payout_problems import Wrong
 
 FIELD = "details.address"
 LONGEST = 320  # characters
@@ -45,31 +46,35 @@ def parse(text: str) -> LightningAddress:
     """
     plain = _SCHEME.sub("", text.strip().lower().removeprefix("⚡").strip(), count=1)
     if not plain:
-        raise refusal(f"Enter the Lightning address. {_EXAMPLE}")
+        raise refusal(Wrong.MISSING, f"Enter the Lightning address. {_EXAMPLE}")
     if len(plain) > LONGEST:
-        raise refusal(f"That's {len(plain)} characters; the limit is {LONGEST}.")
+        raise refusal(Wrong.TOO_LONG, f"That's {len(plain)} characters; the limit is {LONGEST}.")
     user, at, server = plain.rpartition("@")
     if not at:
-        raise refusal(_without_at(plain))
+        raise _without_at(plain)
     host = _HOST.fullmatch(server)
     if not host:
-        raise refusal(f"The part after the @ isn't a domain. {_EXAMPLE}")
+        raise refusal(Wrong.ADDRESS_FORM, f"The part after the @ isn't a domain. {_EXAMPLE}")
     if not _USER.fullmatch(user):
-        raise refusal("The part before the @ can only have letters from a to z, digits and . _ - +")
+        raise refusal(
+            Wrong.ADDRESS_FORM,
+            "The part before the @ can only have letters from a to z, digits and . _ - +",
+        )
     port = None if host["port"] is None else int(host["port"])
     if port is not None and not 0 < port < 1 << 16:
-        raise refusal("The number after the colon isn't a port.")
+        raise refusal(Wrong.ADDRESS_PORT, "The number after the colon isn't a port.")
     return LightningAddress(user, host["host"], port)
 
 
-def refusal(message: str) -> InvalidBody:
+def refusal(wrong: Wrong, message: str) -> InvalidBody:
     """Return the error for an address that can't be used."""
-    return InvalidBody(info=[FieldProblem(FIELD, message)])
+    return InvalidBody(info=[FieldProblem(FIELD, message, wrong.value)])
 
 
-def _without_at(plain: str) -> str:
+def _without_at(plain: str) -> InvalidBody:
+    instead = f"Enter the Lightning address instead. {_EXAMPLE}"
     if plain.startswith("lnurl1"):
-        return f"That's an LNURL code. Enter the Lightning address instead. {_EXAMPLE}"
+        return refusal(Wrong.LNURL, f"That's an LNURL code. {instead}")
     if plain.startswith(("lnbc", "lno1")):
-        return f"That's an invoice or an offer. Enter the Lightning address instead. {_EXAMPLE}"
-    return f"A Lightning address has an @. {_EXAMPLE}"
+        return refusal(Wrong.INVOICE, f"That's an invoice or an offer. {instead}")
+    return refusal(Wrong.ADDRESS_FORM, f"A Lightning address has an @. {_EXAMPLE}")

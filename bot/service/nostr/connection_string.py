@@ -9,9 +9,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 from urllib.parse import parse_qsl, urlsplit
 
-from bot.core.errors import BotError, ForbiddenAddress
+from bot.core.errors import ForbiddenAddress
 from bot.core.net.webhook_addresses import check_url, literal_address
 from bot.core.text.email_addresses import ascii_address
+from bot.service.model.payout_problems import BadDetail, Wrong
 from bot.service.nostr.keys import SecretKey, is_public_key
 
 if TYPE_CHECKING:
@@ -29,7 +30,7 @@ MOST_RELAYS = 3
 _HTTP = {"wss": "https", "ws": "http"}
 
 
-class BadConnection(BotError):
+class BadConnection(BadDetail):
     """A connection string that can't be used; the message says what to do, without the secret."""
 
 
@@ -60,15 +61,17 @@ def parse_connection(text: str, allow: AllowList) -> Connection:
     scheme, _, rest = text.strip().partition(":")
     if scheme.lower() not in _SCHEMES or len(text) > LONGEST:
         raise BadConnection(
+            Wrong.CONNECTION_FORM,
             "This isn't a wallet connection. Copy the whole text that starts with "
-            "nostr+walletconnect:// from your wallet."
+            "nostr+walletconnect:// from your wallet.",
         )
     wallet, _, query = rest.removeprefix("//").partition("?")
     fields = parse_qsl(query.replace("+", "%2B"))
     wallet, values = wallet.strip("/").lower(), dict(fields)
     if not is_public_key(wallet):
         raise BadConnection(
-            "The wallet's key in this connection is damaged. Copy the whole text from your wallet."
+            Wrong.CONNECTION_FORM,
+            "The wallet's key in this connection is damaged. Copy the whole text from your wallet.",
         )
     relays = [value for name, value in fields if name == "relay"]
     key = _read_key(values.get("secret", ""))
@@ -80,8 +83,9 @@ def _read_key(secret: str) -> SecretKey:
         return SecretKey(secret.lower())
     except ValueError:
         raise BadConnection(
+            Wrong.CONNECTION_FORM,
             "The secret in this connection is missing or damaged. "
-            "Copy the whole text from your wallet."
+            "Copy the whole text from your wallet.",
         ) from None
 
 
@@ -92,7 +96,10 @@ def _read_name(values: dict[str, str]) -> str:
 def _read_relays(urls: list[str], allow: AllowList) -> tuple[str, ...]:
     relays = tuple(dict.fromkeys(urls))[:MOST_RELAYS]
     if not relays:
-        raise BadConnection("This connection names no relay. Copy the whole text from your wallet.")
+        raise BadConnection(
+            Wrong.CONNECTION_FORM,
+            "This connection names no relay. Copy the whole text from your wallet.",
+        )
     for url in relays:
         _check_relay(url, allow)
     return relays
@@ -104,13 +111,15 @@ def _check_relay(url: str, allow: AllowList) -> None:
         host = check_url(f"{_HTTP.get(scheme, scheme)}://{rest}", allow)
     except ForbiddenAddress:
         raise BadConnection(
+            Wrong.RELAY_PRIVATE,
             "This connection names a relay that can't be reached from here. "
-            "Use a wallet whose relay has a public address that starts with wss://."
+            "Use a wallet whose relay has a public address that starts with wss://.",
         ) from None
     address = literal_address(host)
     listed = allow.permits_address(address) if address else allow.permits_host(host)
     if scheme != "wss" and not (scheme == "ws" and listed):
         raise BadConnection(
+            Wrong.RELAY_PLAIN,
             "This connection names a relay without encryption. "
-            "Use a wallet whose relay address starts with wss://."
+            "Use a wallet whose relay address starts with wss://.",
         )

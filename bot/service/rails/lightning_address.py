@@ -14,6 +14,7 @@ from bot.core.errors import (
 )
 from bot.service.lightning import address, invoice, lnurl
 from bot.service.model.payout import LIGHTNING
+from bot.service.model.payout_problems import Wrong
 from bot.service.model.rail_answers import (
     Arrived,
     Asked,
@@ -66,7 +67,9 @@ class LightningAddressRail:
         typed = details.get("address")
         wanted = address.parse(typed if isinstance(typed, str) else "")
         if wanted.port is not None and not self._http.permits(wanted.host):
-            raise address.refusal("Leave the port out: a Lightning address has none.")
+            raise address.refusal(
+                Wrong.ADDRESS_PORT, "Leave the port out: a Lightning address has none."
+            )
         try:
             url, offer = await self._find(wanted)
             offered, _ = await self._invoice(offer, -(-offer.least // invoice.MSAT), "")
@@ -169,15 +172,19 @@ def _refusal(server: str, error: Exception) -> InvalidBody:
     """Return what the seller reads; `server` is a part of what the seller typed."""
     match error:
         case ForbiddenAddress():
+            wrong = Wrong.HOST_PRIVATE
             message = f"{server} can't be used: it leads to an address that isn't public."
         case PeerRefusal():
-            message = f"{server} says: {error}"
+            wrong, message = Wrong.HOST_SAYS, f"{server} says: {error}"
         case InvoiceError():
+            wrong = Wrong.WRONG_INVOICE
             message = f"The test invoice from {server} was wrong: {error}."
         case BadAnswer():
+            wrong = Wrong.NO_SUCH_ADDRESS
             message = (
                 f"There's no Lightning address with this name at {server}. Check the spelling."
             )
         case _:
+            wrong = Wrong.HOST_SILENT
             message = f"{server} didn't answer. Check the address, or try again later."
-    return address.refusal(message)
+    return address.refusal(wrong, message)

@@ -26,6 +26,7 @@ from bot.core.net import webhook_addresses
 from bot.core.text import sanitize
 from bot.service.lightning import invoice
 from bot.service.model.payout import LNBITS
+from bot.service.model.payout_problems import Wrong
 from bot.service.model.rail_answers import (
     Arrived,
     Asked,
@@ -49,7 +50,10 @@ if TYPE_CHECKING:
 LONGEST_MEMO = 639  # bytes of UTF-8, the limit of a BOLT 11 field
 LONGEST_URL = 200  # characters
 LONGEST_REASON = 200  # characters
-WHERE = "In LNbits, open the wallet, then “API docs”, and copy the Invoice/read key."
+WHERE = (
+    "In LNbits, open the wallet, then “Node URL, API keys and API docs”, and copy the"
+    " Invoice/read key."
+)
 _KEY = re.compile(r"[0-9A-Za-z_-]{16,128}")
 _OWN_PATHS = re.compile(r"/(?:wallet|api|account|extensions)(?:/|$)")
 """Pages of LNbits, whose address a seller may copy instead."""
@@ -118,13 +122,13 @@ class LNbitsRail:
         url, key = details.get("url"), details.get("key")
         problems = []
         if not (isinstance(key, str) and _KEY.fullmatch(key.strip())):
-            problems.append(_problem("key", f"That isn't an LNbits key. {WHERE}"))
+            problems.append(_problem("key", Wrong.KEY_FORM, f"That isn't an LNbits key. {WHERE}"))
         plain = _with_scheme(url) if isinstance(url, str) else ""
         try:
             self._http.check(plain)
         except ForbiddenAddress:
             told = "Enter the public address of your LNbits, such as https://lnbits.example."
-            problems.append(_problem("url", told))
+            problems.append(_problem("url", Wrong.URL_FORM, told))
         if problems:
             raise InvalidBody(info=problems)
         return _base(plain), str(key).strip()
@@ -137,14 +141,15 @@ class LNbitsRail:
         """
         wallet = await self._get(known, "wallet")
         if wallet.status in {HTTPStatus.UNAUTHORIZED, HTTPStatus.NOT_FOUND}:
-            raise InvalidBody(info=[_problem("key", f"LNbits doesn't know this key. {WHERE}")])
+            told = f"LNbits doesn't know this key. {WHERE}"
+            raise InvalidBody(info=[_problem("key", Wrong.UNKNOWN_KEY, told)])
         if "balance" not in _accepted(wallet):
             raise BadAnswer("the answer is no wallet")
         refused = await self._post(known, {"out": True})
         limited = refused.status in {HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN}
         if "id" in wallet.fields or not limited or "key required" not in _reason(refused):
             told = f"This key can spend your money. Enter the invoice key instead. {WHERE}"
-            raise InvalidBody(info=[_problem("key", told)])
+            raise InvalidBody(info=[_problem("key", Wrong.SPENDING_KEY, told)])
 
     async def _create(self, asked: Asked) -> Answer:
         """Create an invoice, without a webhook where LNbits does not permit ours."""
@@ -249,21 +254,23 @@ def _read_arrival(amount: Any, preimage: Any, payment_hash: str) -> Look:
     return Arrived(amount // invoice.MSAT, preimage if known else "paid")
 
 
-def _problem(name: str, message: str) -> FieldProblem:
-    return FieldProblem(f"details.{name}", message)
+def _problem(name: str, wrong: Wrong, message: str) -> FieldProblem:
+    return FieldProblem(f"details.{name}", message, wrong.value)
 
 
 def _refusal(where: str, error: Exception) -> InvalidBody:
     """Return what the seller reads of a wallet that can't be used."""
     match error:
         case ForbiddenAddress():
+            wrong = Wrong.HOST_PRIVATE
             message = f"{where} can't be used: it leads to an address that isn't public."
         case PeerRefusal():
-            message = f"{where} says: {error}"
+            wrong, message = Wrong.HOST_SAYS, f"{where} says: {error}"
         case BadAnswer():
-            message = f"There's no LNbits at {where}. Check the address."
+            wrong, message = Wrong.NOT_LNBITS, f"There's no LNbits at {where}. Check the address."
         case PeerError():
+            wrong = Wrong.HOST_SILENT
             message = f"{where} didn't answer. Check the address, or try again later."
         case _:
             raise error
-    return InvalidBody(info=[_problem("url", message)])
+    return InvalidBody(info=[_problem("url", wrong, message)])

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 from bot.core.errors import (
     BadAnswer,
-    FieldProblem,
     InvalidBody,
     InvoiceError,
     Unreachable,
@@ -27,6 +26,7 @@ from bot.service.rails import nwc_answers
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from bot.core.errors import FieldProblem
     from bot.core.net.webhook_addresses import AllowList
     from bot.service.model.rail_answers import Asked, Look
     from bot.service.nostr.connection_string import Connection
@@ -63,7 +63,7 @@ class NwcRail:
         """
         text = details.get("connection")
         if not isinstance(text, str):
-            raise _problem("is required: the text that your wallet shows for a connection")
+            raise _refusal(nwc_answers.MISSING)
         try:
             connection = parse_connection(text, self._allow)
             async with asyncio.timeout(SECONDS):
@@ -72,15 +72,15 @@ class NwcRail:
                     connection, scheme, Call("get_info", {}, (3.5, 3.5))
                 )
         except BadConnection as error:
-            raise _problem(str(error)) from None
+            raise _refusal(nwc_answers.problem(error.wrong, str(error))) from None
         except WalletError as error:
-            raise _problem(nwc_answers.refusal_of(error.code)) from None
+            raise _refusal(nwc_answers.refusal_of(error.code)) from None
         except (Unreachable, TimeoutError):
-            raise _problem(nwc_answers.SILENT) from None
+            raise _refusal(nwc_answers.SILENT) from None
         except BadAnswer:
-            raise _problem(nwc_answers.NONSENSE) from None
+            raise _refusal(nwc_answers.NONSENSE) from None
         if problem := nwc_answers.problem_of(info):
-            raise _problem(problem)
+            raise _refusal(problem)
         sealed = {"connection": text.strip(), "encryption": scheme.value}
         return Connected(NWC, sealed, connection.label, ("SAT",), automatic=True)
 
@@ -151,5 +151,5 @@ class NwcRail:
         return connection, Scheme(details.get("encryption", Scheme.NIP04))
 
 
-def _problem(message: str) -> InvalidBody:
-    return InvalidBody(info=[FieldProblem("details.connection", message)])
+def _refusal(problem: FieldProblem) -> InvalidBody:
+    return InvalidBody(info=[problem])

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from bot.core.errors import BadAnswer
+from bot.core.errors import BadAnswer, FieldProblem
 from bot.service.lightning import invoice
+from bot.service.model.payout_problems import Wrong
 from bot.service.model.rail_answers import Arrived, Gone, Waiting
 from bot.service.nostr.wallet import WalletError
 
@@ -32,20 +33,36 @@ _OPEN = frozenset(["pending", "accepted"])
 _ZEROS = "0" * 64
 """What LNbits gives for a preimage that it does not know."""
 
-RECEIVE_ONLY = (
+_RECEIVE_ONLY = (
     "Make a new connection in your wallet that may only create and look up invoices, "
     "and connect that one. If your wallet can't make one, use its Lightning address instead."
 )
-SILENT = (
+
+
+def problem(wrong: Wrong, message: str) -> FieldProblem:
+    """Return the problem of a connection."""
+    return FieldProblem("details.connection", message, wrong.value)
+
+
+MISSING = problem(Wrong.MISSING, "is required: the text that your wallet shows for a connection")
+SILENT = problem(
+    Wrong.WALLET_SILENT,
     "Your wallet didn't answer. Check that it's online and that it still lists this connection, "
-    "then try again."
+    "then try again.",
 )
-NONSENSE = "Your wallet's answer can't be read. Update the wallet, or use another one."
-_BUSY = "Your wallet is busy. Wait a minute, then try again."
-_NOT_VALID = "Your wallet says that this connection isn't valid. Make a new one and connect that."
-_TELLS_NOTHING = (
+NONSENSE = problem(
+    Wrong.WALLET_UNREADABLE,
+    "Your wallet's answer can't be read. Update the wallet, or use another one.",
+)
+_BUSY = problem(Wrong.WALLET_BUSY, "Your wallet is busy. Wait a minute, then try again.")
+_NOT_VALID = problem(
+    Wrong.CONNECTION_ENDED,
+    "Your wallet says that this connection isn't valid. Make a new one and connect that.",
+)
+_TELLS_NOTHING = problem(
+    Wrong.RIGHTS_UNKNOWN,
     "Your wallet doesn't say what this connection may do. "
-    "Allow it to read the wallet's info (get_info), then try again."
+    "Allow it to read the wallet's info (get_info), then try again.",
 )
 _REFUSALS = {
     "RATE_LIMITED": _BUSY,
@@ -57,9 +74,10 @@ _REFUSALS = {
 }
 
 
-def refusal_of(code: str) -> str:
+def refusal_of(code: str) -> FieldProblem:
     """Return what to do about an error that the wallet answered to `get_info`."""
-    return _REFUSALS.get(code, f"Your wallet answered with an error ({code}). Try again later.")
+    failed = f"Your wallet answered with an error ({code}). Try again later."
+    return _REFUSALS.get(code, problem(Wrong.WALLET_FAILED, failed))
 
 
 def reason_of(error: BotError) -> str:
@@ -68,21 +86,24 @@ def reason_of(error: BotError) -> str:
     return "slow" if is_busy else "refused"
 
 
-def problem_of(info: dict[str, Any]) -> str | None:
+def problem_of(info: dict[str, Any]) -> FieldProblem | None:
     """Return why a connection can't be used, from the wallet's `get_info`; None if it can."""
     methods = info.get("methods")
     if not isinstance(methods, list) or not all(isinstance(name, str) for name in methods):
         return _TELLS_NOTHING
     if spending := [name for name in methods if not _is_harmless(name)]:
         named = spending[0] if spending[0].replace("_", "").isalnum() else "an unknown method"
-        return (
+        return problem(
+            Wrong.SPENDING_CONNECTION,
             f"This connection can also spend ({named[:30]}), so it isn't safe to share. "
-            f"Remove it in your wallet. {RECEIVE_ONLY}"
+            f"Remove it in your wallet. {_RECEIVE_ONLY}",
         )
     if missing := [name for name in NEEDED if name not in methods]:
-        return f"This connection can't be paid to: it lacks {' and '.join(missing)}. {RECEIVE_ONLY}"
+        told = f"This connection can't be paid to: it lacks {' and '.join(missing)}."
+        return problem(Wrong.RECEIVES_NOTHING, f"{told} {_RECEIVE_ONLY}")
     if info.get("network") in _NO_MONEY:
-        return "This wallet is on a test network. Connect one that receives real bitcoin."
+        told = "This wallet is on a test network. Connect one that receives real bitcoin."
+        return problem(Wrong.TEST_NETWORK, told)
     return None
 
 

@@ -12,10 +12,11 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from bot.core import exact_json
-from bot.core.errors import InvalidBody, NotFound, RateLimited
+from bot.core.errors import FieldProblem, InvalidBody, NotFound, RateLimited
 from bot.core.ops import audit
 from bot.service.model import changes, look_times
 from bot.service.model.payout import PayoutAccount
+from bot.service.model.payout_problems import Wrong
 from bot.service.store import payout_accounts as store
 from bot.service.usecases.request_commands import new_id
 
@@ -35,6 +36,7 @@ PROBE_SECONDS = 30
 
 TEST_MONEY = "This server takes test money, which needs no payout account: see its setting RAILS."
 UNKNOWN = "There is no such payout account."
+SLOW = FieldProblem("details", "The wallet took too long to answer.", Wrong.HOST_SILENT.value)
 
 
 class Payouts:
@@ -93,9 +95,7 @@ class Payouts:
                 async with asyncio.timeout(PROBE_SECONDS):
                     return await self._rails.of(kind).connect(details)
             except TimeoutError:
-                raise changes.invalid_field(
-                    "details", "the wallet took too long to answer"
-                ) from None
+                raise InvalidBody(info=[SLOW]) from None
 
     @contextmanager
     def _slot(self, app_id: str) -> Iterator[None]:

@@ -12,6 +12,7 @@ from pydantic.alias_generators import to_camel
 
 from bot.core.accents import ACCENTS
 from bot.service.model.delivery import DeliveryState
+from bot.service.model.payout_problems import Wrong
 from bot.service.model.request import NO_PAYOUT, Kind, PayerField, Status
 
 Number: TypeAlias = Annotated[Decimal, WithJsonSchema({"type": "number"})]
@@ -305,10 +306,11 @@ class DeliveryList(Answer):
 
 
 class FieldProblemAnswer(Answer):
-    """A problem of one field."""
+    """A problem of one field; `code` only where it is about the details of a payout account."""
 
     field: str
     message: str
+    code: Wrong | None = None
 
 
 class ErrorAnswer(Answer):

@@ -196,7 +196,7 @@ def _attempt(it: Attempt) -> Json:
 
 def error(refusal: Refused) -> Json:
     """Write an ErrorAnswer."""
-    info = [{"field": one.field, "message": one.message} for one in refusal.info]
+    info = [given(field=one.field, message=one.message, code=one.code) for one in refusal.info]
     return {"code": refusal.code, "message": refusal.message, "info": info}
 
 

@@ -136,7 +136,7 @@ async def test_a_key_that_is_refused_is_deleted_all_the_same(
     await chat.take()
     assert removals(chat) == [sent.id]
     assert wrong not in stored(chat)
-    assert answers(chat)[-1].startswith(t("en", "payout-wrong-connection"))
+    assert answers(chat)[-1].startswith(t("en", "payout-wrong-connectionForm"))
 
 
 @pytest.mark.parametrize("text", [CONNECTION, f"here you are: {CONNECTION}"])

@@ -42,23 +42,26 @@ def test_a_value_is_read_as_people_write_it(way: str, field: str, text: str, val
 @pytest.mark.parametrize(
     ("way", "field", "text", "key"),
     [
-        ("bank-sepa", "iban", "Anna Ott", "payout-wrong-iban"),
-        ("bank-sepa", "iban", "DE89370400440532013001", "payout-wrong-iban-digits"),
-        ("bank-swiss", "iban", IBAN, "payout-wrong-swiss"),
+        ("bank-sepa", "iban", "Anna Ott", "payout-wrong-ibanForm"),
+        ("bank-sepa", "iban", "DE89370400440532013001", "payout-wrong-ibanTypo"),
+        ("bank-swiss", "iban", IBAN, "payout-wrong-notSwiss"),
         ("bank-sepa", "name", "\u2800", "problem-payout-empty"),
         ("bank-sepa", "name", "x" * 141, "problem-payout-long"),
         *(("bank-sepa", "name", typed, "payout-wrong-name") for typed in (IBAN, f"IBAN: {IBAN}")),
-        *(("bank-pix", "key", typed, "payout-wrong-pix") for typed in ("12345", "Anna Ott", "@")),
-        ("bank-upi", "id", "anna", "payout-wrong-upi"),
-        ("bank-swiss", "country", "Schweiz", "payout-wrong-country"),
-        ("lightning", "address", "anna", "payout-wrong-address"),
-        ("lightning", "address", "anna@a b", "payout-wrong-address"),
-        ("lnbits", "url", "ftp://example.org", "payout-wrong-url"),
-        ("lnbits", "url", "not an address", "payout-wrong-url"),
-        ("lnbits", "key", "two words", "payout-wrong-key"),
-        ("lnbits", "key", "schlüssel", "payout-wrong-key"),
-        ("nwc", "connection", "nostr+walletconnect://abc", "payout-wrong-connection"),
-        ("nwc", "connection", "", "payout-wrong-connection"),
+        *(
+            ("bank-pix", "key", typed, "payout-wrong-pixKey")
+            for typed in ("12345", "Anna Ott", "@")
+        ),
+        ("bank-upi", "id", "anna", "payout-wrong-upiForm"),
+        ("bank-swiss", "country", "Schweiz", "payout-wrong-countryForm"),
+        ("lightning", "address", "anna", "payout-wrong-addressForm"),
+        ("lightning", "address", "anna@a b", "payout-wrong-addressForm"),
+        ("lnbits", "url", "ftp://example.org", "payout-wrong-urlForm"),
+        ("lnbits", "url", "not an address", "payout-wrong-urlForm"),
+        ("lnbits", "key", "two words", "payout-wrong-keyForm"),
+        ("lnbits", "key", "schlüssel", "payout-wrong-keyForm"),
+        ("nwc", "connection", "nostr+walletconnect://abc", "payout-wrong-connectionForm"),
+        ("nwc", "connection", "", "payout-wrong-connectionForm"),
     ],
 )
 def test_a_wrong_value_is_answered_by_what_is_wrong(

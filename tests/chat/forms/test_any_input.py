@@ -27,6 +27,7 @@ from bot.chat.forms.stored_draft import read_draft
 from bot.chat.model.draft import Seller
 from bot.chat.model.payout import CHECKING, SAVING, WAYS
 from bot.chat.model.wish import PAYER_FIELDS, Share, Wish
+from bot.core.errors import FieldProblem
 from bot.core.money.amounts import to_minor
 from bot.core.text.translations import languages
 from tests.support.form_harness import (
@@ -100,7 +101,7 @@ def answer_payout(talk: Talk, text: str) -> None:
     kind, _, scheme = (draft.way or "").partition("-")
     found = replace(SEPA, kind=kind, scheme=scheme, label=text)
     if len(text) % 3 == 0:
-        talk.take(payouts.refused(draft, f"details.{text}", text, seller))
+        talk.take(payouts.refused(draft, FieldProblem(f"details.{text}", text, text), seller))
     elif len(text) % 3 == 1:
         talk.take(payouts.interrupted(draft, "Later.", seller))
     else:

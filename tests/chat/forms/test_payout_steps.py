@@ -15,6 +15,7 @@ from bot.chat.forms.payout_texts import fingerprint
 from bot.chat.forms.stored_draft import read_draft, write_draft
 from bot.chat.model.draft import PayoutService, Seller
 from bot.chat.model.payout import CHECKING, FOUND, SAVING, SECRETS, WAYS, details_of
+from bot.core.errors import FieldProblem
 from bot.core.text.translations import languages, t
 from tests.support.form_harness import BERLIN, FORM, KNOWN, OTHER, VAULT, Talk
 from tests.support.form_harness import new_form as fresh
@@ -87,7 +88,9 @@ def test_a_secret_is_in_no_draft_and_in_no_reply() -> None:
 
 def test_a_refused_field_is_asked_for_again_and_the_others_are_kept() -> None:
     talk = connecting("bank-sepa").say(*TYPED["bank-sepa"])
-    talk.take(payout_form.refused(talk.form, "details.iban", "Not <there>", talk.seller))
+    talk.take(
+        payout_form.refused(talk.form, FieldProblem("details.iban", "Not <there>"), talk.seller)
+    )
     assert talk.step == "payiban"
     assert talk.last.startswith("⚠ That didn't work: Not <there>")
     talk.say(OTHER_IBAN)
@@ -98,14 +101,14 @@ def test_a_refused_field_is_asked_for_again_and_the_others_are_kept() -> None:
 @pytest.mark.parametrize("path", ["details", "kind", "", "details.address.country"])
 def test_a_refusal_of_no_field_of_the_form_leads_to_the_last_one(path: str) -> None:
     talk = connecting("lnbits").say(*TYPED["lnbits"])
-    talk.take(payout_form.refused(talk.form, path, "No.", talk.seller))
+    talk.take(payout_form.refused(talk.form, FieldProblem(path, "No."), talk.seller))
     assert talk.step == "paykey"
 
 
 def test_a_part_of_an_address_that_is_refused_is_asked_for_again() -> None:
     talk = connecting("bank-swiss").say(*TYPED["bank-swiss"])
     path = "details.address.postalCode"
-    talk.take(payout_form.refused(talk.form, path, "Too long.", talk.seller))
+    talk.take(payout_form.refused(talk.form, FieldProblem(path, "Too long."), talk.seller))
     assert talk.step == "paypostalcode"
 
 

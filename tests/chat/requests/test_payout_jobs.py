@@ -14,7 +14,7 @@ from bot.chat.requests.payout_job import PATIENCE
 from bot.chat.store import payouts, sellers
 from bot.core import exact_json
 from bot.core.outbox import outbox
-from bot.core.text.translations import t
+from bot.core.text.translations import languages, t
 from tests.support.chat_harness import COFFEE, VAULT, ChatHarness, service_answer
 from tests.support.http_messages import http_response
 from tests.support.payout_forms import IBAN, KEY, LIGHTNING, RAILS, SEPA
@@ -62,8 +62,8 @@ def listing(*accounts: PayoutAccount) -> bytes:
     return http_response(200, {"items": items})
 
 
-def refusal(field: str, message: str) -> bytes:
-    info = [{"field": field, "message": message}]
+def refusal(field: str, message: str, code: object = None) -> bytes:
+    info = [{"field": field, "message": message, "code": code}]
     body = {"code": "invalidBody", "message": "No.", "info": info}
     return http_response(400, body)
 
@@ -118,6 +118,25 @@ async def test_what_was_typed_is_checked_shown_and_saved(
     changes = [row for row in chat.rows("audit") if row["action"] == "payout.changed"]
     assert len(changes) == 1
     assert IBAN not in f"{changes}"
+
+
+@pytest.mark.parametrize("language", languages())
+async def test_a_known_refusal_is_explained_in_the_sellers_language(
+    chat: ChatHarness, jobs: ScriptedJobs, language: str
+) -> None:
+    sam = chat.add_person("Anna", language_code=language)
+    await type_sepa(chat, sam)
+    await jobs.work(refusal("details.iban", "That's a QR-IBAN.", "qrIban"))
+    assert chat.texts[-1].startswith(t(language, "payout-wrong-qrIban"))
+
+
+@pytest.mark.parametrize("code", [5, ["qrIban"], {}, "unheard-of"])
+async def test_a_code_of_any_other_kind_leaves_the_services_words(
+    chat: ChatHarness, jobs: ScriptedJobs, sam: Person, code: object
+) -> None:
+    await type_sepa(chat, sam)
+    await jobs.work(refusal("details.iban", "No.", code))
+    assert chat.texts[-1].startswith("⚠ That didn't work: No.")
 
 
 async def test_a_refused_field_is_asked_for_again(

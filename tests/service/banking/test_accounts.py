@@ -14,6 +14,7 @@ from stdnum import iban, numdb
 from bot.core.errors import InvalidBody
 from bot.service.banking import accounts, ibans, pix_keys
 from bot.service.banking.pix_keys import KeyKind
+from bot.service.model.payout_problems import BadDetail
 
 if TYPE_CHECKING:
     import random
@@ -68,13 +69,13 @@ def test_details_are_kept_in_one_spelling() -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("", "Write the account's IBAN, as on a bank statement."),
+        ("", "Enter the account's IBAN, as on a bank statement."),
         ("DE8937040044053201300", "That IBAN has 21 characters; IBANs from Germany have 22."),
         ("DE88 3704 0044 0532 0130 00", "That IBAN has a typo: its check digits don't match."),
         ("ZZ68539007547034", "No country's IBANs start with ZZ."),
-        ("hello", "An IBAN starts with two letters and two digits, as in DE89 3704 0044 …"),
+        ("hello", "An IBAN starts with two letters and two digits: DE89 3704 0044 …"),
         ("DE89\n3704", "That IBAN has 8 characters; IBANs from Germany have 22."),
-        ("TR330006100519786457841326", "Accounts in Türkiye don't receive SEPA transfers."),
+        ("TR330006100519786457841326", "Accounts in Türkiye can't receive SEPA transfers."),
         (
             "CH4431999123000889012",
             "That's a QR-IBAN, which only takes invoices with a QR reference.",
@@ -110,7 +111,7 @@ def test_every_valid_iban_is_taken_and_a_mistyped_digit_is_not(
     assert ibans.check(iban.format(made).lower()) == made
     place = chance.choice([at for at, char in enumerate(made) if at > 3 and char.isdigit()])
     other = chance.choice([digit for digit in "0123456789" if digit != made[place]])
-    with pytest.raises(ValueError, match="typo"):
+    with pytest.raises(BadDetail, match="typo"):
         ibans.check(made[:place] + other + made[place + 1 :])
 
 
@@ -167,15 +168,15 @@ def test_each_kind_of_pix_key_is_told_apart(text: str, kind: KeyKind, key: str) 
         ("11111111111", "That isn't a CPF"),
         ("11987654321", "start it with +55"),
         ("00000000000000", "A PIX key is"),
-        ("+49 170 1234567", "Write the phone number with +55"),
-        ("+55 11 98765-43210", "Write the phone number with +55"),
+        ("+49 170 1234567", "Enter the phone number with +55"),
+        ("+55 11 98765-43210", "Enter the phone number with +55"),
         ("@example.br", "That isn't an email address"),
         (f"{'a' * 60}@{'b' * 20}.br", "That's 84 characters; the limit is 77."),
         ("coffee", "A PIX key is"),
     ],
 )
 def test_a_wrong_pix_key_is_refused_with_what_to_do(text: str, message: str) -> None:
-    with pytest.raises(ValueError, match=re.escape(message)):
+    with pytest.raises(BadDetail, match=re.escape(message)):
         pix_keys.check(text)
 
 

@@ -132,7 +132,7 @@ async def test_a_key_is_refused_unless_it_provably_cannot_spend(
     shop.wallet.changed = fields
     problems = await shop.refusals(shop.wallet.url, INVOICE_KEY)
     assert "can spend your money" in problems["details.key"]
-    assert "API docs" in problems["details.key"]
+    assert "API keys and API docs" in problems["details.key"]
 
 
 async def test_an_admin_key_is_refused(shop: Shop) -> None:

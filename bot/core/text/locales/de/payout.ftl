@@ -114,7 +114,7 @@ payout-ask-lnbits-url =
     Schreib die Adresse des Servers, zum Beispiel <code>https://lnbits.example.org</code>.
 payout-ask-lnbits-key =
     <b>Wie lautet der Rechnungsschlüssel deiner Wallet?</b>
-    Öffne die Wallet in LNbits. Unter „API docs“ steht der <b>Invoice/read key</b>. Gib den Admin-Schlüssel niemandem: Mit ihm lässt sich Geld ausgeben.
+    Öffne die Wallet in LNbits. Unter „Knoten-URL, API-Schlüssel und API-Dokumentation“ findest du den <b>Invoice/read key</b>: Das ist der Rechnungsschlüssel. Gib den Admin-Schlüssel niemandem: Mit ihm lässt sich Geld ausgeben.
     Ich lösche deine Nachricht, sobald ich sie gelesen habe.
 payout-ask-nwc-connection =
     <b>Wie lautet der Verbindungstext?</b>
@@ -130,19 +130,55 @@ payout-found-replaces = Es ersetzt <code>{ $label }</code>.
 
 problem-payout-empty = ⚠ Darin finde ich keinen Text. Bitte schreib es noch einmal.
 problem-payout-long = ⚠ Das sind { $length } Zeichen, möglich sind { $most }. Bitte kürze es.
-payout-wrong-iban = ⚠ Das ist keine IBAN. Sie beginnt mit zwei Buchstaben und zwei Ziffern, zum Beispiel <code>DE89 3704 0044 0532 0130 00</code>.
-payout-wrong-iban-digits = ⚠ In dieser IBAN ist ein Tippfehler: Ihre Prüfziffern passen nicht. Bitte vergleiche sie mit deiner Banking-App.
-payout-wrong-swiss = ⚠ Diese IBAN ist nicht aus der Schweiz oder Liechtenstein. Sie muss mit CH oder LI beginnen. Für andere IBANs geh zurück und wähle SEPA.
-payout-wrong-pix = ⚠ Das ist kein PIX-Schlüssel. Schreib deine CPF, CNPJ, Telefonnummer mit +55, E-Mail-Adresse oder einen zufälligen Schlüssel.
+payout-wrong-missing = ⚠ Hier fehlt noch etwas. Bitte schreib es noch einmal.
+payout-wrong-tooLong = ⚠ Das ist zu lang. Bitte kürze es.
+payout-wrong-invisible = ⚠ Darin sind unsichtbare Zeichen. Bitte tippe es ab, statt es einzufügen.
+payout-wrong-notLatin = ⚠ Im Code für die Banking-App sind nur lateinische Buchstaben möglich. Bitte schreib es so, wie deine Bank es damit schreibt.
+payout-wrong-unknownScheme = ⚠ Diese Art von Konto nimmt der Zahlungsdienst nicht an. Bitte wähle eine andere.
+payout-wrong-ibanForm = ⚠ Das ist keine IBAN. Sie beginnt mit zwei Buchstaben und zwei Ziffern, zum Beispiel <code>DE89 3704 0044 0532 0130 00</code>.
+payout-wrong-ibanCountry = ⚠ In keinem Land beginnt eine IBAN so. Bitte vergleiche sie mit deiner Banking-App.
+payout-wrong-ibanLength = ⚠ Diese IBAN ist für ihr Land zu lang oder zu kurz. Bitte vergleiche sie mit deiner Banking-App.
+payout-wrong-ibanTypo = ⚠ In dieser IBAN ist ein Tippfehler: Ihre Prüfziffern passen nicht. Bitte vergleiche sie mit deiner Banking-App.
+payout-wrong-ibanLetters = ⚠ In dieser IBAN stehen Buchstaben oder Ziffern an der falschen Stelle. Bitte vergleiche sie mit deiner Banking-App.
+payout-wrong-notSepa = ⚠ Konten in diesem Land können keine SEPA-Überweisungen empfangen. Bitte nimm ein Konto, das das kann.
+payout-wrong-notSwiss = ⚠ Diese IBAN ist nicht aus der Schweiz oder Liechtenstein. Sie muss mit CH oder LI beginnen. Für andere IBANs geh zurück und wähle SEPA.
+payout-wrong-qrIban = ⚠ Das ist eine QR-IBAN. Sie gilt nur für Rechnungen mit QR-Referenz. Nimm die normale IBAN desselben Kontos; sie steht auf deinem Kontoauszug.
 payout-wrong-name = ⚠ Das ist eine IBAN. Bitte schreib den Namen der Person, der das Konto gehört.
-payout-wrong-upi = ⚠ Das ist keine UPI-ID. Schreib eine wie <code>anna@okbank</code>.
-payout-wrong-address = ⚠ Das ist keine Lightning-Adresse. Schreib eine wie <code>anna@example.org</code>.
-payout-wrong-url = ⚠ Mit dieser Webadresse kann ich nichts anfangen. Schreib eine wie <code>https://lnbits.example.org</code>.
-payout-wrong-key = ⚠ Das ist kein Schlüssel. Kopiere den ganzen Rechnungsschlüssel aus LNbits; er hat keine Leerzeichen.
-payout-wrong-connection = ⚠ Das ist kein vollständiger Verbindungstext. Kopiere ihn ganz aus deiner Wallet; er beginnt mit <code>nostr+walletconnect://</code>.
+payout-wrong-bicForm = ⚠ Das ist kein BIC. Er hat 8 oder 11 Buchstaben und Ziffern.
+payout-wrong-pixKey = ⚠ Das ist kein PIX-Schlüssel. Möglich sind CPF, CNPJ, eine Telefonnummer mit <code>+55</code>, eine E-Mail-Adresse oder ein Zufallsschlüssel.
+payout-wrong-pixCpf = ⚠ Das ist keine CPF: Ihre Prüfziffern passen nicht. Ist es eine Telefonnummer, beginne mit <code>+55</code>.
+payout-wrong-pixEmail = ⚠ Das ist keine E-Mail-Adresse. Schreib den Schlüssel so, wie ihn deine Banking-App zeigt.
+payout-wrong-pixPhone = ⚠ Das ist keine brasilianische Telefonnummer. Schreib sie so: <code>+55 11 98765-4321</code>.
+payout-wrong-upiForm = ⚠ Das ist keine UPI-ID. Schreib eine wie <code>anna@okbank</code>.
+payout-wrong-countryForm = ⚠ Bitte schreib das Kürzel des Landes aus zwei Buchstaben, zum Beispiel <code>CH</code>.
+payout-wrong-addressForm = ⚠ Das ist keine Lightning-Adresse. Schreib eine wie <code>anna@example.org</code>.
+payout-wrong-addressPort = ⚠ Eine Lightning-Adresse hat keine Zahl hinter einem Doppelpunkt. Bitte lass sie weg.
+payout-wrong-lnurl = ⚠ Das ist ein LNURL-Code. Ich brauche deine Lightning-Adresse, zum Beispiel <code>anna@example.org</code>.
+payout-wrong-invoice = ⚠ Das ist eine Rechnung oder ein Angebot. Ich brauche deine Lightning-Adresse, zum Beispiel <code>anna@example.org</code>.
+payout-wrong-noSuchAddress = ⚠ Diese Lightning-Adresse gibt es nicht. Bitte prüfe, ob du dich vertippt hast.
+payout-wrong-wrongInvoice = ⚠ Zur Probe habe ich dort eine kleine Rechnung angefordert, und die Antwort war falsch. Versuch es später noch einmal, oder nimm eine andere Wallet.
+payout-wrong-urlForm = ⚠ Mit dieser Webadresse kann ich nichts anfangen. Schreib eine wie <code>https://lnbits.example.org</code>.
+payout-wrong-keyForm = ⚠ Das ist kein Schlüssel von LNbits. Kopiere den ganzen <b>Invoice/read key</b>; er hat keine Leerzeichen.
+payout-wrong-unknownKey = ⚠ Dein LNbits kennt diesen Schlüssel nicht. Kopiere den <b>Invoice/read key</b> deiner Wallet; er steht unter „Knoten-URL, API-Schlüssel und API-Dokumentation“.
+payout-wrong-spendingKey = ⚠ Mit diesem Schlüssel lässt sich dein Geld ausgeben, deshalb verwende ich ihn nicht. Schick mir stattdessen den <b>Invoice/read key</b>; er steht gleich darunter.
+payout-wrong-notLnbits = ⚠ Unter dieser Adresse gibt es kein LNbits. Bitte prüfe sie.
+payout-wrong-connectionForm = ⚠ Das ist kein vollständiger Verbindungstext. Kopiere ihn ganz aus deiner Wallet; er beginnt mit <code>nostr+walletconnect://</code>.
 payout-connection-elsewhere = ⚠ Das ist der Schlüssel zu einer Wallet, deshalb verwende ich ihn hier nicht. Damit dein Geld in dieser Wallet ankommt, öffne /getpaid und drück auf <b>Wallet-Verbindung</b>.
-payout-wrong-country = ⚠ Bitte schreib das Kürzel des Landes aus zwei Buchstaben, zum Beispiel <code>CH</code>.
-payout-refused = ⚠ Das hat nicht geklappt. Der Zahlungsdienst sagt auf Englisch: { $message }
+payout-wrong-relayPrivate = ⚠ Diese Verbindung läuft über ein Relay, das von hier aus nicht erreichbar ist. Nimm eine Wallet mit einem öffentlichen Relay.
+payout-wrong-relayPlain = ⚠ Diese Verbindung läuft über ein Relay ohne Verschlüsselung. Nimm eine Wallet, deren Relay-Adresse mit <code>wss://</code> beginnt.
+payout-wrong-spendingConnection = ⚠ Mit dieser Verbindung lässt sich dein Geld auch ausgeben, deshalb verwende ich sie nicht. Entferne sie in deiner Wallet und lege eine an, die nur Rechnungen erstellen und nachsehen darf. Kann deine Wallet das nicht, verbinde stattdessen ihre Lightning-Adresse.
+payout-wrong-receivesNothing = ⚠ Diese Verbindung darf keine Rechnungen erstellen und nachsehen. Lege in deiner Wallet eine an, die genau das darf und sonst nichts.
+payout-wrong-rightsUnknown = ⚠ Deine Wallet verrät nicht, was diese Verbindung darf. Erlaube ihr, die Angaben zur Wallet zu lesen (<code>get_info</code>), und versuch es dann noch einmal.
+payout-wrong-testNetwork = ⚠ Diese Wallet läuft in einem Testnetz. Verbinde eine, die echte Bitcoin empfängt.
+payout-wrong-connectionEnded = ⚠ Deine Wallet nimmt diese Verbindung nicht mehr an. Lege eine neue an und schick mir die.
+payout-wrong-walletSilent = ⚠ Deine Wallet hat nicht geantwortet. Sieh nach, ob sie online ist und die Verbindung dort noch steht, und versuch es dann noch einmal.
+payout-wrong-walletBusy = ⚠ Deine Wallet ist gerade überlastet. Bitte versuch es in einer Minute noch einmal.
+payout-wrong-walletUnreadable = ⚠ Mit der Antwort deiner Wallet kann ich nichts anfangen. Aktualisiere die Wallet, oder nimm eine andere.
+payout-wrong-walletFailed = ⚠ Deine Wallet hat einen Fehler gemeldet. Bitte versuch es später noch einmal.
+payout-wrong-hostPrivate = ⚠ Dieser Server ist nicht öffentlich erreichbar, deshalb komme ich nicht hin. Nimm einen anderen, oder bitte den Betreiber dieses Bots, ihn zuzulassen.
+payout-wrong-hostSilent = ⚠ Der Server deiner Wallet hat nicht geantwortet. Prüfe die Adresse, oder versuch es später noch einmal.
+payout-wrong-hostSays = ⚠ Der Server deiner Wallet hat abgelehnt. Seine Antwort im Original: { $message }
+payout-refused = ⚠ Das hat nicht geklappt. Die Antwort des Zahlungsdienstes im Original: { $message }
 payout-waiting = Der Zahlungsdienst antwortet nicht. Ich versuche es eine Stunde lang weiter und sage dir Bescheid. Du musst nichts tun.
 payout-given-up = ⚠ Der Zahlungsdienst hat nicht geantwortet, deshalb wurde nichts geändert. Bitte versuch es später noch einmal.
 payout-closed = ⚠ Der Zahlungsdienst lässt diesen Bot nicht hinein, und nur der Betreiber dieses Bots kann das beheben. Nichts wurde geändert.

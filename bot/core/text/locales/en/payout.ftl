@@ -114,7 +114,7 @@ payout-ask-lnbits-url =
     Type the address of the server, like <code>https://lnbits.example.org</code>.
 payout-ask-lnbits-key =
     <b>What's the invoice key of your wallet?</b>
-    Open the wallet in LNbits and look under “API docs” for <b>Invoice/read key</b>. Never give the admin key to anyone: it can spend.
+    Open the wallet in LNbits and look under “Node URL, API keys and API docs” for <b>Invoice/read key</b>. Never give the admin key to anyone: it can spend.
     I'll delete your message once I've read it.
 payout-ask-nwc-connection =
     <b>What's your connection string?</b>
@@ -130,18 +130,54 @@ payout-found-replaces = It replaces <code>{ $label }</code>.
 
 problem-payout-empty = ⚠ I couldn't find any text in that. Please type it again.
 problem-payout-long = ⚠ That's { $length } characters; the limit is { $most }. Please shorten it.
-payout-wrong-iban = ⚠ That isn't an IBAN. It starts with two letters and two digits, like <code>DE89 3704 0044 0532 0130 00</code>.
-payout-wrong-iban-digits = ⚠ There's a typo in that IBAN: its check digits don't match. Please compare it with your banking app.
-payout-wrong-swiss = ⚠ That IBAN isn't from Switzerland or Liechtenstein. It has to start with CH or LI. For other IBANs, go back and choose SEPA.
-payout-wrong-pix = ⚠ That isn't a PIX key. Type your CPF, CNPJ, phone number with +55, email address or random key.
+payout-wrong-missing = ⚠ Something is missing here. Please type it again.
+payout-wrong-tooLong = ⚠ That's too long. Please shorten it.
+payout-wrong-invisible = ⚠ There are invisible characters in that. Please type it instead of pasting it.
+payout-wrong-notLatin = ⚠ Bank codes only take Latin letters. Please spell it the way your bank does in them.
+payout-wrong-unknownScheme = ⚠ The payment service doesn't take this kind of bank account. Please choose another one.
+payout-wrong-ibanForm = ⚠ That isn't an IBAN. It starts with two letters and two digits, like <code>DE89 3704 0044 0532 0130 00</code>.
+payout-wrong-ibanCountry = ⚠ No country's IBANs start like that. Please compare it with your banking app.
+payout-wrong-ibanLength = ⚠ That IBAN is too long or too short for its country. Please compare it with your banking app.
+payout-wrong-ibanTypo = ⚠ There's a typo in that IBAN: its check digits don't match. Please compare it with your banking app.
+payout-wrong-ibanLetters = ⚠ That IBAN has letters or digits where its country has none. Please compare it with your banking app.
+payout-wrong-notSepa = ⚠ Accounts in that country can't receive SEPA transfers. Please use an account that can.
+payout-wrong-notSwiss = ⚠ That IBAN isn't from Switzerland or Liechtenstein. It has to start with CH or LI. For other IBANs, go back and choose SEPA.
+payout-wrong-qrIban = ⚠ That's a QR-IBAN, which only works on bills with a QR reference. Use the ordinary IBAN of the same account; it's on your bank statements.
 payout-wrong-name = ⚠ That's an IBAN. Please type the name of the account holder.
-payout-wrong-upi = ⚠ That isn't a UPI ID. Type one like <code>anna@okbank</code>.
-payout-wrong-address = ⚠ That isn't a Lightning address. Type one like <code>anna@example.org</code>.
-payout-wrong-url = ⚠ That isn't a web address I can use. Type one like <code>https://lnbits.example.org</code>.
-payout-wrong-key = ⚠ That isn't a key. Copy the whole invoice key from LNbits; it has no spaces.
-payout-wrong-connection = ⚠ That isn't a complete connection string. Copy all of it from your wallet; it starts with <code>nostr+walletconnect://</code>.
+payout-wrong-bicForm = ⚠ That isn't a BIC. It has 8 or 11 letters and digits.
+payout-wrong-pixKey = ⚠ That isn't a PIX key. It's a CPF, a CNPJ, a phone number starting with <code>+55</code>, an email address or a random key.
+payout-wrong-pixCpf = ⚠ That isn't a CPF: its check digits don't match. If it's a phone number, start it with <code>+55</code>.
+payout-wrong-pixEmail = ⚠ That isn't an email address. Type the key as your banking app shows it.
+payout-wrong-pixPhone = ⚠ That isn't a Brazilian phone number. Type it like <code>+55 11 98765-4321</code>.
+payout-wrong-upiForm = ⚠ That isn't a UPI ID. Type one like <code>anna@okbank</code>.
+payout-wrong-countryForm = ⚠ Please type the two-letter code of the country, like <code>CH</code>.
+payout-wrong-addressForm = ⚠ That isn't a Lightning address. Type one like <code>anna@example.org</code>.
+payout-wrong-addressPort = ⚠ A Lightning address has no number after a colon. Please leave it out.
+payout-wrong-lnurl = ⚠ That's an LNURL code. I need your Lightning address, like <code>anna@example.org</code>.
+payout-wrong-invoice = ⚠ That's an invoice or an offer. I need your Lightning address, like <code>anna@example.org</code>.
+payout-wrong-noSuchAddress = ⚠ There's no such Lightning address. Please check the spelling.
+payout-wrong-wrongInvoice = ⚠ I asked for a small invoice to test this address, and what came back was wrong. Try again later, or use another wallet.
+payout-wrong-urlForm = ⚠ That isn't a web address I can use. Type one like <code>https://lnbits.example.org</code>.
+payout-wrong-keyForm = ⚠ That isn't an LNbits key. Copy the whole <b>Invoice/read key</b>; it has no spaces.
+payout-wrong-unknownKey = ⚠ Your LNbits doesn't know that key. Copy the <b>Invoice/read key</b> of your wallet; you'll find it under “Node URL, API keys and API docs”.
+payout-wrong-spendingKey = ⚠ That key can spend your money, so I won't use it. Send me the <b>Invoice/read key</b> instead; it's right below.
+payout-wrong-notLnbits = ⚠ There's no LNbits at that address. Please check it.
+payout-wrong-connectionForm = ⚠ That isn't a complete connection string. Copy all of it from your wallet; it starts with <code>nostr+walletconnect://</code>.
 payout-connection-elsewhere = ⚠ That's the key to a wallet, so I won't use it here. To get paid to that wallet, open /getpaid and press <b>Wallet connection</b>.
-payout-wrong-country = ⚠ Please type the two-letter code of the country, like <code>CH</code>.
+payout-wrong-relayPrivate = ⚠ This connection uses a relay that can't be reached from here. Use a wallet with a public relay.
+payout-wrong-relayPlain = ⚠ This connection uses a relay without encryption. Use a wallet whose relay address starts with <code>wss://</code>.
+payout-wrong-spendingConnection = ⚠ This connection can also spend your money, so I won't use it. Remove it in your wallet and make a new one that can only create and look up invoices. If your wallet can't do that, connect its Lightning address instead.
+payout-wrong-receivesNothing = ⚠ This connection can't create and look up invoices. Make a new one in your wallet that can do both, and nothing else.
+payout-wrong-rightsUnknown = ⚠ Your wallet doesn't say what this connection can do. Allow it to read the wallet's info (<code>get_info</code>), then try again.
+payout-wrong-testNetwork = ⚠ This wallet is on a test network. Connect one that receives real bitcoin.
+payout-wrong-connectionEnded = ⚠ Your wallet no longer accepts this connection. Make a new one, and send me that.
+payout-wrong-walletSilent = ⚠ Your wallet didn't answer. Check that it's online and still lists this connection, then try again.
+payout-wrong-walletBusy = ⚠ Your wallet is busy. Please try again in a minute.
+payout-wrong-walletUnreadable = ⚠ Your wallet's answer makes no sense to me. Update the wallet, or use another one.
+payout-wrong-walletFailed = ⚠ Your wallet answered with an error. Please try again later.
+payout-wrong-hostPrivate = ⚠ That server isn't on the public internet, so I can't reach it. Use one that is, or ask this bot's operator to allow it.
+payout-wrong-hostSilent = ⚠ Your wallet's server didn't answer. Check the address, or try again later.
+payout-wrong-hostSays = ⚠ Your wallet's server refused. { $message }
 payout-refused = ⚠ That didn't work: { $message }
 payout-waiting = The payment service isn't responding. I'll keep trying for an hour and let you know. You don't need to do anything.
 payout-given-up = ⚠ The payment service didn't respond, so nothing was changed. Please try again later.
