@@ -48,7 +48,7 @@ PAYABLE = payout_accounts.PAYABLE.format(request="r")
 # A lapsed reservation counts as remaining although no statement has returned it yet.
 EVERY = (
     "SELECT r.*, CASE WHEN r.reserved_units > 0 THEN (SELECT COUNT(*) FROM checkouts c"  # noqa: S608 - our own words
-    f" WHERE c.request_id = r.id AND c.{HOLDS} AND c.lapses_at <= :now)"
+    f" WHERE c.request_id = r.id AND {HOLDS} AND c.lapses_at <= :now)"
     " ELSE 0 END AS lapsed,"
     " CASE WHEN r.seller IS NULL THEN (SELECT a.seller FROM apps a WHERE a.id = r.app_id) END"
     f" AS app_seller, {PAYABLE} AS payable, n.state AS notice_state, n.confirmed_at AS notice_at"

@@ -170,15 +170,15 @@ SERVICE = (
     # service/model/checkout_states.py.
     """
     CREATE INDEX checkouts_open ON checkouts (request_id, lapses_at)
-    WHERE state IN ('opening', 'open', 'claimed')
+    WHERE (state = 'opening' OR state = 'open' OR state = 'claimed')
     """,
     """
     CREATE INDEX checkouts_held ON checkouts (request_id, network, payer, lapses_at)
-    WHERE state IN ('opening', 'open', 'claimed')
+    WHERE (state = 'opening' OR state = 'open' OR state = 'claimed')
     """,
     """
     CREATE INDEX checkouts_given_up ON checkouts (lapses_at)
-    WHERE state IN ('lapsed', 'cancelled', 'failed', 'rejected')
+    WHERE (state = 'lapsed' OR state = 'cancelled' OR state = 'failed' OR state = 'rejected')
     """,
     """
     CREATE UNIQUE INDEX checkouts_external ON checkouts (external_id)
