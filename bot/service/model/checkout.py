@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from bot.service.model.checkout_states import CheckoutState
 from bot.service.model.payout import SANDBOX
-from bot.service.model.rail_answers import Asked, Opened
+from bot.service.model.rail_answers import Asked, Manner, Opened
 
 if TYPE_CHECKING:
     from bot.service.model.rail_answers import PayWith
@@ -68,7 +68,7 @@ class Checkout:
         """Return the external id of its payment."""
         return self.external_id or f"{self.kind}-{self.id}"
 
-    def asked(self, memo: str, details: dict[str, Any]) -> Asked:
+    def asked(self, memo: str, details: dict[str, Any], manner: Manner = Manner.AT_ONCE) -> Asked:
         """Return what its rail is asked, for the product's name and the account's details."""
         return Asked(
             checkout_id=self.id,
@@ -80,6 +80,7 @@ class Checkout:
             created_at=self.created_at,
             lapses_at=self.lapses_at,
             details=details,
+            manner=manner,
         )
 
     def as_opened(self) -> Opened:

@@ -5,8 +5,8 @@ Test money and bank codes are open in the transaction that reserves; a wallet is
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 from bot.core.errors import InvalidBody, NotFound, NotPayable, TooManyHolds
 from bot.service.banking.references import new_reference
@@ -137,13 +137,33 @@ def pay(tx: Transaction, context: PaymentContext, form: PaymentForm, now: int) -
     if request is None:
         raise _refusal(tx, form.request_id, now)
     _check_holds(tx, context, request, form.holder, now)
+    return _begin(tx, context, request, form, now)
+
+
+def _begin(
+    tx: Transaction, context: PaymentContext, request: PaymentRequest, form: PaymentForm, now: int
+) -> PaymentProgress:
+    """Store the checkout of a unit just reserved, as far as it is open without a wallet's answer.
+
+    Raises InvalidBody and NotPayable.
+    """
     account = _account(tx, context, request, form.way)
     details = context.details_of(account) if account else {}
-    checkout = _checkout(tx, context, request, form, account, now)
-    rail = context.rails.of(checkout.kind)
-    checkout = replace(checkout, host=rail.host(details))
-    asked = checkout.asked(request.terms.product.name, details)
-    opened = rail.open_offline(replace(asked, manner=form.manner))
+    rail = context.rails.of(account.kind if account else SANDBOX)
+    checkout = Checkout(
+        id=new_id(),
+        request_id=request.id,
+        token=form.token,
+        user_data=form.user_data,
+        quote=context.quote(request, _payer_currency(request, account) if account else None),
+        created_at=now,
+        lapses_at=now + context.reservation,
+        stored_state=CheckoutState.OPENING,
+        language=form.language,
+        host=rail.host(details),
+        **_paid_to(tx, account),
+    )
+    opened = rail.open_offline(checkout.asked(request.terms.product.name, details, form.manner))
     if opened is not None:
         checkout = checkout.open(opened, now)
     if opened is not None and opened.claimed:
@@ -207,36 +227,17 @@ def _account(
     raise InvalidBody(UNKNOWN_WAY)
 
 
-def _checkout(  # noqa: PLR0917 - the parts that a checkout is made of
-    tx: Transaction,
-    context: PaymentContext,
-    request: PaymentRequest,
-    form: PaymentForm,
-    account: PayoutAccount | None,
-    now: int,
-) -> Checkout:
-    """Return a checkout that is not yet open."""
-    checkout = Checkout(
-        id=new_id(),
-        request_id=request.id,
-        token=form.token,
-        user_data=form.user_data,
-        quote=context.quote(request, _payer_currency(request, account) if account else None),
-        created_at=now,
-        lapses_at=now + context.reservation,
-        stored_state=CheckoutState.OPENING,
-        language=form.language,
-    )
+def _paid_to(tx: Transaction, account: PayoutAccount | None) -> dict[str, Any]:
+    """Return the fields of a checkout that say where its money goes; none for test money."""
     if account is None:
-        return checkout
-    return replace(
-        checkout,
-        kind=account.kind,
-        way=account.way,
-        account_id=account.id,
-        automatic=account.automatic,
-        reference=None if account.automatic else _free_reference(tx),
-    )
+        return {}
+    return {
+        "kind": account.kind,
+        "way": account.way,
+        "account_id": account.id,
+        "automatic": account.automatic,
+        "reference": None if account.automatic else _free_reference(tx),
+    }
 
 
 def _free_reference(tx: Transaction) -> str:
