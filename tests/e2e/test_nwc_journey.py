@@ -137,7 +137,8 @@ async def test_a_seller_connects_a_wallet_by_chat_and_hears_of_its_money(tmp_pat
 
         page = await sam.say("/getpaid", "What you can connect")
         await sam.press(page, "Wallet connection", "What's your connection string?")
-        await sam.say(spender.connection, "can also spend (pay_invoice)")
+        refused = "This connection can also spend your money, so I won't use it."
+        await sam.say(spender.connection, refused)
         found = await sam.say(wallet.connection, "This works. Should I save it?")
         await sam.press(found, "Save", "From now on, payers can pay you here")
         shown = sam.person.chat

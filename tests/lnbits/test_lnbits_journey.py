@@ -154,7 +154,7 @@ async def test_a_seller_connects_lnbits_by_chat_and_hears_of_its_money(
         page = await sam.say("/getpaid", "What you can connect")
         await sam.press(page, "My LNbits", "Where's your LNbits?")
         await sam.say(url, "What's the invoice key of your wallet?")
-        await sam.say(wallet.adminkey, "This key can spend your money.")
+        await sam.say(wallet.adminkey, "That key can spend your money, so I won't use it.")
         found = await sam.say(wallet.inkey, "This works. Should I save it?")
         await sam.press(found, "Save", "From now on, payers can pay you here")
         keys = (wallet.inkey, wallet.adminkey)
