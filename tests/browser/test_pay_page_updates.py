@@ -117,7 +117,7 @@ async def test_a_returned_unit_restores_the_form_with_its_input(
     await service.pay(made["id"], manner="never", email="a@b.example")
     await looked(service, page)
     await expect(page.get_by_role("status")).to_contain_text(
-        "Someone is paying for the last one right now."
+        "Someone's payment for the last one is still under way."
     )
     await expect(page.get_by_label("Email address")).to_be_hidden()
     service.clock.advance(900)

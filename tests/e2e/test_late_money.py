@@ -51,7 +51,7 @@ async def test_delayed_late_and_oversold_money_has_its_alert(tmp_path: Path) -> 
         late = await pay(link, manner="late")
         assert re.fullmatch(r"/pay/[0-9a-f]{24}/checkout/[0-9a-f]{24}", late.headers["location"])
         held = await pay(link, token="t" * 32)
-        assert (held.status_code, "paying for the last one" in held.text) == (409, True)
+        assert (held.status_code, "payment for the last one" in held.text) == (409, True)
 
         async def free_again() -> bool:
             return (await pay(link, token="t" * 32)).status_code == 303

@@ -7,7 +7,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
+from bot.config import RATES_TABLE
 from bot.core.errors import ConfigError, PeerError
+from bot.service.model.payout import BANK
 from bot.service.rates import sources
 from bot.service.rates.median import MOST_SPREAD, Price, median
 from bot.service.rates.rates_job import ask
@@ -40,7 +42,9 @@ async def check(settings: Settings, now: Callable[[], int], facts: MoneyFacts) -
     if settings.test_money:
         return _check_test_money(facts)
     found = await _check_rails(settings, facts)
-    return [*found, *(await _check_rates(settings, now, facts) if asks_sources(settings) else [])]
+    if asks_sources(settings):
+        return [*found, *await _check_rates(settings, now, facts)]
+    return [*found, *_check_table(settings)]
 
 
 def _check_test_money(facts: MoneyFacts) -> list[Finding]:
@@ -77,6 +81,14 @@ async def _check_rails(settings: Settings, facts: MoneyFacts) -> list[Finding]:
 
 def _count(number: int) -> str:
     return "1 account" if number == 1 else f"{number} accounts"
+
+
+def _check_table(settings: Settings) -> list[Finding]:
+    """Check that no real money is converted at the made-up rates of tests."""
+    if set(settings.rails) == {BANK} or settings.rates_urls != (RATES_TABLE,):
+        return []
+    text = "real money is converted at made-up rates, which are for tests: delete this setting"
+    return [fix("RATES_URLS", text)]
 
 
 async def _check_rates(

@@ -199,7 +199,7 @@ async def test_reserved_and_sold_units_are_told_apart(service: ServiceHarness) -
     assert "<form" in some.text
     set_units(0, 2)
     none = await page(service, made["id"])
-    assert "The last 2 are being paid for right now." in none.text
+    assert "Payments for the last 2 are still under way." in none.text
     assert "Sold out" not in none.text
     assert "<form" not in none.text
 

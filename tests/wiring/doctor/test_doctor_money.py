@@ -111,9 +111,12 @@ async def test_sources_too_far_apart_are_reported() -> None:
     )
 
 
-async def test_the_packaged_table_asks_nobody() -> None:
-    found = await checked(rails="nwc", rates_urls="table", **PUBLIC)
-    assert [name for name, _, _ in found] == ["RAILS"]
+async def test_real_money_at_the_packaged_table_s_rates_is_reported() -> None:
+    found = await checked(**PUBLIC, rails="bank,lnbits", rates_urls="table")
+    assert [(name, is_ok) for name, is_ok, _ in found] == [("RAILS", True), ("RATES_URLS", False)]
+    assert "made-up rates" in found[1][2]
+    (banks,) = await checked(**BANK, rates_urls="table")
+    assert banks[0] == "RAILS"
 
 
 async def test_the_examination_reads_accounts_and_rates_of_the_database(tmp_path: Path) -> None:

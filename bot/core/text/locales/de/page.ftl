@@ -117,8 +117,8 @@ page-soldOut-why =
 page-reserved-title = Reserviert
 page-reserved-why =
     { $count ->
-        [one] Das letzte Stück wird gerade bezahlt. Kommt die Zahlung nicht zustande, wird es wieder frei: Schauen Sie in ein paar Minuten noch einmal vorbei.
-       *[other] Die letzten { NUMBER($count) } werden gerade bezahlt. Kommt eine Zahlung nicht zustande, wird wieder etwas frei: Schauen Sie in ein paar Minuten noch einmal vorbei.
+        [one] Für das letzte Stück läuft noch eine Zahlung. Kommt sie nicht an, wird es wieder frei: Schauen Sie später noch einmal vorbei.
+       *[other] Für die letzten { NUMBER($count) } laufen noch Zahlungen. Kommt eine davon nicht an, wird wieder etwas frei: Schauen Sie später noch einmal vorbei.
     }
 page-unpriced = Preis nicht verfügbar
 page-unpriced-why = Der Preis lässt sich gerade nicht umrechnen. Bitte später noch einmal versuchen.

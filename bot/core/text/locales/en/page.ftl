@@ -118,8 +118,8 @@ page-soldOut-why =
 page-reserved-title = On hold
 page-reserved-why =
     { $count ->
-        [one] Someone is paying for the last one right now. If they don't finish, it may become available; check back in a few minutes.
-       *[other] The last { NUMBER($count) } are being paid for right now. If someone doesn't finish, one may become available; check back in a few minutes.
+        [one] Someone's payment for the last one is still under way. If it doesn't arrive, the item may become available again; check back later.
+       *[other] Payments for the last { NUMBER($count) } are still under way. If one doesn't arrive, an item may become available again; check back later.
     }
 page-unpriced = Price unavailable
 page-unpriced-why = We can't convert the price right now. Please try again later.
