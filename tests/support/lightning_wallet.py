@@ -233,6 +233,17 @@ def dripping_answer() -> Response:
     return StreamingResponse(drips())
 
 
+def crumbled_answer() -> Response:
+    """Send an answer that is short enough, in chunks of a byte each."""
+
+    async def crumbs() -> AsyncIterator[bytes]:
+        for _ in range(5_000):
+            yield b" "
+        yield b"{}"
+
+    return StreamingResponse(crumbs())
+
+
 def silent_answer() -> Response:
     """Begin an answer and never end it."""
 
@@ -255,6 +266,7 @@ BROKEN_ANSWERS: dict[str, Callable[[], Response]] = {
     "tooManyCalls": text_answer('{"error":"Rate limit exceeded: 200 per 1 minute"}', 429),
     "endless": endless_answer,
     "dripping": dripping_answer,
+    "crumbled": crumbled_answer,
     "silent": silent_answer,
     "redirectToPrivate": redirect_to("http://10.0.0.1/"),
     "redirectToMetadata": redirect_to("http://169.254.169.254/latest/meta-data"),

@@ -21,6 +21,7 @@ import httpcore
 import httpx
 
 from bot.core.errors import ForbiddenAddress
+from bot.core.net.bounded_stream import BoundedStream
 from bot.core.net.webhook_addresses import (
     Address,
     AllowList,
@@ -168,13 +169,14 @@ class GuardedBackend(httpcore.AsyncNetworkBackend):
 
         async def dial(address: str, tries: int) -> httpcore.AsyncNetworkStream:
             share = max(deadline - anyio.current_time(), 0) / tries
-            return await self._network.connect_tcp(
+            stream = await self._network.connect_tcp(
                 address,
                 port,
                 timeout=None if timeout is None else share,
                 local_address=local_address,
                 socket_options=socket_options,
             )
+            return BoundedStream(stream)
 
         for tried, address in enumerate(others):
             with suppress(httpcore.ConnectError, httpcore.ConnectTimeout):

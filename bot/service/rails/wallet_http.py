@@ -40,6 +40,9 @@ SECONDS = 10.0
 """Limit of a call, and of all calls of one opening together, however slowly the answer drips."""
 
 LONGEST_ANSWER = 64 * 1024  # bytes
+MOST_PIECES = 1_000
+"""Chunks of an answer: one of a byte each costs a thousand times as much to read."""
+
 DEPTH = 20
 CONNECTIONS = 600
 """More than there are openings, looks and probes at once, which have bounds of their own: with
@@ -149,9 +152,11 @@ def unavailable(error: BotError) -> Unavailable:
 
 
 async def _read(response: httpx.Response) -> bytes:
-    body = b""
+    body, pieces = b"", 0
     async for chunk in response.aiter_raw():
-        body += chunk
+        body, pieces = body + chunk, pieces + 1
+        if pieces > MOST_PIECES:
+            raise BadAnswer(f"the answer comes in more than {MOST_PIECES} pieces")
         if len(body) > LONGEST_ANSWER:
             raise BadAnswer(f"the answer is longer than {LONGEST_ANSWER} bytes")
     return body

@@ -18,6 +18,7 @@ from bot.core.errors import (
     PeerError,
     Throttled,
 )
+from bot.core.net.bounded_stream import MOST_READ
 from bot.core.net.webhook_addresses import AllowList
 from bot.service.rails import wallet_http
 from bot.service.rails.wallet_http import WalletHttp
@@ -163,3 +164,25 @@ async def test_wallets_that_stay_silent_take_no_connection_of_another(
             ask.cancel()
         await asyncio.gather(*asks, return_exceptions=True)
         server.close()
+
+
+async def test_interim_answers_without_end_are_cut_off(http: WalletHttp) -> None:
+    """Each of them is parsed before the answer begins, so no limit of the body sees them."""
+    sent = 0
+
+    async def flood(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        nonlocal sent
+        await reader.readuntil(b"\r\n\r\n")
+        with suppress(ConnectionError):
+            while True:
+                writer.write(b"HTTP/1.1 102 Processing\r\n\r\n" * 1_000)
+                sent += 27_000
+                await writer.drain()
+
+    async with await asyncio.start_server(flood, "127.0.0.1", 0) as server:
+        with pytest.raises(PeerError):
+            await http.get(f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/")
+        began = sent
+        await http.close()
+        await asyncio.sleep(0)
+    assert began < 64 * MOST_READ
