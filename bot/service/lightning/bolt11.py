@@ -17,7 +17,7 @@ LONGEST = 4_000
 
 _ALPHABET = "qpzry9x8gf2tvdw0s3jn54khce6mua7l"
 _VALUES = {char: value for value, char in enumerate(_ALPHABET)}
-_HEAD = re.compile(r"ln(bcrt|bc|tbs|tb)(?:([1-9][0-9]{0,18})([munp]?))?", re.ASCII)
+_HEAD = re.compile(r"ln(bcrt|bc|tbs|tb)(?:([1-9][0-9]{0,19})([munp]?))?", re.ASCII)
 _TENTHS = {"": 10**12, "m": 10**9, "u": 10**6, "n": 10**3, "p": 1}
 """Tenths of a millisatoshi in one unit of the amount."""
 

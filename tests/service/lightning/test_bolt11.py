@@ -45,7 +45,10 @@ def test_what_was_written_is_read(
 
 @pytest.mark.parametrize(
     ("head", "amount"),
-    [("lnbc1", 10**11), ("lnbc20m", 2 * 10**9), ("lnbc25u", 2_500_000), ("lnbc10p", 1)],
+    [
+        *(("lnbc1", 10**11), ("lnbc20m", 2 * 10**9), ("lnbc25u", 2_500_000), ("lnbc10p", 1)),
+        ("lnbc20999999999999999990p", 2_099_999_999_999_999_999),
+    ],
 )
 def test_the_units_of_an_amount_are_milli_micro_nano_and_pico(head: str, amount: int) -> None:
     assert decode(seal(head, GOOD.words())).amount == amount
