@@ -79,4 +79,6 @@ def test_test_money_loads_nothing_of_wallets() -> None:
         [sys.executable, "-c", look], cwd=ROOT, capture_output=True, text=True, check=True
     )
     assert "bot.wiring.app.rails" in loaded.stdout
-    assert not [name for name in ("coincurve", "websockets") if f"'{name}'" in loaded.stdout]
+    assert not [
+        name for name in ("coincurve", "stdnum", "websockets") if f"'{name}'" in loaded.stdout
+    ]

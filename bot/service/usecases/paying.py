@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from bot.core.errors import InvalidBody, NotFound, NotPayable, TooManyHolds
-from bot.service.banking.references import new_reference
 from bot.service.model.checkout import (
     UNKNOWN_HOLDER,
     Checkout,
@@ -242,6 +241,8 @@ def _paid_to(tx: Transaction, account: PayoutAccount | None) -> dict[str, Any]:
 
 def _free_reference(tx: Transaction) -> str:
     """Return a new reference; two payers who write the same one could not be told apart."""
+    from bot.service.banking.references import new_reference  # noqa: PLC0415 - costs memory
+
     reference = new_reference()
     while checkouts.is_reference(tx, reference):
         reference = new_reference()

@@ -7,9 +7,6 @@ from typing import TYPE_CHECKING, TypeAlias
 from bot.core.errors import ConfigError
 from bot.core.net.webhook_addresses import AllowList
 from bot.service.model.payout import BANK, LIGHTNING, LNBITS, NWC, SANDBOX
-from bot.service.rails.bank import BankRail
-from bot.service.rails.lightning_address import LightningAddressRail
-from bot.service.rails.lnbits import LNbitsRail
 from bot.service.rails.rail import Rails
 from bot.service.rails.sandbox import SandboxRail
 
@@ -22,10 +19,27 @@ if TYPE_CHECKING:
     Builder: TypeAlias = Callable[[Settings, Callable[[], int]], Rail]
 
 
+def _bank(_settings: Settings, _now: Callable[[], int]) -> Rail:
+    from bot.service.rails.bank import BankRail  # noqa: PLC0415 - see BUILDERS
+
+    return BankRail()
+
+
+def _lightning(settings: Settings, now: Callable[[], int]) -> Rail:
+    from bot.service.rails.lightning_address import LightningAddressRail  # noqa: PLC0415 - as above
+
+    return LightningAddressRail(_allow(settings), now)
+
+
+def _lnbits(settings: Settings, now: Callable[[], int]) -> Rail:
+    from bot.service.rails.lnbits import LNbitsRail  # noqa: PLC0415 - as above
+
+    return LNbitsRail(_allow(settings), now)
+
+
 def _nwc(settings: Settings, now: Callable[[], int]) -> Rail:
-    """Build the rail of wallets over Nostr; without it, nothing of its libraries is loaded."""
     try:
-        from bot.service.rails.nwc import NwcRail  # noqa: PLC0415
+        from bot.service.rails.nwc import NwcRail  # noqa: PLC0415 - as above
     except ImportError as error:
         problem = (
             f"RAILS: nwc needs {error.name}, which has no release for this Python: "
@@ -37,12 +51,15 @@ def _nwc(settings: Settings, now: Callable[[], int]) -> Rail:
 
 BUILDERS: Mapping[str, Builder] = {
     SANDBOX: lambda _settings, _now: SandboxRail(),
-    BANK: lambda _settings, _now: BankRail(),
-    LIGHTNING: lambda settings, now: LightningAddressRail(_allow(settings), now),
-    LNBITS: lambda settings, now: LNbitsRail(_allow(settings), now),
+    BANK: _bank,
+    LIGHTNING: _lightning,
+    LNBITS: _lnbits,
     NWC: _nwc,
 }
-"""The rail of each kind, from the settings and the clock (epoch ms)."""
+"""The rail of each kind, from the settings and the clock (epoch ms).
+
+Nothing of a kind is loaded that RAILS doesn't name: it would take memory and time at each start.
+"""
 
 
 def build_rails(settings: Settings, now: Callable[[], int]) -> Rails:
