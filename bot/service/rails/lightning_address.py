@@ -25,19 +25,18 @@ from bot.service.model.rail_answers import (
     Unavailable,
     Waiting,
 )
-from bot.service.rails import wallet_http
-from bot.service.rails.wallet_http import FAILURES, WalletHttp
+from bot.service.rails.http_rail import HttpRail
+from bot.service.rails.wallet_http import FAILURES
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Mapping
 
-    from bot.core.net.webhook_addresses import AllowList
     from bot.service.lightning.address import LightningAddress
     from bot.service.lightning.bolt11 import Invoice
     from bot.service.lightning.lnurl import OfferedInvoice, PayOffer
 
 
-class LightningAddressRail:
+class LightningAddressRail(HttpRail):
     """Asks the wallet of a Lightning address for invoices; `allow` is RAIL_ALLOW.
 
     A wallet that announces a verify address is asked there for the payment; of any other, the
@@ -45,19 +44,6 @@ class LightningAddressRail:
     """
 
     kind = LIGHTNING
-    test_money = False
-
-    def __init__(self, allow: AllowList, now: Callable[[], int]) -> None:
-        self._http = WalletHttp(allow)
-        self._now = now
-
-    async def close(self) -> None:
-        """Close the connections."""
-        await self._http.close()
-
-    def host(self, details: Mapping[str, Any]) -> str:
-        """Return the wallet's host and port."""
-        return wallet_http.lane(details["url"])
 
     async def connect(self, details: Mapping[str, Any]) -> Connected:
         """Ask the wallet for its smallest invoice, which says whether payments are reported.
@@ -83,19 +69,6 @@ class LightningAddressRail:
             ("SAT",),
             automatic=offered.verify is not None,
         )
-
-    def open_offline(self, asked: Asked) -> Opened | None:
-        """Return None: the wallet has to be asked."""
-        del asked
-        return None
-
-    async def open(self, asked: Asked) -> Opened | Unavailable:
-        """Ask the wallet for an invoice of whole satoshi."""
-        try:
-            async with wallet_http.time_limit():
-                return await self._open(asked)
-        except FAILURES as error:
-            return wallet_http.unavailable(error)
 
     async def look(self, asked: Asked, opened: Opened) -> Look:
         """Ask the verify address; a settled invoice with a preimage of another is a lie."""

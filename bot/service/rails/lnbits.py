@@ -35,16 +35,14 @@ from bot.service.model.rail_answers import (
     Look,
     Opened,
     PayWith,
-    Unavailable,
     Waiting,
 )
-from bot.service.rails import wallet_http
-from bot.service.rails.wallet_http import FAILURES, WalletHttp
+from bot.service.rails.http_rail import HttpRail
+from bot.service.rails.wallet_http import FAILURES
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Mapping
 
-    from bot.core.net.webhook_addresses import AllowList
     from bot.service.rails.wallet_http import Answer
 
 LONGEST_MEMO = 639  # bytes of UTF-8, the limit of a BOLT 11 field
@@ -59,23 +57,10 @@ _OWN_PATHS = re.compile(r"/(?:wallet|api|account|extensions)(?:/|$)")
 """Pages of LNbits, whose address a seller may copy instead."""
 
 
-class LNbitsRail:
+class LNbitsRail(HttpRail):
     """Asks sellers' LNbits wallets for invoices and payments; `allow` is RAIL_ALLOW."""
 
     kind = LNBITS
-    test_money = False
-
-    def __init__(self, allow: AllowList, now: Callable[[], int]) -> None:
-        self._http = WalletHttp(allow)
-        self._now = now
-
-    async def close(self) -> None:
-        """Close the connections."""
-        await self._http.close()
-
-    def host(self, details: Mapping[str, Any]) -> str:
-        """Return the wallet's host and port."""
-        return wallet_http.lane(details["url"])
 
     async def connect(self, details: Mapping[str, Any]) -> Connected:
         """Check the wallet with calls that change nothing, and refuse a key that can spend.
@@ -90,20 +75,6 @@ class LNbitsRail:
         except FAILURES as error:
             raise _refusal(where, error) from None
         return Connected(self.kind, known, where, ("SAT",), automatic=True)
-
-    def open_offline(self, asked: Asked) -> Opened | None:
-        """Return None: the wallet has to be asked."""
-        del asked
-        return None
-
-    async def open(self, asked: Asked) -> Opened | Unavailable:
-        """Ask the wallet for an invoice that lapses with the checkout."""
-        try:
-            async with wallet_http.time_limit():
-                fields = _accepted(await self._create(asked))
-            return self._opened(asked, fields)
-        except FAILURES as error:
-            return wallet_http.unavailable(error)
 
     async def look(self, asked: Asked, opened: Opened) -> Look:
         """Ask the wallet for the payment of its invoice."""
@@ -169,7 +140,9 @@ class LNbitsRail:
             return await self._post(asked.details, body)
         return answer
 
-    def _opened(self, asked: Asked, fields: Mapping[str, Any]) -> Opened:
+    async def _open(self, asked: Asked) -> Opened:
+        """Ask for an invoice that lapses with the checkout."""
+        fields = _accepted(await self._create(asked))
         text = fields.get("bolt11") or fields.get("payment_request")
         if not isinstance(text, str):
             raise BadAnswer("the answer holds no invoice")

@@ -18,7 +18,6 @@ import httpx
 from bot.core import exact_json
 from bot.core.errors import (
     BadAnswer,
-    BotError,
     ForbiddenAddress,
     InvoiceError,
     NotReached,
@@ -29,7 +28,6 @@ from bot.core.errors import (
 )
 from bot.core.net import http_client, webhook_addresses
 from bot.core.net.guarded_transport import GuardedTransport
-from bot.service.model.rail_answers import Unavailable
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Mapping
@@ -141,14 +139,6 @@ def lane(url: str) -> str:
     """Return the host and port of an address: calls there delay no other's."""
     where = webhook_addresses.endpoint(url)
     return f"{where.host}:{where.port}"
-
-
-def unavailable(error: BotError) -> Unavailable:
-    """Return the answer to an opening at which one of FAILURES was raised."""
-    if isinstance(error, InvoiceError):
-        return Unavailable("lied", str(error))
-    slow = isinstance(error, Unreachable | Overloaded)
-    return Unavailable("slow" if slow else "refused", str(error))
 
 
 async def _read(response: httpx.Response) -> bytes:
