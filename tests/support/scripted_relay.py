@@ -30,6 +30,10 @@ class Request:
     async def send_text(self, text: str) -> None:
         await self._socket.send(text)
 
+    async def send_bytes(self, frames: bytes) -> None:
+        """Send frames as they are."""
+        self._socket.transport.write(frames)
+
     async def close(self) -> None:
         await self._socket.close()
 

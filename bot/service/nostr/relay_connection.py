@@ -37,6 +37,10 @@ MOST_FRAMES = 400
 """Messages that a relay may send: as many more for each ask, which needs three, up to the most. A
 relay that floods is cut off."""
 
+BYTES_PER_ASK = 160 * 1024
+MOST_BYTES = 16 * BYTES_PER_ASK
+"""Bytes likewise: pings and the like are answered without being messages."""
+
 SILENT_SECONDS = 3.0
 """Seconds of an ask without a single message, after which the connection counts as dead: half-open
 ones are noticed by pings only later."""
@@ -44,7 +48,21 @@ ones are noticed by pings only later."""
 MOST_HEARD = 32
 """Events that wait for their asker; what comes beyond is dropped."""
 
-Dial = Callable[[str], Awaitable[ClientConnection]]
+
+class BoundedConnection(ClientConnection):
+    """A WebSocket that is cut off once its peer has sent `bytes_left` bytes."""
+
+    bytes_left = BYTES_PER_ASK
+
+    def data_received(self, data: bytes) -> None:
+        self.bytes_left -= len(data)
+        if self.bytes_left < 0:
+            self.transport.abort()
+        else:
+            super().data_received(data)
+
+
+Dial = Callable[[str], Awaitable[BoundedConnection]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,13 +99,14 @@ class Ask:
 def guarded_dial(dialler: GuardedDialler, tls: ssl.SSLContext) -> Dial:
     """Return how a relay is dialled: past no address guard, no redirect and no proxy."""
 
-    async def dial(url: str) -> ClientConnection:
+    async def dial(url: str) -> BoundedConnection:
         parts = urlsplit(url)
         host, secure = parts.hostname or "", parts.scheme == "wss"
         sock = await dialler.connect(host, parts.port or (443 if secure else 80), DIAL_SECONDS)
         try:
-            return await connect(
+            made = await connect(
                 url,
+                create_connection=BoundedConnection,
                 sock=sock,
                 ssl=tls if secure else None,
                 server_hostname=host if secure else None,
@@ -104,6 +123,8 @@ def guarded_dial(dialler: GuardedDialler, tls: ssl.SSLContext) -> Dial:
         except BaseException:
             sock.close()
             raise
+        assert isinstance(made, BoundedConnection)
+        return made
 
     return dial
 
@@ -120,7 +141,7 @@ class RelayConnection:
         self._frames = 0
         self._ready = asyncio.Event()
         self._over = asyncio.Event()
-        self._socket: ClientConnection | None = None
+        self._socket: BoundedConnection | None = None
         self._problem = ""
         self.task = asyncio.create_task(self._run(), name=f"relay {urlsplit(url).hostname}")
 
@@ -139,7 +160,7 @@ class RelayConnection:
         now = asyncio.get_running_loop().time
         subscription, seen, began = secrets.token_hex(8), self._frames, now()
         self._asked[subscription] = ask
-        self._frames_left = min(self._frames_left + FRAMES_PER_ASK, MOST_FRAMES)
+        self._allow_another()
         try:
             await self._send(["REQ", subscription, ask.where.as_json()])
             if ask.event:
@@ -154,6 +175,12 @@ class RelayConnection:
                 with suppress(Unreachable, TimeoutError):
                     async with asyncio.timeout(1):
                         await self._send(["CLOSE", subscription])
+
+    def _allow_another(self) -> None:
+        """Allow the relay what one ask more needs."""
+        assert self._socket
+        self._frames_left = min(self._frames_left + FRAMES_PER_ASK, MOST_FRAMES)
+        self._socket.bytes_left = min(self._socket.bytes_left + BYTES_PER_ASK, MOST_BYTES)
 
     def end(self, problem: str) -> None:
         """Close the connection at once; whoever still asks hears that the relay is gone."""

@@ -21,7 +21,7 @@ from bot.service.nostr.connection_string import parse_connection
 from bot.service.nostr.encryption import Cryptor, Scheme
 from bot.service.nostr.events import sign_event
 from bot.service.nostr.keys import SecretKey
-from bot.service.nostr.relay_connection import MAX_FRAME, guarded_dial
+from bot.service.nostr.relay_connection import BYTES_PER_ASK, MAX_FRAME, guarded_dial
 from bot.service.nostr.relays import Relays, zone_of
 from bot.service.nostr.wallet import REQUEST, RESPONSE, Call, WalletError, Wallets
 from tests.support.scripted_relay import Request, scripted_relay
@@ -30,6 +30,9 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable
 
     from bot.service.nostr.connection_string import Connection
+
+PING = b"\x89\x00"
+"""A frame of RFC 6455 without a payload."""
 
 LOOPBACK = AllowList.parse("127.0.0.1")
 WALLET, APP, STRANGER = (SecretKey(f"{number:064x}") for number in (7, 8, 9))
@@ -300,6 +303,17 @@ async def test_an_idle_connection_makes_room_and_one_in_use_does_not(
         with pytest.raises(Unreachable, match="too many relays"):
             await call(relays, one.url)
         waiting.cancel()
+
+
+async def test_a_relay_that_floods_with_pings_is_cut_off(relays: Relays) -> None:
+    """They are no messages, and the library answers each."""
+
+    async def flood(request: Request) -> None:
+        await request.send_bytes(PING * (4 * BYTES_PER_ASK // len(PING)))
+
+    async with scripted_relay(flood) as relay:
+        with pytest.raises(Unreachable, match="no relay takes the request"):
+            await call(relays, relay.url)
 
 
 async def test_relays_of_one_zone_leave_room_for_others(
