@@ -270,8 +270,8 @@ def _start_or_end(card: Card, language: str) -> str | None:
     return moment and t(language, key, moment=moment)
 
 
-def short_moment(at: int, zone: str | None, language: str) -> str | None:
-    """Return a short form of a moment with its time zone.
+def short_moment(at: int, zone: str | None, language: str, *, with_zone: bool = True) -> str | None:
+    """Return a short form of a moment with its time zone, unless the text names that elsewhere.
 
     It is in UTC where the rules of the zone can't be read, and None for a moment of another server
     that no calendar has.
@@ -279,10 +279,10 @@ def short_moment(at: int, zone: str | None, language: str) -> str | None:
     for shown in (zone or zones.UTC_ZONE, zones.UTC_ZONE):
         try:
             label = display.button_label(at, shown, language)
-            place = zones.place_name(shown, language)
+            place = f" ({zones.place_name(shown, language)})" if with_zone else ""
         except (OSError, KeyError, ValueError, OverflowError):
             continue
-        return escaped(f"{label} ({place})", _MOMENT)
+        return escaped(f"{label}{place}", _MOMENT)
     return None
 
 
@@ -297,7 +297,8 @@ def _status(card: Card, language: str) -> str:
     if card.status == "soldOut" and card.total_units is not None:
         return t(language, "status-sold-out-of", total=card.total_units)
     status = t(language, f"status-{card.status}")
-    return " · ".join(filter(None, [status, left]))
+    is_sentence = card.status in (NO_PAYOUT, OUTDATED)
+    return ("\n" if is_sentence else " · ").join(filter(None, [status, left]))
 
 
 def _seller_line(card: Card, language: str, name: str) -> str | None:

@@ -86,8 +86,8 @@ def waiting_lines(claim: Claim, listing: Listing, seller: Seller) -> str:
         "claims-entry",
         amount=claim_amount(claim, seller.language),
         name=escaped(listing.wish.name, _NAME),
-        since=_moment(claim.claimed_at, seller),
-        until=_moment(claim.lapses_at, seller),
+        since=_listed(claim.claimed_at, seller),
+        until=_listed(claim.lapses_at, seller),
     )
     return "\n".join([entry, *reference_line(claim.reference, seller.language)])
 
@@ -121,6 +121,11 @@ def _until(claim: Claim, listing: Listing, seller: Seller) -> str:
 
 def _moment(at: int, seller: Seller) -> str:
     return short_moment(at, seller.zone, seller.language) or ""
+
+
+def _listed(at: int, seller: Seller) -> str:
+    """Return a moment without its time zone, which a list names once, below."""
+    return short_moment(at, seller.zone, seller.language, with_zone=False) or ""
 
 
 def _rows(claim: Claim, now: int, language: str) -> Rows:

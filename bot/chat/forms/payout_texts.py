@@ -61,10 +61,14 @@ def accounts_page(seller: Seller) -> Reply:
     offers = [t(language, f"payout-about-{kind}") for kind in left]
     parts = (shown, t(language, "payout-connect") if offers else None, *offers)
     own = ((_account_button(account, language),) for account in seller.accounts)
-    kinds = (
-        Button(t(language, f"button-payout-{kind}"), action=("getpaid", kind)) for kind in left
-    )
+    kinds = (Button(_offer(kind, seller), action=("getpaid", kind)) for kind in left)
     return Reply("\n\n".join(filter(None, parts)), (*own, *in_rows(kinds, 1)))
+
+
+def _offer(kind: str, seller: Seller) -> str:
+    """Return the label that offers a kind: below accounts of theirs, one that adds another."""
+    label = t(seller.language, f"button-payout-{kind}")
+    return t(seller.language, "button-payout-another", kind=label) if seller.accounts else label
 
 
 def account_lines(seller: Seller) -> list[str]:
@@ -156,9 +160,8 @@ def payout_question(draft: Draft, seller: Seller) -> str:
             changes = None
             if before is not None:
                 changes = t(language, "payout-found-replaces", label=_label(before))
-            typed = _typed(draft)
-            found = _described(draft.found, language)
-            parts = (t(language, "payout-found"), typed, found, changes)
+            found = _described(draft.found, language, _typed(draft))
+            parts = (t(language, "payout-found"), found, changes)
             return "\n\n".join(filter(None, parts))
     fields, field = WAYS[way], PAYOUT_STEPS[draft.step]
     asked = t(language, f"payout-ask-{way}-{field}")
@@ -211,13 +214,15 @@ def _green(save: Button) -> Button:
 
 
 def _account_button(account: PayoutAccount, language: str) -> Button:
-    label = t(language, "button-payout-account", way=_way(account, language), label=account.label)
+    """Return a button that stays short: a wallet's label says enough, a bank's only its end."""
+    values = {"kind": account.kind, "way": _way(account, language), "label": account.label}
+    label = t(language, "button-payout-account", **values)
     return Button(plain(label), action=("account", account.way))
 
 
-def _described(account: PayoutAccount, language: str) -> str:
+def _described(account: PayoutAccount, language: str, holder: str = "") -> str:
     name = t(language, "payout-account", way=_way(account, language), label=_label(account))
-    return f"{name}\n{_known(account, language)}"
+    return "\n".join(filter(None, (name, holder, _known(account, language))))
 
 
 def _known(account: PayoutAccount, language: str) -> str:

@@ -244,8 +244,8 @@ async def test_payments_shows_what_waits_first_with_its_buttons(steps: ClaimStep
         "Waiting for your answer",
         "",
         "$2.50 for Stickers",
-        "Reported Fri, 15 Jan 2027, 08:00 (UTC)",
-        "Answer by Fri, 22 Jan 2027, 08:00 (UTC)",
+        "Reported Fri, 15 Jan 2027, 08:00",
+        "Answer by Fri, 22 Jan 2027, 08:00",
         "🧾 K7F2-90XM",
         "",
     ]

@@ -10,7 +10,14 @@ button-payout-lightning = ⚡ Lightning-Adresse
 button-payout-lnbits = 🧩 Mein LNbits
 button-payout-nwc = 🔗 Wallet-Verbindung
 button-payout-alby = 🐝 In Alby Hub anlegen
-button-payout-account = { $way }: { $label }
+button-payout-another = ➕ { $kind }
+button-payout-account =
+    { $kind ->
+        [lightning] ⚡
+        [lnbits] 🧩
+        [nwc] 🔗
+       *[bank] { $way }:
+    } { $label }
 button-payout-replace = ✏ Ersetzen
 button-payout-remove = 🗑 Entfernen
 button-payout-remove-yes = Ja, entfernen
@@ -36,10 +43,10 @@ payout-connect = <b>Das kannst du verbinden</b>
 payout-first =
     <b>Wohin soll das Geld gehen?</b>
     Man zahlt direkt an dich. Verbinde einmal, wohin dein Geld geht, dann gilt das für alle deine Zahlungslinks.
-payout-about-bank = 🏦 <b>Überweisung</b>: braucht deine IBAN, deinen PIX-Schlüssel oder deine UPI-ID. Kostet, was deine Bank verlangt, meist nichts. Du siehst in dein Konto und bestätigst jede Zahlung mit einem Tipp.
-payout-about-lightning = ⚡ <b>Lightning-Adresse</b>: braucht eine Adresse wie <code>anna@example.org</code> aus deiner Bitcoin-Wallet. Ich verlange nichts, deine Wallet vielleicht. Die meisten Wallets melden Zahlungen von selbst.
-payout-about-lnbits = 🧩 <b>Mein LNbits</b>: braucht deinen LNbits-Server und den Rechnungsschlüssel, der nichts ausgeben kann. Kostet, was dein Server verlangt. Zahlungen werden von selbst gemeldet.
-payout-about-nwc = 🔗 <b>Wallet-Verbindung</b>: braucht eine Verbindung, die nur empfangen kann, etwa aus Alby Hub. Kostet, was deine Wallet verlangt. Zahlungen werden von selbst gemeldet.
+payout-about-bank = 🏦 <b>Überweisung</b>: mit IBAN, PIX-Schlüssel oder UPI-ID. Meist kostenlos. Du bestätigst jede Zahlung mit einem Tipp.
+payout-about-lightning = ⚡ <b>Lightning-Adresse</b>: wie <code>anna@example.org</code>, aus einer Bitcoin-Wallet. Die Wallet kann etwas kosten. Die meisten melden Zahlungen von selbst.
+payout-about-lnbits = 🧩 <b>Mein LNbits</b>: dein Server und der Rechnungsschlüssel, der nichts ausgeben kann. Der Server kann etwas kosten. Er meldet Zahlungen von selbst.
+payout-about-nwc = 🔗 <b>Wallet-Verbindung</b>: nur zum Empfangen, etwa aus Alby Hub. Die Wallet kann etwas kosten. Sie meldet Zahlungen von selbst.
 payout-schemes =
     <b>Was für ein Konto ist es?</b>
     • <b>SEPA</b>: Preise in Euro. Braucht eine IBAN.

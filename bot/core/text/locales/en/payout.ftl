@@ -10,7 +10,14 @@ button-payout-lightning = ⚡ Lightning address
 button-payout-lnbits = 🧩 My LNbits
 button-payout-nwc = 🔗 Wallet connection
 button-payout-alby = 🐝 Prepare one in Alby Hub
-button-payout-account = { $way }: { $label }
+button-payout-another = ➕ { $kind }
+button-payout-account =
+    { $kind ->
+        [lightning] ⚡
+        [lnbits] 🧩
+        [nwc] 🔗
+       *[bank] { $way }:
+    } { $label }
 button-payout-replace = ✏ Replace
 button-payout-remove = 🗑 Remove
 button-payout-remove-yes = Yes, remove it
@@ -36,10 +43,10 @@ payout-connect = <b>What you can connect</b>
 payout-first =
     <b>Where should the money go?</b>
     Payers pay you directly. Connect a way to get paid once, and all your payment links use it.
-payout-about-bank = 🏦 <b>Bank transfer</b>: needs your IBAN, PIX key or UPI ID. Costs what your bank charges, usually nothing. You check your account and confirm each payment with a tap.
-payout-about-lightning = ⚡ <b>Lightning address</b>: needs an address like <code>anna@example.org</code> from your Bitcoin wallet. I charge nothing; your wallet may. Most wallets report payments by themselves.
-payout-about-lnbits = 🧩 <b>My LNbits</b>: needs your LNbits server and its invoice key, which can't spend. Costs what your server charges. Payments are reported by themselves.
-payout-about-nwc = 🔗 <b>Wallet connection</b>: needs a receive-only connection from a wallet like Alby Hub. Costs what your wallet charges. Payments are reported by themselves.
+payout-about-bank = 🏦 <b>Bank transfer</b>: your IBAN, PIX key or UPI ID. Usually free. You confirm each payment with a tap.
+payout-about-lightning = ⚡ <b>Lightning address</b>: like <code>anna@example.org</code>, from a Bitcoin wallet. The wallet may charge a fee. Most report payments by themselves.
+payout-about-lnbits = 🧩 <b>My LNbits</b>: your server and its invoice key, which can't spend. The server may charge a fee. It reports payments by itself.
+payout-about-nwc = 🔗 <b>Wallet connection</b>: receive-only, from a wallet like Alby Hub. The wallet may charge a fee. It reports payments by itself.
 payout-schemes =
     <b>What kind of bank account is it?</b>
     • <b>SEPA</b>: prices in euros. Needs an IBAN.
