@@ -5,14 +5,18 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from bot.core.outbox import outbox
+from bot.service.store import checkouts
+from bot.service.usecases import paying
 from bot.service.usecases.delivery_queues import WEBHOOKS
 from bot.service.usecases.looking import LookHandler
 from bot.service.usecases.opening import OpeningHandler
+from bot.service.usecases.paying import PaymentForm
 
 if TYPE_CHECKING:
     import httpx
 
     from bot.core.outbox.worker import Job
+    from bot.service.model.checkout import Checkout
     from bot.service.model.payment_reports import WebhookReport
     from tests.support.service_harness import ServiceHarness
 
@@ -38,6 +42,25 @@ async def _perform(service: ServiceHarness, job: Job) -> int:
     for message in messages:
         await job.handle(message)
     return len(messages)
+
+
+async def begin(service: ServiceHarness, request_id: str, way: str | None, **form: Any) -> str:
+    """Post a form with fields of PaymentForm; return the id of its checkout."""
+    order = PaymentForm(request_id, user_data={}, way=way, **form)
+    standing = await service.db.transaction(
+        lambda tx: paying.pay(tx, service.context, order, service.clock())
+    )
+    return standing.checkout_id
+
+
+async def found(service: ServiceHarness, checkout_id: str) -> Checkout:
+    it = await service.db.read(lambda tx: checkouts.find(tx, checkout_id))
+    assert it is not None
+    return it
+
+
+async def state_of(service: ServiceHarness, checkout_id: str) -> str:
+    return (await found(service, checkout_id)).state(service.clock()).value
 
 
 async def units(service: ServiceHarness) -> tuple[int, int, int, int]:

@@ -12,7 +12,7 @@ from bot.service.model.payout import BANK, LIGHTNING
 from bot.service.model.rail_answers import Connected, Opened, PayWith, Waiting
 from bot.service.rails.rail import Rails
 from bot.service.store import payout_accounts
-from tests.support.service_harness import open_service
+from tests.support.service_harness import NOON, open_service
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Mapping
@@ -29,6 +29,9 @@ OWNER = "anna"
 SECRET = "s3cret-key-of-anna"
 TO_ANNA = [{"sendAmount": 5, "destination": f"account:{OWNER}"}]
 """Receivers of a request whose money goes to Anna's accounts."""
+
+EUROS: dict[str, Any] = {"instrumentCurrencyCode": "EUR", "receivers": TO_ANNA}
+"""Fields of a request for five euros to Anna."""
 
 
 @dataclass
@@ -121,6 +124,19 @@ async def open_real_service(
     async with open_service(folder, rails=Rails(*rails), **settings) as service:
         kinds = [rail.kind for rail in rails]
         service.db.run(lambda tx: payout_accounts.write_offered(tx, kinds))
+        yield service
+
+
+@asynccontextmanager
+async def open_annas_service(
+    folder: Path, wallet: Rail, first: str, second: str, **settings: Any
+) -> AsyncIterator[ServiceHarness]:
+    """Open the service with a wallet and a bank, both connected by Anna in this order."""
+    async with open_real_service(folder, wallet, make_bank(), **settings) as service:
+        for at, kind in ((NOON - 1, first), (NOON, second)):
+            service.clock.at = at
+            details = {"name": "Anna", "scheme": "sepa"} if kind == BANK else {}
+            assert (await connect(service, kind, **details)).status_code == 200
         yield service
 
 

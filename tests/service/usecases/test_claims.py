@@ -12,10 +12,9 @@ from bot.service.model.checkout import Holder
 from bot.service.model.payout import BANK, LIGHTNING
 from bot.service.model.rail_answers import Arrived, Manner, Unavailable
 from bot.service.store import checkouts, unit_moves
-from bot.service.usecases import claiming, paying
-from bot.service.usecases.paying import PaymentForm
-from tests.support.checkout_steps import hear, open_due, units
-from tests.support.real_rails import ScriptedRail, connect, make_bank, open_real_service
+from bot.service.usecases import claiming
+from tests.support.checkout_steps import begin, found, hear, open_due, units
+from tests.support.real_rails import EUROS, ScriptedRail, open_annas_service
 from tests.support.service_harness import NOON, ServiceHarness, open_service
 
 if TYPE_CHECKING:
@@ -25,10 +24,6 @@ if TYPE_CHECKING:
     from bot.service.model.checkout import Checkout
 
 RESERVATION, CLAIMS = 900, 3_600
-EUROS: dict[str, Any] = {
-    "instrumentCurrencyCode": "EUR",
-    "receivers": [{"sendAmount": 5, "destination": "account:anna"}],
-}
 ONE: dict[str, Any] = EUROS | {"expirationType": "limit", "totalUnits": 1}
 SEPA = "bank:sepa"
 
@@ -40,31 +35,17 @@ def wallet() -> ScriptedRail:
 
 @pytest.fixture
 async def service(tmp_path: Path, wallet: ScriptedRail) -> AsyncIterator[ServiceHarness]:
-    async with open_real_service(
-        tmp_path, wallet, make_bank(), reservation=RESERVATION * 1000, claims=CLAIMS * 1000, holds=5
-    ) as it:
-        assert (await connect(it, BANK, name="Anna", scheme="sepa")).status_code == 200
-        it.clock.advance(0.001)
-        assert (await connect(it)).status_code == 200
-        it.clock.at = NOON
+    times = {"reservation": RESERVATION * 1000, "claims": CLAIMS * 1000}
+    async with open_annas_service(tmp_path, wallet, BANK, LIGHTNING, **times, holds=5) as it:
         yield it
 
 
 async def pay(
     service: ServiceHarness, request_id: str, way: str = SEPA, number: int = 0, **how: Any
 ) -> Checkout:
-    form = PaymentForm(request_id, f"{number:032d}", {}, way=way, **how)
-    standing = await service.db.transaction(
-        partial(paying.pay, context=service.context, form=form, now=service.clock())
-    )
+    checkout_id = await begin(service, request_id, way, token=f"{number:032d}", **how)
     await open_due(service)
-    return await found(service, standing.checkout_id)
-
-
-async def found(service: ServiceHarness, checkout_id: str) -> Checkout:
-    it = await service.db.read(lambda tx: checkouts.find(tx, checkout_id))
-    assert it is not None
-    return it
+    return await found(service, checkout_id)
 
 
 async def claim(service: ServiceHarness, it: Checkout) -> Checkout:
@@ -93,11 +74,7 @@ async def reject(service: ServiceHarness, it: Checkout) -> Checkout:
 
 
 async def opening(service: ServiceHarness, request_id: str) -> Checkout:
-    form = PaymentForm(request_id, "o" * 32, {}, way=LIGHTNING)
-    standing = await service.db.transaction(
-        partial(paying.pay, context=service.context, form=form, now=service.clock())
-    )
-    return await found(service, standing.checkout_id)
+    return await found(service, await begin(service, request_id, LIGHTNING, token="o" * 32))
 
 
 async def opened(service: ServiceHarness, request_id: str) -> Checkout:

@@ -8,19 +8,17 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from bot.core.errors import InvalidBody
 from bot.core.outbox import outbox
 from bot.core.outbox.worker import Worker
 from bot.service.model.checkout import UNKNOWN_HOLDER, Holder
 from bot.service.model.payout import BANK, LIGHTNING
 from bot.service.model.rail_answers import Arrived, Gone, Opened, PayWith, Unavailable
-from bot.service.store import checkouts, requests, unit_moves
-from bot.service.usecases import claiming, looking, paying
+from bot.service.store import checkouts, unit_moves
+from bot.service.usecases import claiming, looking
 from bot.service.usecases.opening import OpeningHandler
-from bot.service.usecases.paying import PaymentForm
-from tests.support.checkout_steps import hear, open_due
+from tests.support.checkout_steps import begin, found, hear, open_due, state_of, units
 from tests.support.product_process import until
-from tests.support.real_rails import ScriptedRail, connect, make_bank, open_real_service
+from tests.support.real_rails import EUROS, ScriptedRail, connect, open_annas_service
 from tests.support.service_harness import DROP, NOON, ServiceHarness
 
 if TYPE_CHECKING:
@@ -28,13 +26,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from bot.service.model.checkout import Checkout
-    from bot.service.usecases.paying import PaymentProgress
 
 RESERVATION = 900
-EUROS: dict[str, Any] = {
-    "instrumentCurrencyCode": "EUR",
-    "receivers": [{"sendAmount": 5, "destination": "account:anna"}],
-}
 ANN = Holder("network", "ann")
 
 
@@ -45,13 +38,8 @@ def wallet() -> ScriptedRail:
 
 @pytest.fixture
 async def service(tmp_path: Path, wallet: ScriptedRail) -> AsyncIterator[ServiceHarness]:
-    async with open_real_service(
-        tmp_path, wallet, make_bank(), reservation=RESERVATION * 1000, claims=3_600_000
-    ) as it:
-        it.clock.at = NOON - 1
-        assert (await connect(it)).status_code == 200
-        it.clock.at = NOON
-        assert (await connect(it, BANK, name="Anna", scheme="sepa")).status_code == 200
+    times = {"reservation": RESERVATION * 1000, "claims": 3_600_000}
+    async with open_annas_service(tmp_path, wallet, LIGHTNING, BANK, **times) as it:
         yield it
 
 
@@ -61,37 +49,16 @@ async def pay(
     way: str | None = LIGHTNING,
     token: str = "a" * 32,
     holder: Holder = UNKNOWN_HOLDER,
-) -> PaymentProgress:
-    form = PaymentForm(request_id, token, {}, holder=holder, way=way)
-    return await service.db.transaction(
-        partial(paying.pay, context=service.context, form=form, now=service.clock())
-    )
+) -> str:
+    return await begin(service, request_id, way, token=token, holder=holder)
 
 
 async def begun(service: ServiceHarness, way: str = LIGHTNING, **fields: Any) -> Checkout:
     """Return the checkout of a new request, opened."""
     made = await service.create(**EUROS, **fields)
-    standing = await pay(service, made["id"], way)
+    checkout_id = await pay(service, made["id"], way)
     await open_due(service)
-    return await found(service, standing.checkout_id)
-
-
-async def found(service: ServiceHarness, checkout_id: str) -> Checkout:
-    it = await service.db.read(lambda tx: checkouts.find(tx, checkout_id))
-    assert it is not None
-    return it
-
-
-async def state_of(service: ServiceHarness, checkout_id: str) -> str:
-    return (await found(service, checkout_id)).state(service.clock()).value
-
-
-async def units(service: ServiceHarness) -> tuple[int, int, int, int]:
-    """Return remaining, reserved, paid and oversold units of the only request."""
-    (row,) = await service.rows("payment_requests")
-    return (
-        row["remaining_units"], row["reserved_units"], row["paid_count"], row["oversold_count"],
-    )  # fmt: skip
+    return await found(service, checkout_id)
 
 
 async def settled(service: ServiceHarness) -> list[tuple[str, str, int]]:
@@ -102,13 +69,13 @@ async def settled(service: ServiceHarness) -> list[tuple[str, str, int]]:
 async def test_a_checkout_is_opening_until_its_wallet_has_answered(service: ServiceHarness) -> None:
     made = await service.create(**EUROS, **DROP)
     standing = await pay(service, made["id"])
-    opening = await found(service, standing.checkout_id)
+    opening = await found(service, standing)
     assert (opening.stored_state.value, opening.pay_with, opening.opened_at) == (
         "opening", None, None,
     )  # fmt: skip
     assert await units(service) == (2, 1, 0, 0)
     assert await open_due(service) == 1
-    it = await found(service, standing.checkout_id)
+    it = await found(service, standing)
     assert (it.stored_state.value, it.external_id, it.pay_with) == (
         "open", f"hash-{it.id}", PayWith(f"lnbc{it.id}"),
     )  # fmt: skip
@@ -227,12 +194,12 @@ async def test_a_reservation_that_lapsed_while_opening_stays_lapsed_and_its_mone
     service.clock.advance(RESERVATION)
     wallet.opening_gate.set()
     await opening
-    assert await state_of(service, standing.checkout_id) == "lapsed"
+    assert await state_of(service, standing) == "lapsed"
     assert (await service.get(made["id"]))["remainingUnits"] == 3
     wallet.looks = [Arrived()]
     service.clock.advance(2)
     assert await hear(service) == 1
-    assert await state_of(service, standing.checkout_id) == "late"
+    assert await state_of(service, standing) == "late"
     assert await units(service) == (2, 0, 1, 0)
 
 
@@ -253,11 +220,11 @@ async def test_a_repeated_opening_shows_no_second_invoice(
         await wallet.begun_opening.acquire()
     wallet.opening_gate.set()
     await asyncio.gather(*both)
-    assert (await found(service, standing.checkout_id)).external_id == "one"
-    assert [row["id"] for row in await service.rows("outbox")] == [f"look-{standing.checkout_id}"]
+    assert (await found(service, standing)).external_id == "one"
+    assert [row["id"] for row in await service.rows("outbox")] == [f"look-{standing}"]
     await opener.handle(message)
     assert len(wallet.asked) == 2
-    assert (await found(service, standing.checkout_id)).pay_with == PayWith("lnbc1")
+    assert (await found(service, standing)).pay_with == PayWith("lnbc1")
 
 
 async def test_too_little_money_takes_no_unit_and_the_whole_amount_may_still_come(
@@ -452,101 +419,6 @@ async def test_a_wallet_announces_money_at_an_address_of_its_own(
     assert (await service.anyone.get(url)).status_code == 405
 
 
-async def test_the_same_payer_and_way_gets_the_same_checkout(service: ServiceHarness) -> None:
-    made = await service.create(**EUROS, **DROP)
-    first = await pay(service, made["id"], holder=ANN)
-    for way in (LIGHTNING, None):
-        again = await pay(service, made["id"], way, token=str(way) * 16, holder=ANN)
-        assert again.checkout_id == first.checkout_id
-    assert await units(service) == (2, 1, 0, 0)
-
-
-@pytest.mark.parametrize("is_open", [False, True])
-async def test_another_way_gives_the_first_one_up(
-    service: ServiceHarness, *, is_open: bool
-) -> None:
-    made = await service.create(**EUROS, expirationType="limit", totalUnits=1)
-    first = await pay(service, made["id"], holder=ANN)
-    if is_open:
-        await open_due(service)
-    second = await pay(service, made["id"], "bank:sepa", token="b" * 32, holder=ANN)
-    assert second.checkout_id != first.checkout_id
-    assert await state_of(service, first.checkout_id) == ("cancelled" if is_open else "lapsed")
-    assert await state_of(service, second.checkout_id) == "open"
-    assert await units(service) == (0, 1, 0, 0)
-
-
-async def test_an_unknown_way_changes_nothing(service: ServiceHarness) -> None:
-    made = await service.create(**EUROS, **DROP)
-    first = await pay(service, made["id"], holder=ANN)
-    for way in ("bank:pix", "sandbox", "nwc", ""):
-        with pytest.raises(InvalidBody, match="no way to pay"):
-            await pay(service, made["id"], way, token="b" * 32, holder=ANN)
-    assert await state_of(service, first.checkout_id) == "opening"
-    assert await units(service) == (2, 1, 0, 0)
-
-
-async def test_a_claimed_checkout_stays_whatever_way_is_chosen_next(
-    service: ServiceHarness,
-) -> None:
-    """Its payer has said that the money was sent: the seller decides."""
-    made = await service.create(**EUROS, **DROP)
-    first = await pay(service, made["id"], "bank:sepa", holder=ANN)
-    await service.db.transaction(
-        lambda tx: claiming.claim(
-            tx, service.context, made["id"], first.checkout_id, service.clock()
-        )
-    )
-    again = await pay(service, made["id"], LIGHTNING, token="b" * 32, holder=ANN)
-    assert again.checkout_id == first.checkout_id
-    assert await state_of(service, first.checkout_id) == "claimed"
-
-
-@pytest.mark.parametrize("end", ["failed", "lapsed"])
-async def test_after_a_failed_or_lapsed_checkout_a_new_one_is_opened(
-    service: ServiceHarness, wallet: ScriptedRail, end: str
-) -> None:
-    made = await service.create(**EUROS, expirationType="limit", totalUnits=1)
-    wallet.opens = [Unavailable("slow")] if end == "failed" else []
-    first = await pay(service, made["id"], holder=ANN)
-    await open_due(service)
-    service.clock.advance(0 if end == "failed" else RESERVATION)
-    assert await state_of(service, first.checkout_id) == end
-    second = await pay(service, made["id"], token="b" * 32, holder=ANN)
-    assert second.checkout_id != first.checkout_id
-
-
-async def test_the_first_connected_way_is_taken_where_none_is_named(
-    service: ServiceHarness,
-) -> None:
-    made = await service.create(**EUROS)
-    standing = await pay(service, made["id"], None)
-    assert (await found(service, standing.checkout_id)).way == LIGHTNING
-
-
-async def test_the_ways_of_a_request_with_what_each_costs(service: ServiceHarness) -> None:
-    """A bank takes its own currency only; Lightning converts."""
-    euros = await service.create(**EUROS, **DROP)
-    dollars = await service.create(**EUROS | {"instrumentCurrencyCode": "USD"})
-    elsewhere = await service.create(receivers=[{"sendAmount": 5, "destination": "alice"}])
-    listed = []
-    for made in (euros, dollars, elsewhere):
-        request = await requests.read(service.db, made["id"], service.clock())
-        assert request is not None
-        ways = await paying.read_ways(service.db, service.context, request, service.clock())
-        listed.append(
-            [
-                (way.name, way.kind, way.scheme, way.automatic, way.quote and way.quote.amount)
-                for way in ways
-            ]
-        )
-    assert listed == [
-        [("lightning", "lightning", "", True, 5882), ("bank:sepa", "bank", "sepa", False, 500)],
-        [("lightning", "lightning", "", True, 5000)],
-        [],
-    ]
-
-
 async def test_a_wallet_that_hangs_delays_no_other(
     service: ServiceHarness, wallet: ScriptedRail
 ) -> None:
@@ -571,7 +443,7 @@ async def test_a_wallet_that_hangs_delays_no_other(
         standing = await pay(service, requests_of["good"]["id"])
 
         async def is_open() -> bool:
-            return await state_of(service, standing.checkout_id) == "open"
+            return await state_of(service, standing) == "open"
 
         await until(is_open, 5)
         leased = await service.db.query("SELECT lane FROM outbox WHERE state = 'leased'")

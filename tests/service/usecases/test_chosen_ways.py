@@ -1,0 +1,140 @@
+"""The ways to pay a request, and what becomes of a payer's checkout when another is chosen."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from bot.core.errors import InvalidBody
+from bot.service.model.checkout import UNKNOWN_HOLDER, Holder
+from bot.service.model.payout import BANK, LIGHTNING
+from bot.service.model.rail_answers import Unavailable
+from bot.service.store import requests
+from bot.service.usecases import claiming, paying
+from tests.support.checkout_steps import begin, found, open_due, state_of, units
+from tests.support.real_rails import EUROS, ScriptedRail, open_annas_service
+from tests.support.service_harness import DROP, ServiceHarness
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+    from pathlib import Path
+
+
+RESERVATION = 900
+ANN = Holder("network", "ann")
+
+
+@pytest.fixture
+def wallet() -> ScriptedRail:
+    return ScriptedRail()
+
+
+@pytest.fixture
+async def service(tmp_path: Path, wallet: ScriptedRail) -> AsyncIterator[ServiceHarness]:
+    times = {"reservation": RESERVATION * 1000, "claims": 3_600_000}
+    async with open_annas_service(tmp_path, wallet, LIGHTNING, BANK, **times) as it:
+        yield it
+
+
+async def pay(
+    service: ServiceHarness,
+    request_id: str,
+    way: str | None = LIGHTNING,
+    token: str = "a" * 32,
+    holder: Holder = UNKNOWN_HOLDER,
+) -> str:
+    return await begin(service, request_id, way, token=token, holder=holder)
+
+
+async def test_the_same_payer_and_way_gets_the_same_checkout(service: ServiceHarness) -> None:
+    made = await service.create(**EUROS, **DROP)
+    first = await pay(service, made["id"], holder=ANN)
+    for way in (LIGHTNING, None):
+        again = await pay(service, made["id"], way, token=str(way) * 16, holder=ANN)
+        assert again == first
+    assert await units(service) == (2, 1, 0, 0)
+
+
+@pytest.mark.parametrize("is_open", [False, True])
+async def test_another_way_gives_the_first_one_up(
+    service: ServiceHarness, *, is_open: bool
+) -> None:
+    made = await service.create(**EUROS, expirationType="limit", totalUnits=1)
+    first = await pay(service, made["id"], holder=ANN)
+    if is_open:
+        await open_due(service)
+    second = await pay(service, made["id"], "bank:sepa", token="b" * 32, holder=ANN)
+    assert second != first
+    assert await state_of(service, first) == ("cancelled" if is_open else "lapsed")
+    assert await state_of(service, second) == "open"
+    assert await units(service) == (0, 1, 0, 0)
+
+
+async def test_an_unknown_way_changes_nothing(service: ServiceHarness) -> None:
+    made = await service.create(**EUROS, **DROP)
+    first = await pay(service, made["id"], holder=ANN)
+    for way in ("bank:pix", "sandbox", "nwc", ""):
+        with pytest.raises(InvalidBody, match="no way to pay"):
+            await pay(service, made["id"], way, token="b" * 32, holder=ANN)
+    assert await state_of(service, first) == "opening"
+    assert await units(service) == (2, 1, 0, 0)
+
+
+async def test_a_claimed_checkout_stays_whatever_way_is_chosen_next(
+    service: ServiceHarness,
+) -> None:
+    """Its payer has said that the money was sent: the seller decides."""
+    made = await service.create(**EUROS, **DROP)
+    first = await pay(service, made["id"], "bank:sepa", holder=ANN)
+    await service.db.transaction(
+        lambda tx: claiming.claim(tx, service.context, made["id"], first, service.clock())
+    )
+    again = await pay(service, made["id"], LIGHTNING, token="b" * 32, holder=ANN)
+    assert again == first
+    assert await state_of(service, first) == "claimed"
+
+
+@pytest.mark.parametrize("end", ["failed", "lapsed"])
+async def test_after_a_failed_or_lapsed_checkout_a_new_one_is_opened(
+    service: ServiceHarness, wallet: ScriptedRail, end: str
+) -> None:
+    made = await service.create(**EUROS, expirationType="limit", totalUnits=1)
+    wallet.opens = [Unavailable("slow")] if end == "failed" else []
+    first = await pay(service, made["id"], holder=ANN)
+    await open_due(service)
+    service.clock.advance(0 if end == "failed" else RESERVATION)
+    assert await state_of(service, first) == end
+    second = await pay(service, made["id"], token="b" * 32, holder=ANN)
+    assert second != first
+
+
+async def test_the_first_connected_way_is_taken_where_none_is_named(
+    service: ServiceHarness,
+) -> None:
+    made = await service.create(**EUROS)
+    standing = await pay(service, made["id"], None)
+    assert (await found(service, standing)).way == LIGHTNING
+
+
+async def test_the_ways_of_a_request_with_what_each_costs(service: ServiceHarness) -> None:
+    """A bank takes its own currency only; Lightning converts."""
+    euros = await service.create(**EUROS, **DROP)
+    dollars = await service.create(**EUROS | {"instrumentCurrencyCode": "USD"})
+    elsewhere = await service.create(receivers=[{"sendAmount": 5, "destination": "alice"}])
+    listed = []
+    for made in (euros, dollars, elsewhere):
+        request = await requests.read(service.db, made["id"], service.clock())
+        assert request is not None
+        ways = await paying.read_ways(service.db, service.context, request, service.clock())
+        listed.append(
+            [
+                (way.name, way.kind, way.scheme, way.automatic, way.quote and way.quote.amount)
+                for way in ways
+            ]
+        )
+    assert listed == [
+        [("lightning", "lightning", "", True, 5882), ("bank:sepa", "bank", "sepa", False, 500)],
+        [("lightning", "lightning", "", True, 5000)],
+        [],
+    ]
