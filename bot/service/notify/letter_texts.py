@@ -160,15 +160,17 @@ def _words(report: LetterReport, public_url: str) -> dict[str, Any]:
     given = {"amount": amount, "paid": _paid(report) or amount}
     plain = {word: text.replace("\u00a0", " ") for word, text in given.items()}
     payment = f"{report.request_id}/receipt/{report.transaction_id}"
-    return {
+    words = {
         "subject": t(DEFAULT, subject, name=name, **plain),
         "heading": t(DEFAULT, heading, **given),
         "warning": warning and t(DEFAULT, warning),
         "rows": _rows(report, name),
-        "action": t(DEFAULT, "mail-receipt"),
-        "link": f"{public_url}/pay/{quote(payment)}",
         "why": t(DEFAULT, "mail-why"),
     }  # fmt: skip
+    if report.underpaid:  # nothing was sold, so there is no receipt
+        return words
+    link = f"{public_url}/pay/{quote(payment)}"
+    return words | {"action": t(DEFAULT, "mail-receipt"), "link": link}
 
 
 def _keys(report: LetterReport) -> tuple[str, str, str | None]:

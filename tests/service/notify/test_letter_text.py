@@ -194,6 +194,7 @@ def test_a_letter_about_too_little_money_says_how_much_came() -> None:
         " the payer for the full amount."
     )
     assert warning in text(message)
+    assert "View receipt" not in text(message) + html(message)
 
 
 def test_too_little_money_is_not_in_the_total_of_a_letter() -> None:

@@ -44,9 +44,9 @@ payout-first =
     <b>Wohin soll das Geld gehen?</b>
     Man zahlt direkt an dich. Verbinde einmal, wohin dein Geld geht, dann gilt das für alle deine Zahlungslinks.
 payout-about-bank = 🏦 <b>Überweisung</b>: mit IBAN, PIX-Schlüssel oder UPI-ID. Meist kostenlos. Du bestätigst jede Zahlung mit einem Tipp.
-payout-about-lightning = ⚡ <b>Lightning-Adresse</b>: wie <code>anna@example.org</code>, aus einer Bitcoin-Wallet. Die Wallet kann etwas kosten. Die meisten melden Zahlungen von selbst.
-payout-about-lnbits = 🧩 <b>Mein LNbits</b>: dein Server und der Rechnungsschlüssel, der nichts ausgeben kann. Der Server kann etwas kosten. Er meldet Zahlungen von selbst.
-payout-about-nwc = 🔗 <b>Wallet-Verbindung</b>: nur zum Empfangen, etwa aus Alby Hub. Die Wallet kann etwas kosten. Sie meldet Zahlungen von selbst.
+payout-about-lightning = ⚡ <b>Lightning-Adresse</b>: wie <code>anna@example.org</code>, aus einer Bitcoin-Wallet. Sie kann etwas kosten. Die meisten melden Zahlungen von selbst.
+payout-about-lnbits = 🧩 <b>Mein LNbits</b>: dein Server und der Rechnungsschlüssel, der nichts ausgeben kann. Der Server kann etwas kosten und meldet Zahlungen von selbst.
+payout-about-nwc = 🔗 <b>Wallet-Verbindung</b>: nur zum Empfangen, etwa aus Alby Hub. Die Wallet kann etwas kosten und meldet Zahlungen von selbst.
 payout-schemes =
     <b>Was für ein Konto ist es?</b>
     • <b>SEPA</b>: Preise in Euro. Braucht eine IBAN.

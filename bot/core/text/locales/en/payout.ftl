@@ -44,9 +44,9 @@ payout-first =
     <b>Where should the money go?</b>
     Payers pay you directly. Connect a way to get paid once, and all your payment links use it.
 payout-about-bank = 🏦 <b>Bank transfer</b>: your IBAN, PIX key or UPI ID. Usually free. You confirm each payment with a tap.
-payout-about-lightning = ⚡ <b>Lightning address</b>: like <code>anna@example.org</code>, from a Bitcoin wallet. The wallet may charge a fee. Most report payments by themselves.
-payout-about-lnbits = 🧩 <b>My LNbits</b>: your server and its invoice key, which can't spend. The server may charge a fee. It reports payments by itself.
-payout-about-nwc = 🔗 <b>Wallet connection</b>: receive-only, from a wallet like Alby Hub. The wallet may charge a fee. It reports payments by itself.
+payout-about-lightning = ⚡ <b>Lightning address</b>: like <code>anna@example.org</code>, from a Bitcoin wallet. It may charge a fee. Most report payments by themselves.
+payout-about-lnbits = 🧩 <b>My LNbits</b>: your server and its invoice key, which can't spend. The server may charge a fee and reports payments by itself.
+payout-about-nwc = 🔗 <b>Wallet connection</b>: receive-only, from a wallet like Alby Hub. It may charge a fee and reports payments by itself.
 payout-schemes =
     <b>What kind of bank account is it?</b>
     • <b>SEPA</b>: prices in euros. Needs an IBAN.
