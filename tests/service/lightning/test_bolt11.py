@@ -9,6 +9,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from bot.core.errors import InvoiceError
+from bot.service.banking.code_picture import code_picture
 from bot.service.lightning.bolt11 import LONGEST, decode
 from tests.support.lightning_invoices import ALPHABET, InvoiceDraft, hash_of, seal
 
@@ -136,3 +137,9 @@ def test_any_words_with_a_right_checksum_are_read_or_refused(words: list[int], h
 def test_any_text_is_read_or_refused(text: str) -> None:
     with pytest.raises(InvoiceError):
         decode(text)
+
+
+def test_the_longest_invoice_fits_into_a_code() -> None:
+    assert code_picture("LIGHTNING:" + "Q" * LONGEST, "lightning")
+    with pytest.raises(ValueError, match="no QR code"):
+        code_picture("LIGHTNING:" + "Q" * (LONGEST + 1), "lightning")
