@@ -17,8 +17,9 @@ if TYPE_CHECKING:
     from bot.core.database.database import Database, Row, Transaction
     from bot.service.model.rail_answers import Connected
 
-# Whether a request can be paid as far as money goes: with test money it can; with real money, if an
-# account of the owner that it names takes its currency. `{request}` is the name of its table. The
+# Whether a request can be paid as far as money goes: with real money, if an account of the owner
+# that it names takes its currency; with test money, unless that owner has connected an account and
+# so expects real money. `{request}` is the name of its table. The
 # condition on the kind lets SQLite search an index instead of the table.
 PAYABLE = """
     CASE WHEN EXISTS (SELECT 1 FROM offered_rails WHERE kind > '') THEN CASE WHEN EXISTS (
@@ -26,7 +27,12 @@ PAYABLE = """
         WHERE a.app_id = {request}.app_id AND a.owner = {request}.payout AND a.retired_at IS NULL
           AND (a.kind <> 'bank' OR ' ' || a.currencies || ' ' LIKE '% '
                || COALESCE({request}.denomination_currency, {request}.instrument_currency) || ' %')
-    ) THEN 1 ELSE 0 END ELSE 1 END
+    ) THEN 1 ELSE 0 END
+    WHEN {request}.payout IS NULL THEN 1
+    WHEN EXISTS (
+        SELECT 1 FROM payout_accounts a
+        WHERE a.app_id = {request}.app_id AND a.owner = {request}.payout AND a.retired_at IS NULL
+    ) THEN 0 ELSE 1 END
 """
 INSERT = """
     INSERT INTO payout_accounts (id, app_id, owner, kind, scheme, automatic, currencies, label,

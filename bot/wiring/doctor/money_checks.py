@@ -48,12 +48,12 @@ async def check(settings: Settings, now: Callable[[], int], facts: MoneyFacts) -
 
 
 def _check_test_money(facts: MoneyFacts) -> list[Finding]:
-    """Check that no link of a seller who expects real money is paid with test money."""
+    """Check that no seller expects real money, whose links test money doesn't pay."""
     if not facts.accounts:
         return []
     text = (
         f"sellers have connected {_count(sum(facts.accounts.values()))}, but RAILS is sandbox:"
-        f" payers pay with test money, and no one is paid. Set RAILS={','.join(facts.accounts)}"
+        f" their links can't be paid. Set RAILS={','.join(facts.accounts)}"
     )
     return [fix("RAILS", text)]
 

@@ -128,7 +128,7 @@ def test_the_holder_and_the_address_are_read_again_before_they_are_saved() -> No
     talk = connecting("bank-swiss").say(*TYPED["bank-swiss"])
     found = replace(SEPA, scheme="swiss", label="CH93 … 2957")
     talk.take(payout_form.probed(talk.form, found, talk.seller))
-    assert "Anna Ott\nSeestrasse 1a 8001 Zürich CH" in talk.last
+    assert "CH93 … 2957\nAnna Ott\nSeestrasse 1a 8001 Zürich CH\n👆" in talk.last
     secret = connecting("lnbits").say(*TYPED["lnbits"])
     secret.take(payout_form.probed(secret.form, replace(LIGHTNING, kind="lnbits"), secret.seller))
     assert KEY not in secret.last

@@ -124,6 +124,18 @@ async def test_with_test_money_every_request_is_payable(service: ServiceHarness)
         assert said(await service.create(receivers=receivers)) == PAYABLE
 
 
+async def test_test_money_pays_no_link_whose_owner_expects_real_money(
+    real: ServiceHarness,
+) -> None:
+    """An operator who starts with RAILS lost sells nothing for nothing."""
+    await connect(real)
+    theirs = (await real.create(receivers=TO_ANNA))["id"]
+    others = (await real.create(receivers=NEW["receivers"]))["id"]
+    real.db.run(lambda tx: payout_accounts.write_offered(tx, []))
+    assert await told(real, theirs) == {NO_ACCOUNT}
+    assert await told(real, others) == {PAYABLE}
+
+
 async def test_other_reasons_come_first_and_the_list_of_active_ones_has_it(
     real: ServiceHarness,
 ) -> None:

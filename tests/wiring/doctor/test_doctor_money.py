@@ -48,10 +48,11 @@ async def test_test_money_alone_is_no_finding() -> None:
 
 
 async def test_test_money_for_sellers_who_expect_real_money_is_a_fault() -> None:
-    """Their printed links would be paid, and nobody would get the money."""
     ((name, is_ok, text),) = await checked({"bank": 2, "nwc": 1}, **PUBLIC)
     assert (name, is_ok) == ("RAILS", False)
-    assert text.startswith("sellers have connected 3 accounts, but RAILS is sandbox: payers pay")
+    assert text.startswith(
+        "sellers have connected 3 accounts, but RAILS is sandbox: their links can't be paid."
+    )
     assert text.endswith("Set RAILS=bank,nwc")
 
 
