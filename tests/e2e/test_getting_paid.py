@@ -75,9 +75,9 @@ async def test_a_link_made_before_an_account_says_so_and_opens_with_it(
 ) -> None:
     sam = seller(running[0].world)
     asked = await sam.say("/donation 5 EUR Tea", "Where should the money go?")
-    review = await sam.press(asked, "Later", "Nobody can pay it until you connect")
+    review = await sam.press(asked, "Later", "Nobody can pay this until you connect")
     card = await sam.press(review, "Create", "Can't be paid yet")
-    assert "💶 Connect where you get paid" in labels(card)
+    assert "💶 Connect an account" in labels(card)
     assert (await pay(link_of(card), token="t" * 32)).status_code == 409
     saved = await connect_sepa(sam)
     assert "Wasn't this you?" in saved.text
@@ -98,8 +98,8 @@ async def test_an_account_is_replaced_and_removed_by_its_seller(
     settings = await sam.say("/settings", "You get paid here:")
     page = await sam.press(settings, "Where you get paid", "Where you get paid")
     account = await sam.press(page, "SEPA account", "confirm each payment with a tap")
-    question = await sam.press(account, "Remove", "Remove this way to get paid?")
-    assert "1 payment link can't be paid until you connect another way." in lines_of(question)
+    question = await sam.press(account, "Remove", "Remove this account?")
+    assert "1 payment link can't be paid until you connect another account." in lines_of(question)
     data = question.button("Yes, remove it")["callback_data"]
     await sam.press(question, "Yes, remove it", "Removed.")
     await sam.world.wait_for(lambda: "Can't be paid yet" in card.text, 15)
@@ -111,7 +111,7 @@ async def test_a_price_in_a_currency_that_no_account_takes_is_warned_of(
 ) -> None:
     sam = seller(running[0].world)
     await connect_sepa(sam)
-    await sam.say("/donation 5 USD Juice", "Where you get paid only takes EUR")
+    await sam.say("/donation 5 USD Juice", "Your account only takes EUR")
     card = await sam.first_card()
     assert "Can't be paid yet" in card.text
 

@@ -72,6 +72,10 @@ def _read_iban(text: str) -> str | Problem:
 
 def _read_address(text: str) -> str | Problem:
     address = text.strip().lower().removeprefix("lightning:").removeprefix("⚡").strip()
+    if address.startswith("lnurl1"):
+        return Problem("payout-wrong-lnurl")
+    if address.startswith(("lnbc", "lno1")) and "@" not in address:
+        return Problem("payout-wrong-invoice")
     return address if _LIGHTNING.fullmatch(address) else Problem("payout-wrong-addressForm")
 
 

@@ -54,7 +54,7 @@ async def test_an_undecided_claim_is_reminded_once_a_day_three_times_at_most(
     assert [await after(chat, 1), await after(chat, DAY - 1), await after(chat, 1)] == [1, 1, 2]
     assert [await after(chat, DAY) for _ in range(3)] == [3, 3, 3]
     assert claim.is_waiting(chat.clock())
-    assert chat.texts[0].startswith("⏳ <b>This is still waiting for your answer.</b>")
+    assert chat.texts[0].startswith("⏳ <b>The payer is still waiting for your answer.</b>")
 
 
 @pytest.mark.parametrize("state", [claims.CONFIRMING, claims.REJECTED, claims.PAID, claims.CLOSED])

@@ -81,7 +81,7 @@ def test_too_little_money_sold_nothing_and_is_in_no_total() -> None:
     )
     assert lines(short)[:3] == [
         "⚠️ <b>Underpaid:</b> only 12 sat of 20 sat arrived for <b>Coffee</b>",
-        "Nothing was sold. Please sort it out with the payer.",
+        "That doesn't count as a sale. Please sort it out with the payer.",
         "Paid by Lightning",
     ]
     assert not any("Total" in line or "left" in line for line in lines(short))

@@ -25,7 +25,7 @@ SHARED = replace(TO_ACCOUNTS, receivers=(Share("$anna", 300), Share("$ben", 200)
 @pytest.mark.parametrize(
     ("wish", "words", "button"),
     [
-        (TO_ACCOUNTS, "Can't be paid yet", "Connect where you get paid"),
+        (TO_ACCOUNTS, "Can't be paid yet", "Connect an account"),
         (COFFEE, "made for test money", "Duplicate"),
         (SHARED, "made for test money", "Duplicate"),
     ],

@@ -56,6 +56,8 @@ def test_a_value_is_read_as_people_write_it(way: str, field: str, text: str, val
         ("bank-swiss", "country", "Schweiz", "payout-wrong-countryForm"),
         ("lightning", "address", "anna", "payout-wrong-addressForm"),
         ("lightning", "address", "anna@a b", "payout-wrong-addressForm"),
+        ("lightning", "address", "LNURL1DP68GURN8GHJ7", "payout-wrong-lnurl"),
+        ("lightning", "address", "lightning:lnbc20n1pj", "payout-wrong-invoice"),
         ("lnbits", "url", "ftp://example.org", "payout-wrong-urlForm"),
         ("lnbits", "url", "not an address", "payout-wrong-urlForm"),
         ("lnbits", "key", "two words", "payout-wrong-keyForm"),

@@ -229,7 +229,7 @@ def test_the_first_request_of_a_seller_without_an_account_asks_for_one() -> None
     assert talk.step == "destination"
     talk.press("later")
     assert talk.step == "review"
-    assert "Nobody can pay it until you connect where you get paid" in talk.last
+    assert "Nobody can pay this until you connect an account" in talk.last
     talk.press_label("✅")
     assert [wish.destination for wish in talk.wishes] == ["account:seller-7"]
 
@@ -288,7 +288,7 @@ def test_a_price_that_no_account_takes_is_warned_of_and_goes_on(
     talk = fresh(seller)
     talk.press("kind", "drop").say("Sticker", "5 USD")
     assert talk.step == "units"
-    assert talk.last.startswith("⚠ Where you get paid only takes EUR")
+    assert talk.last.startswith("⚠ Your account only takes EUR")
     assert words in talk.last
     talk.say("10")
     assert words in talk.last

@@ -159,7 +159,7 @@ async def test_underpaid_money_leaves_its_claim_open_and_is_no_sale(
     assert chat.listing(listing.id).paid_count == 0
     text = chat.worded[-1].text
     assert "only $1.00 of $2.50 arrived" in text
-    assert "Nothing was sold" in text
+    assert "That doesn't count as a sale." in text
     assert "left" not in text
 
 

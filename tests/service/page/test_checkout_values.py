@@ -195,7 +195,7 @@ def test_without_a_profile_the_seller_is_called_the_seller() -> None:
     nobody = request(seller=None)
     rejected = page(bank(CheckoutState.REJECTED), asked=nobody)
     assert rejected["title"] == "The seller hasn't found your payment"
-    assert page(bank(), asked=nobody)["then"].startswith("The seller then checks")
+    assert page(bank(), asked=nobody)["then"].startswith("The seller will then check")
     waiting = page(bank(CheckoutState.CLAIMED), asked=nobody)
     assert waiting["title"] == "Waiting for the seller to confirm"
     german = page(bank(CheckoutState.CLAIMED), GERMAN, asked=nobody)

@@ -76,14 +76,15 @@ def test_wallets_are_one_way_to_payers_and_told_apart_all_the_same() -> None:
         (
             (way("bank:sepa", closed=True), LIGHTNING),
             (
-                "Bank transfer is full just now: earlier payers said they've sent the money."
+                "Bank transfer isn't available right now: other payments still have to be"
+                " confirmed."
                 " Pay by Lightning instead."
             ),
         ),
         (
             (way("bank:pix", closed=True), way("lightning", quote=None)),
             (
-                "Pix is full just now: earlier payers said they've sent the money."
+                "Pix isn't available right now: other payments still have to be confirmed."
                 " Please try again later."
             ),
         ),

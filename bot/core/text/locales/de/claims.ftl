@@ -18,8 +18,8 @@ claims-until =
     }
 claims-reminder = ⏳ <b>Hier fehlt noch deine Antwort.</b>
 claims-lapsed =
-    ⌛ <b>{ $amount }</b> für <b>{ $name }</b>: keine Antwort in der Frist
-    Das Geld sollte { $how } kommen, aber die Frist für deine Antwort endete am { $moment }. Wenn es da ist, tippe auf den Knopf, dann verbuche ich es.
+    ⌛ <b>{ $amount }</b> für <b>{ $name }</b>: nicht rechtzeitig beantwortet
+    Das Geld sollte { $how } kommen, aber deine Antwort kam nicht bis { $moment }. Wenn es da ist, tippe auf den Knopf, dann verbuche ich es.
 claims-confirming = ⏳ <b>{ $amount }</b> für <b>{ $name }</b> wird bestätigt …
 claims-rejecting = ⏳ <b>{ $amount }</b> für <b>{ $name }</b> wird als nicht erhalten vermerkt …
 claims-confirmed = ✅ Du hast <b>{ $amount }</b> für <b>{ $name }</b> bestätigt. Die Meldung zur Zahlung ist unterwegs.
@@ -46,7 +46,7 @@ button-arrived = Es ist doch noch gekommen
 ## What became of an answer
 
 claims-toast-confirming = Wird bestätigt …
-claims-toast-rejecting = Wird weitergegeben …
+claims-toast-rejecting = Wird gespeichert …
 claims-toast-busy = Ich bin schon dabei.
 claims-toast-confirmed = Diese Zahlung hast du schon bestätigt.
 claims-gone = Diese Zahlung finde ich nicht mehr. Sieh unter /payments nach.
@@ -94,13 +94,13 @@ claims-surplus = ⚠️ Es kamen { $more } mehr als der Preis.
 
 claims-underpaid =
     ⚠️ <b>Zu wenig bezahlt:</b> Für <b>{ $name }</b> kamen nur { $amount } von { $asked }.
-    Verkauft wurde nichts. Bitte kläre das mit der Person, die bezahlt hat.
+    Das zählt nicht als Verkauf. Bitte kläre das mit der Person, die bezahlt hat.
 claims-underpaid-several =
     { $count ->
-        [one] ⚠️ <b>Zu wenig bezahlt:</b> Für <b>{ $name }</b> kamen nur { $amount }. Verkauft wurde nichts. Bitte kläre das mit der Person, die bezahlt hat.
-       *[other] ⚠️ <b>Zu wenig bezahlt:</b> { $count } Zahlungen für <b>{ $name }</b> waren zu klein, zusammen { $amount }. Verkauft wurde nichts. Bitte kläre das mit den Personen, die bezahlt haben.
+        [one] ⚠️ <b>Zu wenig bezahlt:</b> Für <b>{ $name }</b> kamen nur { $amount }. Das zählt nicht als Verkauf. Bitte kläre das mit der Person, die bezahlt hat.
+       *[other] ⚠️ <b>Zu wenig bezahlt:</b> { $count } Zahlungen für <b>{ $name }</b> waren zu klein, zusammen { $amount }. Das zählt nicht als Verkauf. Bitte kläre das mit den Personen, die bezahlt haben.
     }
-claims-payment-underpaid = ⚠️ Zu wenig bezahlt: nichts verkauft
+claims-payment-underpaid = ⚠️ Zu wenig bezahlt: zählt nicht als Verkauf
 claims-short =
     ⚠️ Zu wenig bezahlt: <b>{ $amount }</b> ({ $count ->
         [one] { $count } Zahlung

@@ -80,7 +80,7 @@ page-way-upi-how = Mit jeder UPI-App; { $seller } bestätigt, sobald das Geld da
 page-way-swiss-how = Mit Ihrer Banking-App; { $seller } bestätigt, sobald das Geld da ist.
 page-way-about = ≈ { $amount }
 page-way-closed =
-    { $way } ist gerade nicht möglich: Andere haben schon angegeben, dass ihr Geld unterwegs ist. { $other ->
+    { $way } ist gerade nicht möglich: Andere Zahlungen sind noch nicht bestätigt. { $other ->
         [none] Bitte später noch einmal versuchen.
        *[other] Bezahlen Sie stattdessen per { $title }.
     }
@@ -89,7 +89,7 @@ page-way-unpriced =
         [none] Bitte in ein paar Minuten noch einmal versuchen.
        *[other] Versuchen Sie es in ein paar Minuten noch einmal, oder bezahlen Sie per { $title }.
     }
-page-way-gone = Dieser Zahlungsweg ist gerade nicht mehr offen. Es wurde nichts abgebucht. Bitte wählen Sie einen anderen.
+page-way-gone = So können Sie gerade nicht mehr bezahlen. Es wurde nichts abgebucht. Bitte wählen Sie einen anderen.
 page-median = Median aus { $sources }
 page-rate = { $rate } ({ $source }, { $at })
 page-by-lightning = Mit Lightning bezahlen
@@ -125,7 +125,7 @@ page-unpriced-why = Der Preis lässt sich gerade nicht umrechnen. Bitte später 
 page-noPayoutAccount = Noch keine Zahlung möglich
 page-noPayoutAccount-why = { $seller } kann noch keine Zahlungen annehmen. Es wurde nichts abgebucht. Bitte versuchen Sie es später noch einmal oder fragen Sie nach.
 page-wayClosed = Gerade nicht möglich
-page-wayClosed-why = Andere haben schon angegeben, dass ihr Geld unterwegs ist, und { $seller } prüft das noch. Bis dahin geht nichts weiter: Schauen Sie später noch einmal vorbei.
+page-wayClosed-why = Andere haben angegeben, dass ihr Geld unterwegs ist, und { $seller } prüft das noch. So lange können Sie nicht bezahlen. Bitte schauen Sie später noch einmal vorbei.
 page-missing = Link nicht gefunden
 page-missing-why = Unter dieser Adresse gibt es keinen Zahlungslink. Vielleicht wurde er gelöscht, oder die Adresse ist unvollständig. Bitte fragen Sie den Verkäufer nach einem neuen Link.
 
@@ -157,14 +157,14 @@ page-checkout-open = Warten auf die Zahlung
 page-checkout-open-why = Bis { $at } ist ein Stück für Sie reserviert. Diese Seite aktualisiert sich von selbst, sobald { $amount } eingegangen sind.
 page-checkout-open-free = Diese Seite aktualisiert sich von selbst, sobald { $amount } eingegangen sind. Sie haben Zeit bis { $at }.
 page-checkout-open-lightning = Scannen Sie den Code mit einer Lightning-Wallet, oder öffnen Sie ihn auf diesem Gerät. Die Rechnung gilt bis { $at }. Sobald Sie bezahlt haben, aktualisiert sich diese Seite von selbst.
-page-checkout-open-tap = Scannen Sie den Code bis { $at } mit einer Lightning-Wallet, oder öffnen Sie ihn auf diesem Gerät. Tippen Sie danach auf „Ich habe bezahlt“.
-page-checkout-open-bank = Scannen Sie den Code bis { $at } mit Ihrer Banking-App, oder kopieren Sie die Angaben. Kommen Sie dann zurück und tippen Sie auf „Ich habe das Geld gesendet“.
+page-checkout-open-tap = Scannen Sie den Code mit einer Lightning-Wallet, oder öffnen Sie ihn auf diesem Gerät. Tippen Sie nach dem Bezahlen bis { $at } auf „Ich habe bezahlt“.
+page-checkout-open-bank = Scannen Sie den Code mit Ihrer Banking-App, oder kopieren Sie die Angaben. Kommen Sie dann zurück und tippen Sie bis { $at } auf „Ich habe das Geld gesendet“.
 page-checkout-claimed = { $seller } muss noch bestätigen
-page-checkout-claimed-why = Sie haben angegeben, dass Sie { $amount } gesendet haben. Sobald { $seller } das Geld findet, steht hier Ihr Beleg.
-page-checkout-claimed-tap = Sie haben angegeben, dass Sie { $amount } bezahlt haben. Sobald { $seller } das Geld findet, steht hier Ihr Beleg.
-page-claimed-help-tap = Dauert es länger als einen Tag? { $seller } hilft weiter: Zeigen Sie dort die Zahlung in Ihrer Wallet.
-page-checkout-claimed-bank = Sie haben angegeben, dass Sie { $amount } überwiesen haben. Sobald { $seller } das Geld auf dem Konto findet, steht hier Ihr Beleg. Eine Überweisung kann bis zum nächsten Werktag dauern.
-page-claimed-help-bank = Dauert es länger? { $seller } hilft weiter: Nennen Sie dort den Verwendungszweck { $reference }.
+page-checkout-claimed-why = Sie haben angegeben, dass Sie { $amount } gesendet haben. Sobald { $seller } das Geld findet, erscheint hier Ihr Beleg.
+page-checkout-claimed-tap = Sie haben angegeben, dass Sie { $amount } bezahlt haben. Sobald { $seller } das Geld findet, erscheint hier Ihr Beleg.
+page-claimed-help-tap = Dauert es länger als einen Tag? Dann hilft { $seller } weiter: Zeigen Sie dort die Zahlung in Ihrer Wallet.
+page-checkout-claimed-bank = Sie haben angegeben, dass Sie { $amount } überwiesen haben. Sobald { $seller } das Geld auf dem Konto findet, erscheint hier Ihr Beleg. Eine Überweisung kann bis zum nächsten Werktag dauern.
+page-claimed-help-bank = Dauert es länger? Dann hilft { $seller } weiter: Nennen Sie dort den Verwendungszweck { $reference }.
 page-checkout-lapsed = Die Zeit ist um
 page-checkout-ended = Diese Rechnung ist abgelaufen
 page-checkout-lapsed-lightning = Bitte bezahlen Sie sie nicht mehr, sondern holen Sie eine neue. Falls Sie schon bezahlt haben, zahlen Sie bitte nicht noch einmal: Das Geld kann noch ankommen, und dann steht es hier.
@@ -185,15 +185,15 @@ page-checkout-failed-lied = Die Wallet des Verkäufers hat eine Rechnung geschic
 page-checkout-failed-tooSmall = { $amount } sind weniger, als die Wallet des Verkäufers annehmen kann. Es wurde nichts abgebucht. Bitte fragen Sie den Verkäufer.
 page-checkout-failed-tooLarge = { $amount } sind mehr, als die Wallet des Verkäufers gerade annehmen kann. Es wurde nichts abgebucht. Bitte fragen Sie den Verkäufer.
 page-checkout-rejected = { $seller } hat Ihre Zahlung nicht gefunden
-page-checkout-rejected-why = Falls Sie { $amount } gesendet haben, melden Sie sich beim Verkäufer. Sobald das Geld gefunden ist, steht hier Ihr Beleg. Falls nicht, können Sie noch einmal bezahlen.
-page-checkout-rejected-tap = Falls Sie { $amount } bezahlt haben, melden Sie sich beim Verkäufer und zeigen Sie die Zahlung in Ihrer Wallet. Sobald das Geld gefunden ist, steht hier Ihr Beleg. Falls nicht, können Sie noch einmal bezahlen.
-page-checkout-rejected-bank = Falls Sie { $amount } gesendet haben, melden Sie sich mit dem Verwendungszweck { $reference } und der Bestätigung Ihrer Bank beim Verkäufer. Sobald das Geld gefunden ist, steht hier Ihr Beleg. Falls nicht, können Sie noch einmal bezahlen.
+page-checkout-rejected-why = Falls Sie { $amount } gesendet haben, melden Sie sich beim Verkäufer. Sobald das Geld gefunden ist, erscheint hier Ihr Beleg. Falls nicht, können Sie noch einmal bezahlen.
+page-checkout-rejected-tap = Falls Sie { $amount } bezahlt haben, melden Sie sich beim Verkäufer und zeigen Sie die Zahlung in Ihrer Wallet. Sobald das Geld gefunden ist, erscheint hier Ihr Beleg. Falls nicht, können Sie noch einmal bezahlen.
+page-checkout-rejected-bank = Falls Sie { $amount } gesendet haben, melden Sie sich mit dem Verwendungszweck { $reference } und der Bestätigung Ihrer Bank beim Verkäufer. Sobald das Geld gefunden ist, erscheint hier Ihr Beleg. Falls nicht, können Sie noch einmal bezahlen.
 page-checkout-unconfirmed = { $seller } hat nicht bestätigt
 page-checkout-unconfirmed-why = Sie haben angegeben, dass Sie { $amount } gesendet haben, aber { $seller } hat das nicht rechtzeitig bestätigt. Deshalb ist nichts mehr für Sie reserviert. Falls Sie das Geld gesendet haben, zahlen Sie bitte nicht noch einmal, sondern melden Sie sich dort: Ihre Zahlung lässt sich noch bestätigen oder erstatten.
 page-checkout-unconfirmed-tap = Sie haben angegeben, dass Sie { $amount } bezahlt haben, aber { $seller } hat das nicht rechtzeitig bestätigt. Deshalb ist nichts mehr für Sie reserviert. Falls Sie bezahlt haben, zahlen Sie bitte nicht noch einmal: Tippen Sie auf „Ich habe bezahlt“, um noch einmal nachzufragen, oder melden Sie sich dort.
 page-checkout-unconfirmed-bank = Sie haben angegeben, dass Sie { $amount } gesendet haben, aber { $seller } hat das nicht rechtzeitig bestätigt. Deshalb ist nichts mehr für Sie reserviert. Falls Sie das Geld gesendet haben, zahlen Sie bitte nicht noch einmal: Tippen Sie auf „Ich habe das Geld gesendet“, um noch einmal nachzufragen, oder melden Sie sich dort.
 page-checkout-underpaid = { $paid } von { $amount } eingegangen
-page-checkout-underpaid-why = Das ist weniger als der Preis, deshalb ist der Kauf nicht abgeschlossen. Bitte senden Sie den Rest nicht nach. { $seller } weiß Bescheid und kann Ihnen das Geld erstatten oder es so annehmen. Nennen Sie dafür die Transaktionsnummer unten.
+page-checkout-underpaid-why = Das ist weniger als der Preis, deshalb ist der Kauf nicht abgeschlossen. Bitte senden Sie den Rest nicht nach. Wir haben { $seller } Bescheid gegeben: Ihre Zahlung lässt sich erstatten oder so annehmen. Nennen Sie dafür die Transaktionsnummer unten.
 page-checkout-oversold = Erstattung steht aus
 page-checkout-oversold-why = Als { $amount } eingingen, war schon alles verkauft. Der Verkäufer weiß Bescheid und muss Ihnen das Geld erstatten. Nennen Sie ihm dafür die Transaktionsnummer unten.
 page-checkout-oversold-free = Als { $amount } eingingen, hatten Sie schon bezahlt. Der Verkäufer weiß Bescheid und muss Ihnen das Geld erstatten. Nennen Sie ihm dafür die Transaktionsnummer unten.
@@ -221,7 +221,7 @@ page-field-id = UPI-ID
 page-field-address = Adresse
 page-field-code = Pix-Code (zum Einfügen)
 page-field-reference = Verwendungszweck
-page-reference-hint = Bitte als Verwendungszweck eintragen: Daran erkennt { $seller } Ihre Zahlung.
+page-reference-hint = Bitte genau so in die Überweisung eintragen: Daran erkennt { $seller } Ihre Zahlung.
 page-sent = Ich habe das Geld gesendet
 page-sent-tap = Ich habe bezahlt
 page-sent-then = Danach prüft und bestätigt { $seller } die Zahlung.
@@ -229,8 +229,8 @@ page-sent-held = Danach prüft und bestätigt { $seller } die Zahlung. Bis dahin
 page-claimed-at = Von Ihnen gemeldet
 page-held-until = Für Sie reserviert bis
 page-payment-data = Zahlungsdaten
-page-claim-none = Es ist nichts mehr frei
-page-claim-none-why = Alle anderen sind inzwischen verkauft oder reserviert. Falls Sie das Geld gesendet haben, hilft { $seller } weiter: Nennen Sie dort den Verwendungszweck { $reference }. Ihre Zahlung lässt sich noch bestätigen oder erstatten.
+page-claim-none = Es ist nichts mehr für Sie frei
+page-claim-none-why = Inzwischen ist alles verkauft oder für andere reserviert. Falls Sie das Geld gesendet haben, hilft { $seller } weiter: Nennen Sie dort den Verwendungszweck { $reference }. Ihre Zahlung lässt sich noch bestätigen oder erstatten.
 page-again = Zurück zur Zahlung
 page-retry = Noch einmal versuchen
 

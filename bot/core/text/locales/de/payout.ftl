@@ -2,7 +2,7 @@
 
 command-getpaid = Wohin dein Geld geht
 button-payout = 💶 Wohin dein Geld geht
-button-payout-connect = 💶 Empfang einrichten
+button-payout-connect = 💶 Konto verbinden
 button-payout-settings = ⚙ Einstellungen
 button-payout-later = Später
 button-payout-bank = 🏦 Überweisung
@@ -35,26 +35,26 @@ payout-elsewhere =
     Dein Geld läuft über <b>{ $host }</b>. Deine Empfangsadresse dort findest du unter /settings.
 payout-page-none =
     <b>Wohin soll dein Geld gehen?</b>
-    Man zahlt direkt an dich. Ich habe dein Geld nie in der Hand.
+    Wer zahlt, zahlt direkt an dich. Ich habe dein Geld nie in der Hand.
 payout-page =
     <b>Hierhin geht dein Geld</b>
-    Man zahlt direkt an dich. Ich habe dein Geld nie in der Hand. Passen mehrere Wege zu einem Preis, kann man wählen; der erste ist vorausgewählt.
+    Wer zahlt, zahlt direkt an dich. Ich habe dein Geld nie in der Hand. Passen mehrere Konten zu einem Preis, kann man wählen; das erste ist vorausgewählt.
 payout-connect = <b>Das kannst du verbinden</b>
 payout-first =
     <b>Wohin soll das Geld gehen?</b>
-    Man zahlt direkt an dich. Verbinde einmal, wohin dein Geld geht, dann gilt das für alle deine Zahlungslinks.
-payout-about-bank = 🏦 <b>Überweisung</b>: mit IBAN, PIX-Schlüssel oder UPI-ID. Meist kostenlos. Du bestätigst jede Zahlung mit einem Tipp.
+    Wer zahlt, zahlt direkt an dich. Verbinde einmal ein Konto, dann gilt es für alle deine Zahlungslinks.
+payout-about-bank = 🏦 <b>Überweisung</b>: mit IBAN, Pix-Schlüssel oder UPI-ID. Meist kostenlos. Du bestätigst jede Zahlung mit einem Tipp.
 payout-about-lightning = ⚡ <b>Lightning-Adresse</b>: wie <code>anna@example.org</code>, aus einer Bitcoin-Wallet. Sie kann etwas kosten. Die meisten melden Zahlungen von selbst.
 payout-about-lnbits = 🧩 <b>Mein LNbits</b>: dein Server und der Rechnungsschlüssel, der nichts ausgeben kann. Der Server kann etwas kosten und meldet Zahlungen von selbst.
 payout-about-nwc = 🔗 <b>Wallet-Verbindung</b>: nur zum Empfangen, etwa aus Alby Hub. Die Wallet kann etwas kosten und meldet Zahlungen von selbst.
 payout-schemes =
     <b>Was für ein Konto ist es?</b>
     • <b>SEPA</b>: Preise in Euro. Braucht eine IBAN.
-    • <b>PIX</b>: Preise in brasilianischen Real. Braucht einen PIX-Schlüssel.
+    • <b>Pix</b>: Preise in brasilianischen Real. Braucht einen Pix-Schlüssel.
     • <b>UPI</b>: Preise in indischen Rupien. Braucht eine UPI-ID.
     • <b>Schweizer QR-Rechnung</b>: Preise in Franken oder Euro. Braucht eine Schweizer IBAN und deine Anschrift.
 payout-way-bank-sepa = 🏦 SEPA-Konto
-payout-way-bank-pix = 🏦 PIX
+payout-way-bank-pix = 🏦 Pix
 payout-way-bank-upi = 🏦 UPI
 payout-way-bank-swiss = 🏦 QR-Rechnung
 payout-way-lightning = ⚡ Lightning-Adresse
@@ -65,15 +65,15 @@ payout-line-auto = { $way } <code>{ $label }</code>
 payout-account =
     <b>{ $way }</b>
     <code>{ $label }</code>
-payout-automatic = ✅ Zahlungen werden von selbst gemeldet.
-payout-by-hand = 👆 Du siehst in dein Konto und bestätigst jede Zahlung mit einem Tipp.
+payout-automatic = ✅ Deine Wallet meldet jede Zahlung von selbst.
+payout-by-hand = 👆 Du siehst auf deinem Konto nach und bestätigst jede Zahlung mit einem Tipp.
 payout-by-hand-wallet = 👆 Diese Wallet meldet keine Zahlungen. Du siehst dort nach und bestätigst jede mit einem Tipp.
 payout-settings =
     <b>Einstellungen</b>
     Hierhin geht dein Geld:
 payout-settings-none =
     <b>Einstellungen</b>
-    Noch kann dir niemand etwas zahlen: Du hast nicht festgelegt, wohin dein Geld geht.
+    Noch kann dir niemand etwas zahlen: Du hast kein Konto verbunden.
 
 ## Das Formular
 
@@ -84,14 +84,14 @@ payout-ask-bank-sepa-name =
     <b>Wem gehört das Konto?</b>
     Schreib den Namen genau so, wie ihn deine Bank schreibt. Die Bank, von der gezahlt wird, vergleicht ihn mit der IBAN und warnt, wenn er abweicht.
 payout-ask-bank-pix-key =
-    <b>Wie lautet dein PIX-Schlüssel?</b>
+    <b>Wie lautet dein Pix-Schlüssel?</b>
     CPF, CNPJ, Telefonnummer, E-Mail-Adresse oder Zufallsschlüssel.
 payout-ask-bank-pix-name =
     <b>Wem gehört das Konto?</b>
     Schreib den Namen so, wie ihn deine Bank schreibt. Man sieht ihn vor dem Zahlen.
 payout-ask-bank-pix-city =
     <b>In welcher Stadt bist du?</b>
-    Sie steht im PIX-Code. Zum Beispiel: <code>São Paulo</code>
+    Sie steht im Pix-Code. Zum Beispiel: <code>São Paulo</code>
 payout-ask-bank-upi-id =
     <b>Wie lautet deine UPI-ID?</b>
     Zum Beispiel: <code>anna@okbank</code>
@@ -105,8 +105,8 @@ payout-ask-bank-swiss-name =
     <b>Wem gehört das Konto?</b>
     Schreib den Namen genau so, wie ihn deine Bank schreibt.
 payout-ask-bank-swiss-street =
-    <b>In welcher Straße wohnt, wem das Konto gehört?</b>
-    Eine QR-Rechnung braucht die Anschrift. Wer zahlt, sieht sie. Die Hausnummer kommt danach.
+    <b>Welche Straße gehört zur Anschrift des Kontos?</b>
+    Auf einer QR-Rechnung steht die Anschrift; wer zahlt, sieht sie. Die Hausnummer kommt danach.
 payout-ask-bank-swiss-houseNumber = <b>Welche Hausnummer?</b>
 payout-ask-bank-swiss-postalCode = <b>Welche Postleitzahl?</b>
 payout-ask-bank-swiss-town = <b>Welcher Ort?</b>
@@ -125,10 +125,10 @@ payout-ask-lnbits-key =
     Ich lösche deine Nachricht, sobald ich sie gelesen habe.
 payout-ask-nwc-connection =
     <b>Wie lautet der Verbindungstext?</b>
-    Füge in deiner Wallet eine Verbindung hinzu, die nur empfangen kann, und schick mir den Text, der mit <code>nostr+walletconnect://</code> beginnt.
-    Wenn du Alby Hub nutzt, füllt der Knopf unten das Formular schon aus: Bestätige es und kopiere den Text, den du danach siehst.
+    Lege in deiner Wallet eine Verbindung an, die nur empfangen kann, und schick mir den Text, der mit <code>nostr+walletconnect://</code> beginnt.
+    Nutzt du Alby Hub? Dann tippe unten auf den Knopf: Das Formular ist schon ausgefüllt. Bestätige es und kopiere den Text, den du danach siehst.
     Ich lösche deine Nachricht, sobald ich sie gelesen habe.
-payout-checking = ⏳ Ich prüfe, ob dort Geld ankommen kann. Das dauert bis zu einer halben Minute.
+payout-checking = ⏳ Ich prüfe das. Es kann eine halbe Minute dauern.
 payout-saving = ⏳ Ich speichere …
 payout-found = <b>Das klappt. Soll ich es speichern?</b>
 payout-found-replaces = Es ersetzt <code>{ $label }</code>.
@@ -152,7 +152,7 @@ payout-wrong-notSwiss = ⚠ Diese IBAN ist nicht aus der Schweiz oder Liechtenst
 payout-wrong-qrIban = ⚠ Das ist eine QR-IBAN. Sie gilt nur für Rechnungen mit QR-Referenz. Nimm die normale IBAN desselben Kontos; sie steht auf deinem Kontoauszug.
 payout-wrong-name = ⚠ Das ist eine IBAN. Bitte schreib den Namen der Person, der das Konto gehört.
 payout-wrong-bicForm = ⚠ Das ist kein BIC. Er hat 8 oder 11 Buchstaben und Ziffern.
-payout-wrong-pixKey = ⚠ Das ist kein PIX-Schlüssel. Möglich sind CPF, CNPJ, eine Telefonnummer mit <code>+55</code>, eine E-Mail-Adresse oder ein Zufallsschlüssel.
+payout-wrong-pixKey = ⚠ Das ist kein Pix-Schlüssel. Möglich sind CPF, CNPJ, eine Telefonnummer mit <code>+55</code>, eine E-Mail-Adresse oder ein Zufallsschlüssel.
 payout-wrong-pixCpf = ⚠ Das ist keine CPF: Ihre Prüfziffern passen nicht. Ist es eine Telefonnummer, beginne mit <code>+55</code>.
 payout-wrong-pixEmail = ⚠ Das ist keine E-Mail-Adresse. Schreib den Schlüssel so, wie ihn deine Banking-App zeigt.
 payout-wrong-pixPhone = ⚠ Das ist keine brasilianische Telefonnummer. Schreib sie so: <code>+55 11 98765-4321</code>.
@@ -188,7 +188,7 @@ payout-wrong-hostSays = ⚠ Das hat nicht geklappt. Die Antwort deiner Wallet im
 payout-refused = ⚠ Das hat nicht geklappt. Die Antwort des Zahlungsdienstes im Original: { $message }
 payout-waiting = Der Zahlungsdienst antwortet nicht. Ich versuche es eine Stunde lang weiter und sage dir Bescheid. Du musst nichts tun.
 payout-given-up = ⚠ Der Zahlungsdienst hat nicht geantwortet, deshalb wurde nichts geändert. Bitte versuch es später noch einmal.
-payout-closed = ⚠ Der Zahlungsdienst lässt diesen Bot nicht hinein, und nur der Betreiber dieses Bots kann das beheben. Nichts wurde geändert.
+payout-closed = ⚠ Der Zahlungsdienst lässt diesen Bot nicht hinein, deshalb wurde nichts geändert. Beheben kann das nur der Betreiber dieses Bots.
 
 ## Was sich geändert hat
 
@@ -201,13 +201,13 @@ payout-replaced =
     Bisher ging es an <code>{ $before }</code>. Zahlungen, die schon unterwegs sind, kommen noch dort an.
 payout-not-you = <i>Das warst nicht du? Mach es sofort rückgängig. Öffne dann in Telegram die Einstellungen, tippe auf „Geräte“ und beende alle anderen Sitzungen.</i>
 payout-remove =
-    <b>Soll dein Geld nicht mehr hierhin gehen?</b>
+    <b>Dieses Konto entfernen?</b>
     { $way } <code>{ $label }</code>
 payout-remove-links =
     { $count ->
-        [0] Alle deine aktiven Zahlungslinks lassen sich weiter auf einem anderen Weg bezahlen.
-        [one] { $count } Zahlungslink lässt sich dann nicht bezahlen, bis du etwas anderes verbindest.
-       *[other] { $count } Zahlungslinks lassen sich dann nicht bezahlen, bis du etwas anderes verbindest.
+        [0] Deine anderen Konten passen zu allen aktiven Zahlungslinks.
+        [one] { $count } Zahlungslink lässt sich dann nicht bezahlen, bis du ein anderes Konto verbindest.
+       *[other] { $count } Zahlungslinks lassen sich dann nicht bezahlen, bis du ein anderes Konto verbindest.
     }
 payout-remove-kept = Zahlungen, die schon unterwegs sind, kommen noch dort an.
 payout-removing = ⏳ Ich entferne es …
@@ -217,18 +217,18 @@ payout-removed =
 payout-removed-links =
     { $count ->
         [0] Alle deine aktiven Zahlungslinks lassen sich weiter bezahlen.
-        [one] { $count } Zahlungslink lässt sich nicht bezahlen, bis du etwas anderes verbindest.
-       *[other] { $count } Zahlungslinks lassen sich nicht bezahlen, bis du etwas anderes verbindest.
+        [one] { $count } Zahlungslink lässt sich nicht bezahlen, bis du ein anderes Konto verbindest.
+       *[other] { $count } Zahlungslinks lassen sich nicht bezahlen, bis du ein anderes Konto verbindest.
     }
 toast-payout-gone = Das hast du schon entfernt.
 
 ## Zahlungslinks, die darauf warten
 
 payout-review = Dein Geld geht an: { $accounts }
-payout-review-none = ⚠ Niemand kann das bezahlen, bis du festlegst, wohin dein Geld geht: /getpaid
-payout-no-way = ⚠ Was du verbunden hast, nimmt nur { $taken } an, also kann niemand einen Preis in { $currency } bezahlen. Verbinde mit /getpaid eine Lightning-Adresse, damit man dir Preise in { $currency } zahlen kann, oder nimm einen Preis in { $taken }.
-payout-no-way-bank = ⚠ Was du verbunden hast, nimmt nur { $taken } an, also kann niemand einen Preis in { $currency } bezahlen. Nimm einen Preis in { $taken }, oder verbinde mit /getpaid ein anderes Konto.
-status-noPayoutAccount = 💶 <b>Noch nicht bezahlbar</b>: Verbinde etwas, wohin das Geld für diesen Preis gehen kann.
+payout-review-none = ⚠ Niemand kann das bezahlen, bis du ein Konto verbindest: /getpaid
+payout-no-way = ⚠ Dein Konto nimmt nur { $taken } an, deshalb kann niemand einen Preis in { $currency } bezahlen. Verbinde mit /getpaid eine Lightning-Adresse, die auch { $currency } annimmt, oder nimm einen Preis in { $taken }.
+payout-no-way-bank = ⚠ Dein Konto nimmt nur { $taken } an, deshalb kann niemand einen Preis in { $currency } bezahlen. Nimm einen Preis in { $taken }, oder verbinde mit /getpaid ein anderes Konto.
+status-noPayoutAccount = 💶 <b>Noch nicht bezahlbar</b>: Verbinde ein Konto, das zu diesem Preis passt.
 mark-noPayoutAccount = 💶
 status-outdated = 🧪 <b>Nicht bezahlbar</b>: für Testgeld erstellt. Dupliziere den Link, um echtes Geld zu bekommen.
 mark-outdated = 🧪

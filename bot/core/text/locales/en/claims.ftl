@@ -16,10 +16,10 @@ claims-until =
         [donation] The payer is waiting for your answer until { $moment }.
        *[other] The item is reserved for them until { $moment }.
     }
-claims-reminder = ⏳ <b>This is still waiting for your answer.</b>
+claims-reminder = ⏳ <b>The payer is still waiting for your answer.</b>
 claims-lapsed =
-    ⌛ <b>{ $amount }</b> for <b>{ $name }</b>: nobody answered in time
-    The payer said they'd sent it { $how }, but the time to answer ended { $moment }. If the money arrived, tap the button and I'll record it.
+    ⌛ <b>{ $amount }</b> for <b>{ $name }</b>: no answer in time
+    The payer said they'd sent it { $how }, but the time to answer ended on { $moment }. If the money arrived, tap the button and I'll record it.
 claims-confirming = ⏳ Confirming <b>{ $amount }</b> for <b>{ $name }</b>…
 claims-rejecting = ⏳ Marking <b>{ $amount }</b> for <b>{ $name }</b> as not received…
 claims-confirmed = ✅ You confirmed <b>{ $amount }</b> for <b>{ $name }</b>. The payment's alert is on its way.
@@ -32,7 +32,7 @@ claims-ask-missing =
     <b>Has { $amount } for { $name } really not arrived?</b>
     The payer will see that you haven't found their payment{ $product ->
         [donation] { "" }
-       *[other] { "" }, and the item goes back on sale
+       *[other] { "" }, and the item will go back on sale
     }. { $kind ->
         [bank] A bank transfer can take a few days, so it may be worth waiting.
        *[other] Check your wallet once more before you answer.
@@ -46,7 +46,7 @@ button-arrived = It arrived after all
 ## What became of an answer
 
 claims-toast-confirming = Confirming…
-claims-toast-rejecting = Telling the payer…
+claims-toast-rejecting = Saving your answer…
 claims-toast-busy = I'm already on it.
 claims-toast-confirmed = You've already confirmed this payment.
 claims-gone = I can't find that payment any more. See /payments.
@@ -94,13 +94,13 @@ claims-surplus = ⚠️ { $more } more than the price arrived.
 
 claims-underpaid =
     ⚠️ <b>Underpaid:</b> only { $amount } of { $asked } arrived for <b>{ $name }</b>
-    Nothing was sold. Please sort it out with the payer.
+    That doesn't count as a sale. Please sort it out with the payer.
 claims-underpaid-several =
     { $count ->
-        [one] ⚠️ <b>Underpaid:</b> only { $amount } arrived for <b>{ $name }</b>. Nothing was sold. Please sort it out with the payer.
-       *[other] ⚠️ <b>Underpaid:</b> { $count } payments for <b>{ $name }</b> were too small, { $amount } in all. Nothing was sold. Please sort it out with the payers.
+        [one] ⚠️ <b>Underpaid:</b> only { $amount } arrived for <b>{ $name }</b>. That doesn't count as a sale. Please sort it out with the payer.
+       *[other] ⚠️ <b>Underpaid:</b> { $count } payments for <b>{ $name }</b> were too small, { $amount } in all. They don't count as sales. Please sort it out with the payers.
     }
-claims-payment-underpaid = ⚠️ Underpaid: nothing was sold
+claims-payment-underpaid = ⚠️ Underpaid: doesn't count as a sale
 claims-short =
     ⚠️ Underpaid: <b>{ $amount }</b> ({ $count ->
         [one] { $count } payment

@@ -79,7 +79,7 @@ page-way-upi-how = From any UPI app; { $seller } confirms when it arrives.
 page-way-swiss-how = From your banking app; { $seller } confirms when it arrives.
 page-way-about = ≈ { $amount }
 page-way-closed =
-    { $way } is full just now: earlier payers said they've sent the money. { $other ->
+    { $way } isn't available right now: other payments still have to be confirmed. { $other ->
         [none] Please try again later.
         [sepa] Pay by bank transfer instead.
        *[other] Pay by { $title } instead.
@@ -90,7 +90,7 @@ page-way-unpriced =
         [sepa] Try again in a few minutes, or pay by bank transfer instead.
        *[other] Try again in a few minutes, or pay by { $title } instead.
     }
-page-way-gone = That way to pay has just closed. You haven't been charged. Please choose another one.
+page-way-gone = You can't pay that way any more. You haven't been charged. Please choose another one.
 page-median = median of { $sources }
 page-rate = { $rate } ({ $source }, { $at })
 page-by-lightning = Pay with Lightning
@@ -125,8 +125,8 @@ page-unpriced = Price unavailable
 page-unpriced-why = We can't convert the price right now. Please try again later.
 page-noPayoutAccount = Not open for payments yet
 page-noPayoutAccount-why = { $seller } can't take payments yet. You haven't been charged. Please try again later, or ask them when they'll be ready.
-page-wayClosed = Full just now
-page-wayClosed-why = Earlier payers said they've sent the money, and { $seller } is still checking. Nothing more can be paid until then; check back later.
+page-wayClosed = Not available right now
+page-wayClosed-why = Other payers have said they've sent the money, and { $seller } is still checking. You can't pay until that's done. Please come back later.
 page-missing = Link not found
 page-missing-why = There's no payment link at this address. It may have been deleted, or the address may be incomplete. Please ask the seller for a new link.
 
@@ -153,18 +153,18 @@ page-held = Reservation ends
 page-awaited = Time to pay ends
 page-invoice-ends = Invoice expires
 page-checkout-opening = Getting the invoice…
-page-checkout-opening-why = This takes a few seconds. The invoice will appear here by itself.
+page-checkout-opening-why = This takes a few seconds. The invoice will appear here on its own.
 page-checkout-open = Waiting for your payment
 page-checkout-open-why = We're holding one for you until { $at }. This page updates automatically when your { $amount } arrives.
 page-checkout-open-free = This page updates automatically when your { $amount } arrives. You have until { $at }.
 page-checkout-open-lightning = Scan the code with a Lightning wallet, or open it on this device. The invoice is valid until { $at }. This page updates automatically when you've paid.
-page-checkout-open-tap = Scan the code with a Lightning wallet, or open it on this device, by { $at }. Then tap “I've paid”.
-page-checkout-open-bank = Scan the code with your banking app or copy the details, by { $at }. Then come back and tap “I've sent the money”.
+page-checkout-open-tap = Scan the code with a Lightning wallet, or open it on this device. Then tap “I've paid” by { $at }.
+page-checkout-open-bank = Scan the code with your banking app, or copy the details. Then come back and tap “I've sent the money” by { $at }.
 page-checkout-claimed = Waiting for { $seller } to confirm
-page-checkout-claimed-why = You said you've sent { $amount }. Once { $seller } finds it, this page shows your receipt.
-page-checkout-claimed-tap = You said you've paid { $amount }. Once { $seller } finds it, this page shows your receipt.
+page-checkout-claimed-why = You said you've sent { $amount }. Once { $seller } finds it, your receipt will appear here.
+page-checkout-claimed-tap = You said you've paid { $amount }. Once { $seller } finds it, your receipt will appear here.
 page-claimed-help-tap = Taking longer than a day? Contact { $seller } and show the payment in your wallet.
-page-checkout-claimed-bank = You said you've sent { $amount }. Once { $seller } finds it in their account, this page shows your receipt. Transfers can take until the next working day.
+page-checkout-claimed-bank = You said you've sent { $amount }. Once { $seller } finds it in their account, your receipt will appear here. Transfers can take until the next working day.
 page-claimed-help-bank = Taking longer? Contact { $seller } and give the reference { $reference }.
 page-checkout-lapsed = Time's up
 page-checkout-ended = This invoice has expired
@@ -186,9 +186,9 @@ page-checkout-failed-lied = The wallet of { $seller } sent an invoice that doesn
 page-checkout-failed-tooSmall = { $amount } is less than the wallet of { $seller } can receive. You haven't been charged. Please contact { $seller }.
 page-checkout-failed-tooLarge = { $amount } is more than the wallet of { $seller } can receive right now. You haven't been charged. Please contact { $seller }.
 page-checkout-rejected = { $seller } hasn't found your payment
-page-checkout-rejected-why = If you've sent { $amount }, contact { $seller }. Once they find it, this page shows your receipt. If you haven't, you can pay again.
-page-checkout-rejected-tap = If you've paid { $amount }, contact { $seller } and show the payment in your wallet. Once they find it, this page shows your receipt. If you haven't, you can pay again.
-page-checkout-rejected-bank = If you've sent { $amount }, contact { $seller } with the reference { $reference } and your bank's confirmation. Once they find it, this page shows your receipt. If you haven't, you can pay again.
+page-checkout-rejected-why = If you've sent { $amount }, contact { $seller }. Once they find it, your receipt will appear here. If you haven't, you can pay again.
+page-checkout-rejected-tap = If you've paid { $amount }, contact { $seller } and show the payment in your wallet. Once they find it, your receipt will appear here. If you haven't, you can pay again.
+page-checkout-rejected-bank = If you've sent { $amount }, contact { $seller } with the reference { $reference } and your bank's confirmation. Once they find it, your receipt will appear here. If you haven't, you can pay again.
 page-checkout-unconfirmed = { $seller } hasn't confirmed your payment
 page-checkout-unconfirmed-why = You said you've sent { $amount }, but { $seller } didn't confirm it in time, so we're no longer holding one for you. If you've sent it, don't pay again: contact { $seller }, who can still confirm your payment or refund you.
 page-checkout-unconfirmed-tap = You said you've paid { $amount }, but { $seller } didn't confirm it in time, so we're no longer holding one for you. If you've paid, don't pay again: tap “I've paid” to ask once more, or contact { $seller }.
@@ -222,16 +222,16 @@ page-field-id = UPI ID
 page-field-address = Address
 page-field-code = Pix code (copy and paste)
 page-field-reference = Reference
-page-reference-hint = Put this reference in your transfer: { $seller } finds your payment by it.
+page-reference-hint = Put this reference in your transfer, so that { $seller } can find your payment.
 page-sent = I've sent the money
 page-sent-tap = I've paid
-page-sent-then = { $seller } then checks and confirms.
-page-sent-held = { $seller } then checks and confirms. We'll hold one for you until then.
+page-sent-then = { $seller } will then check and confirm.
+page-sent-held = { $seller } will then check and confirm. We'll hold one for you until then.
 page-claimed-at = Reported by you
 page-held-until = Held for you until
 page-payment-data = Payment details
 page-claim-none = We can't hold one for you any more
-page-claim-none-why = In the meantime the others have been sold or put on hold. If you've sent the money, contact { $seller } and give the reference { $reference }: they can still confirm your payment, or refund you.
+page-claim-none-why = The others have been sold or are being held for someone else. If you've sent the money, contact { $seller } and give the reference { $reference }: they can still confirm your payment, or refund you.
 page-again = Back to payment
 page-retry = Try again
 

@@ -2,7 +2,7 @@
 
 command-getpaid = Where your money goes
 button-payout = 💶 Where you get paid
-button-payout-connect = 💶 Connect where you get paid
+button-payout-connect = 💶 Connect an account
 button-payout-settings = ⚙ Settings
 button-payout-later = Later
 button-payout-bank = 🏦 Bank transfer
@@ -38,23 +38,23 @@ payout-page-none =
     Payers pay you directly. I never hold your money.
 payout-page =
     <b>Where you get paid</b>
-    Payers pay you directly. I never hold your money. If several ways fit a price, payers can choose; the first one is preselected.
+    Payers pay you directly. I never hold your money. If several accounts fit a price, payers can choose; the first one is preselected.
 payout-connect = <b>What you can connect</b>
 payout-first =
     <b>Where should the money go?</b>
-    Payers pay you directly. Connect a way to get paid once, and all your payment links use it.
-payout-about-bank = 🏦 <b>Bank transfer</b>: your IBAN, PIX key or UPI ID. Usually free. You confirm each payment with a tap.
+    Payers pay you directly. Connect an account once, and it works for all your payment links.
+payout-about-bank = 🏦 <b>Bank transfer</b>: your IBAN, Pix key or UPI ID. Usually free. You confirm each payment with a tap.
 payout-about-lightning = ⚡ <b>Lightning address</b>: like <code>anna@example.org</code>, from a Bitcoin wallet. It may charge a fee. Most report payments by themselves.
 payout-about-lnbits = 🧩 <b>My LNbits</b>: your server and its invoice key, which can't spend. The server may charge a fee and reports payments by itself.
 payout-about-nwc = 🔗 <b>Wallet connection</b>: receive-only, from a wallet like Alby Hub. It may charge a fee and reports payments by itself.
 payout-schemes =
     <b>What kind of bank account is it?</b>
     • <b>SEPA</b>: prices in euros. Needs an IBAN.
-    • <b>PIX</b>: prices in Brazilian reais. Needs a PIX key.
+    • <b>Pix</b>: prices in Brazilian reais. Needs a Pix key.
     • <b>UPI</b>: prices in Indian rupees. Needs a UPI ID.
     • <b>Swiss QR-bill</b>: prices in Swiss francs or euros. Needs a Swiss IBAN and your address.
 payout-way-bank-sepa = 🏦 SEPA account
-payout-way-bank-pix = 🏦 PIX
+payout-way-bank-pix = 🏦 Pix
 payout-way-bank-upi = 🏦 UPI
 payout-way-bank-swiss = 🏦 Swiss QR-bill
 payout-way-lightning = ⚡ Lightning address
@@ -65,7 +65,7 @@ payout-line-auto = { $way } <code>{ $label }</code>
 payout-account =
     <b>{ $way }</b>
     <code>{ $label }</code>
-payout-automatic = ✅ Payments are reported by themselves.
+payout-automatic = ✅ Your wallet reports each payment by itself.
 payout-by-hand = 👆 You check your account and confirm each payment with a tap.
 payout-by-hand-wallet = 👆 This wallet doesn't report payments. You check it and confirm each one with a tap.
 payout-settings =
@@ -73,7 +73,7 @@ payout-settings =
     You get paid here:
 payout-settings-none =
     <b>Settings</b>
-    Payers can't pay you yet: you haven't connected anywhere to get paid.
+    Payers can't pay you yet: you haven't connected an account.
 
 ## The form
 
@@ -84,14 +84,14 @@ payout-ask-bank-sepa-name =
     <b>Who's the account holder?</b>
     Type the name exactly as your bank writes it. Payers' banks compare it with the IBAN and warn them if it differs.
 payout-ask-bank-pix-key =
-    <b>What's your PIX key?</b>
+    <b>What's your Pix key?</b>
     Your CPF, CNPJ, phone number, email address or random key.
 payout-ask-bank-pix-name =
     <b>Who's the account holder?</b>
     Type the name as your bank writes it. Payers see it before they pay.
 payout-ask-bank-pix-city =
     <b>Which city are you in?</b>
-    PIX codes contain it. For example: <code>São Paulo</code>
+    Pix codes contain it. For example: <code>São Paulo</code>
 payout-ask-bank-upi-id =
     <b>What's your UPI ID?</b>
     For example: <code>anna@okbank</code>
@@ -105,8 +105,8 @@ payout-ask-bank-swiss-name =
     <b>Who's the account holder?</b>
     Type the name exactly as your bank writes it.
 payout-ask-bank-swiss-street =
-    <b>Which street does the holder live in?</b>
-    A QR-bill needs the address. Payers see it. You can add the number next.
+    <b>What's the account holder's street?</b>
+    A QR-bill shows the address to payers. The house number comes next.
 payout-ask-bank-swiss-houseNumber = <b>What's the house number?</b>
 payout-ask-bank-swiss-postalCode = <b>What's the postcode?</b>
 payout-ask-bank-swiss-town = <b>Which town is it?</b>
@@ -126,9 +126,9 @@ payout-ask-lnbits-key =
 payout-ask-nwc-connection =
     <b>What's your connection string?</b>
     In your wallet, add a connection that can only receive, and paste the text that starts with <code>nostr+walletconnect://</code>.
-    If you use Alby Hub, the button below fills in the form for you: confirm it, then copy what it shows.
+    Do you use Alby Hub? The button below opens its form, already filled in: confirm it, then copy the text you see.
     I'll delete your message once I've read it.
-payout-checking = ⏳ Checking that money can reach you there. This can take half a minute.
+payout-checking = ⏳ Checking this. It can take half a minute.
 payout-saving = ⏳ Saving…
 payout-found = <b>This works. Should I save it?</b>
 payout-found-replaces = It replaces <code>{ $label }</code>.
@@ -152,7 +152,7 @@ payout-wrong-notSwiss = ⚠ That IBAN isn't from Switzerland or Liechtenstein. I
 payout-wrong-qrIban = ⚠ That's a QR-IBAN, which only works on bills with a QR reference. Use the ordinary IBAN of the same account; it's on your bank statements.
 payout-wrong-name = ⚠ That's an IBAN. Please type the name of the account holder.
 payout-wrong-bicForm = ⚠ That isn't a BIC. It has 8 or 11 letters and digits.
-payout-wrong-pixKey = ⚠ That isn't a PIX key. It's a CPF, a CNPJ, a phone number starting with <code>+55</code>, an email address or a random key.
+payout-wrong-pixKey = ⚠ That isn't a Pix key. It's a CPF, a CNPJ, a phone number starting with <code>+55</code>, an email address or a random key.
 payout-wrong-pixCpf = ⚠ That isn't a CPF: its check digits don't match. If it's a phone number, start it with <code>+55</code>.
 payout-wrong-pixEmail = ⚠ That isn't an email address. Type the key as your banking app shows it.
 payout-wrong-pixPhone = ⚠ That isn't a Brazilian phone number. Type it like <code>+55 11 98765-4321</code>.
@@ -188,7 +188,7 @@ payout-wrong-hostSays = ⚠ That didn't work. { $message }
 payout-refused = ⚠ That didn't work: { $message }
 payout-waiting = The payment service isn't responding. I'll keep trying for an hour and let you know. You don't need to do anything.
 payout-given-up = ⚠ The payment service didn't respond, so nothing was changed. Please try again later.
-payout-closed = ⚠ The payment service isn't letting this bot in, and only this bot's operator can fix that. Nothing was changed.
+payout-closed = ⚠ The payment service isn't letting this bot in, so nothing was changed. Only this bot's operator can fix that.
 
 ## What changed
 
@@ -198,18 +198,18 @@ payout-saved =
 payout-replaced =
     ✅ <b>Changed.</b> From now on, your money goes here:
     { $way } <code>{ $label }</code>
-    It used to go to <code>{ $before }</code>. Payments already under way still arrive there.
+    It used to go to <code>{ $before }</code>. Payments already under way will still arrive there.
 payout-not-you = <i>Wasn't this you? Change it back right away, then open Telegram's settings, tap Devices and end all other sessions.</i>
 payout-remove =
-    <b>Remove this way to get paid?</b>
+    <b>Remove this account?</b>
     { $way } <code>{ $label }</code>
 payout-remove-links =
     { $count ->
-        [0] All your active payment links can still be paid another way.
-        [one] { $count } payment link can't be paid until you connect another way.
-       *[other] { $count } payment links can't be paid until you connect another way.
+        [0] Your other accounts take all your active payment links.
+        [one] { $count } payment link can't be paid until you connect another account.
+       *[other] { $count } payment links can't be paid until you connect another account.
     }
-payout-remove-kept = Payments already under way still arrive there.
+payout-remove-kept = Payments already under way will still arrive there.
 payout-removing = ⏳ Removing it…
 payout-removed =
     ✅ <b>Removed.</b> Payers can no longer pay you here:
@@ -217,18 +217,18 @@ payout-removed =
 payout-removed-links =
     { $count ->
         [0] All your active payment links can still be paid.
-        [one] { $count } payment link can't be paid until you connect another way.
-       *[other] { $count } payment links can't be paid until you connect another way.
+        [one] { $count } payment link can't be paid until you connect another account.
+       *[other] { $count } payment links can't be paid until you connect another account.
     }
 toast-payout-gone = You've already removed that.
 
 ## Payment links that wait for it
 
 payout-review = You get paid by: { $accounts }
-payout-review-none = ⚠ Nobody can pay it until you connect where you get paid: /getpaid
-payout-no-way = ⚠ Where you get paid only takes { $taken }, so nobody can pay a price in { $currency }. Connect a Lightning address with /getpaid to be paid for prices in { $currency }, or use a price in { $taken }.
-payout-no-way-bank = ⚠ Where you get paid only takes { $taken }, so nobody can pay a price in { $currency }. Use a price in { $taken }, or connect another account with /getpaid.
-status-noPayoutAccount = 💶 <b>Can't be paid yet</b>: connect a way to get paid that takes this price.
+payout-review-none = ⚠ Nobody can pay this until you connect an account: /getpaid
+payout-no-way = ⚠ Your account only takes { $taken }, so nobody can pay a price in { $currency }. Connect a Lightning address with /getpaid, which takes { $currency } too, or use a price in { $taken }.
+payout-no-way-bank = ⚠ Your account only takes { $taken }, so nobody can pay a price in { $currency }. Use a price in { $taken }, or connect another account with /getpaid.
+status-noPayoutAccount = 💶 <b>Can't be paid yet</b>: connect an account that takes this price.
 mark-noPayoutAccount = 💶
 status-outdated = 🧪 <b>Can't be paid</b>: it was made for test money. Duplicate it to be paid for real.
 mark-outdated = 🧪
