@@ -48,8 +48,13 @@ def values(
     offered = [way for way in ways if is_open(way)]
     picked = next((way for way in offered if way.name == chosen), offered[0] if offered else None)
     alone = picked if len(ways) == 1 else None
+    cards = [_card(reader, request, ways, way, picked) for way in ways]
+    rates = [card["rate"] for card in cards]
+    for at, card in enumerate(cards):
+        if card["rate"] in rates[:at]:
+            card["rate"] = None  # several wallets have one rate, which is shown once
     return {
-        "ways": [_card(reader, request, ways, way, picked) for way in ways],
+        "ways": cards,
         "alone": alone and f"page-by-{name_of(alone.kind, alone.scheme)}",
     }
 

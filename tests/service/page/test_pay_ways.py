@@ -68,6 +68,7 @@ def test_wallets_are_one_way_to_payers_and_told_apart_all_the_same() -> None:
         *("Lightning", "Lightning (relay.example)", "Lightning (wallet.example)"),
         "Bank transfer",
     ]
+    assert [card["rate"] is not None for card in shown(*ways)] == [True, False, False, False]
 
 
 @pytest.mark.parametrize(

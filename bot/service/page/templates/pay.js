@@ -180,7 +180,11 @@
     const label = text.data;
     if (label === button.dataset.done) return;
     text.data = button.dataset.done;
-    setTimeout(() => (text.data = label), COPIED);
+    button.classList.add("done");
+    setTimeout(() => {
+      text.data = label;
+      button.classList.remove("done");
+    }, COPIED);
   }
 
   document.addEventListener("click", (event) => {
