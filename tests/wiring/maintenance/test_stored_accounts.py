@@ -6,29 +6,17 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from bot.chat.model.payout import PayoutAccount
+from bot.chat.store import payouts, sellers
 from bot.core.database.vault import Vault
 from bot.core.errors import BotError
 from bot.service.model.payout import BANK, LIGHTNING
 from bot.wiring.maintenance import payer_erasure, restored_messages
-from tests.support.real_rails import (
-    SECRET,
-    TO_ANNA,
-    ScriptedRail,
-    connect,
-    make_bank,
-    open_real_service,
-)
+from tests.support.real_rails import SECRET, TO_ANNA, connect
 from tests.support.service_harness import KEY, NOON, ServiceHarness
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
-    from pathlib import Path
-
-
-@pytest.fixture
-async def real(tmp_path: Path) -> AsyncIterator[ServiceHarness]:
-    async with open_real_service(tmp_path, make_bank(), ScriptedRail()) as service:
-        yield service
+    from bot.core.database.database import Transaction
 
 
 async def erase(service: ServiceHarness, who: str) -> None:
@@ -93,3 +81,25 @@ async def test_a_reference_without_any_account_is_nobody(real: ServiceHarness) -
     await connect(real, owner="bert")
     with pytest.raises(BotError, match="no payment has this id"):
         await erase(real, "anna")
+
+
+async def test_erasing_a_seller_deletes_what_the_chat_knows_of_their_accounts(
+    real: ServiceHarness,
+) -> None:
+    """With the form that asks for one: it may hold an account that was never saved."""
+    account = PayoutAccount("a1", BANK, "sepa", automatic=False, currencies=("EUR",), label="DE89")
+
+    def know(tx: Transaction) -> None:
+        for seller_id in (7, 8):
+            sellers.ensure_seller(tx, seller_id, "en", NOON)
+            payouts.save_accounts(tx, seller_id, [account])
+            tx.execute(
+                "INSERT INTO drafts (chat_id, seller_id, body, updated_at)"
+                " VALUES (:id, :id, '{}', 0)",
+                id=seller_id,
+            )
+
+    real.db.run(know)
+    await erase(real, "seller-7")
+    for table in ("seller_accounts", "drafts"):
+        assert [row["seller_id"] for row in await real.rows(table)] == [8]
