@@ -128,6 +128,10 @@ CHAT = (
     CREATE INDEX received_payments_reference ON received_payments (seller_id, reference)
     WHERE reference IS NOT NULL
     """,
+    """
+    CREATE INDEX received_payments_checkout ON received_payments (checkout_id)
+    WHERE checkout_id IS NOT NULL
+    """,
     "CREATE INDEX received_payments_seller ON received_payments (seller_id, received_at)",
     # Payers' words that they have sent the money, for the seller to confirm. `claimed_at` is the
     # newest one's: a lapsed checkout can be claimed again. `folded` is the reference as searches
