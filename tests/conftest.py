@@ -14,6 +14,7 @@ from bot.service.notify.webhook_delivery import WebhookDelivery
 from tests.support.chat_harness import ChatHarness, telegram_of
 from tests.support.chromium import CHROMIUM
 from tests.support.command_line import DATABASE_URL
+from tests.support.real_rails import ScriptedRail, make_bank, open_real_service
 from tests.support.scripted_server import ScriptedServer, open_scripted_server
 from tests.support.sender_harness import SenderHarness
 from tests.support.service_harness import LOOPBACK, Clock, ServiceHarness, open_service
@@ -102,6 +103,13 @@ async def sending(chat: ChatHarness) -> AsyncIterator[SenderHarness]:
 @pytest.fixture
 async def service(tmp_path: Path) -> AsyncIterator[ServiceHarness]:
     async with open_service(tmp_path) as it:
+        yield it
+
+
+@pytest.fixture
+async def real(tmp_path: Path) -> AsyncIterator[ServiceHarness]:
+    """Open the service with a bank and a wallet that follow a script, instead of test money."""
+    async with open_real_service(tmp_path, make_bank(), ScriptedRail()) as it:
         yield it
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import re
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import pytest
 import zxingcpp
@@ -13,55 +13,33 @@ from playwright.async_api import expect
 
 from bot.core.net.rates import Rate
 from tests.support.browser_payer import open_service_on_port, payer
-from tests.support.chromium import DESK, PHONE, SMALL, accessibility_problems, fits
+from tests.support.chromium import DESK, LOOKS, PHONE, SMALL, accessibility_problems, check_looks
 from tests.support.pay_page_states import ASKED, RESERVATION, STATES, FlakyExchange, Scene
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from playwright.async_api import Browser, Page, Response
+    from playwright.async_api import Browser, Response
 
     from tests.support.service_harness import ServiceHarness
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")  # one browser serves all
 
-SCHEMES: tuple[Literal["light", "dark"], ...] = ("light", "dark")
-LOOKS = [(size, scheme) for size in (SMALL, DESK) for scheme in SCHEMES]
 FIRST_VIEW = 30_000
 """Bytes that a first view may weigh, without the product's picture."""
-
-
-async def small_targets(page: Page) -> list[str]:
-    """Return what can be pressed and is lower than 44 pixels, but for links in text."""
-    pressed = "button, .button, input:not([type=hidden]), select, summary"
-    found: list[str] = await page.evaluate(
-        f"[...document.querySelectorAll('{pressed}')]"
-        ".filter(one => one.checkVisibility() && one.getBoundingClientRect().height < 44)"
-        ".map(one => one.outerHTML)"
-    )
-    return found
 
 
 @pytest.mark.parametrize("state", STATES)
 async def test_axe_finds_nothing_in_any_state(browser: Browser, tmp_path: Path, state: str) -> None:
     """On a small phone and a desk, light and dark; one heading, a title, nothing sticks out."""
-    market, titles = FlakyExchange(), set()
+    market = FlakyExchange()
     rate = Rate(3, 3600) if state == "rate_limited" else None  # reopens after all looks
     settings = {"exchange": market, "reservation": RESERVATION * 1000, "payer_rate": rate}
     async with open_service_on_port(tmp_path, **settings) as service:
         path = await STATES[state](Scene(service, market))
         async with payer(browser, service) as who:
             page = await who.look(path)
-            for size, scheme in LOOKS:
-                await page.set_viewport_size(size)
-                await page.emulate_media(color_scheme=scheme)
-                assert await accessibility_problems(page) == []
-                assert await fits(page)
-                assert await small_targets(page) == []
-                assert await page.locator("h1:visible").count() == 1
-                titles.add(await page.title())
-    assert len(titles) == 1
-    assert titles != {""}
+            await check_looks(page)
 
 
 async def test_axe_finds_nothing_in_a_form_that_was_refused(

@@ -13,10 +13,9 @@ from PIL import Image
 from playwright.async_api import expect
 
 from bot.service.usecases import claiming
-from tests.browser.test_pay_page_states import LOOKS, small_targets
 from tests.support import real_page_states as states
 from tests.support.browser_payer import payer
-from tests.support.chromium import DESK, SMALL, accessibility_problems, fits
+from tests.support.chromium import DESK, SMALL, check_looks
 from tests.support.real_page_states import REAL_STATES, RealScene, open_real_scene
 
 if TYPE_CHECKING:
@@ -39,19 +38,10 @@ async def test_axe_finds_nothing_in_any_state(
     browser: Browser, scene: RealScene, state: str
 ) -> None:
     """On a small phone and a desk, light and dark; one heading, a title, nothing sticks out."""
-    path, titles = await REAL_STATES[state](scene), set()
+    path = await REAL_STATES[state](scene)
     async with payer(browser, scene.service) as who:
         page = await who.look(path)
-        for size, scheme in LOOKS:
-            await page.set_viewport_size(size)
-            await page.emulate_media(color_scheme=scheme)
-            assert await accessibility_problems(page) == []
-            assert await fits(page)
-            assert await small_targets(page) == []
-            assert await page.locator("h1:visible").count() == 1
-            titles.add(await page.title())
-    assert len(titles) == 1
-    assert titles != {""}
+        await check_looks(page)
 
 
 @pytest.mark.parametrize("scripts", [True, False], ids=["with scripts", "without"])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 from urllib.parse import urlsplit
 
 from axe_playwright_python.async_playwright import Axe
@@ -20,6 +20,8 @@ FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"]
 SMALL: ViewportSize = {"width": 320, "height": 640}
 PHONE: ViewportSize = {"width": 390, "height": 780}
 DESK: ViewportSize = {"width": 1280, "height": 800}
+SCHEMES: tuple[Literal["light", "dark"], ...] = ("light", "dark")
+LOOKS = [(size, scheme) for size in (SMALL, DESK) for scheme in SCHEMES]
 RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]
 """The rules that axe checks."""
 
@@ -70,3 +72,29 @@ async def accessibility_problems(page: Page) -> list[str]:
         for one in found.response["violations"]
         for node in one["nodes"]
     ]
+
+
+async def small_targets(page: Page) -> list[str]:
+    """Return what can be pressed and is lower than 44 pixels, but for links in text."""
+    pressed = "button, .button, input:not([type=hidden]), select, summary"
+    found: list[str] = await page.evaluate(
+        f"[...document.querySelectorAll('{pressed}')]"
+        ".filter(one => one.checkVisibility() && one.getBoundingClientRect().height < 44)"
+        ".map(one => one.outerHTML)"
+    )
+    return found
+
+
+async def check_looks(page: Page) -> None:
+    """Hold a page in every look to the rules; it has one heading, one title, and fits."""
+    titles = set()
+    for size, scheme in LOOKS:
+        await page.set_viewport_size(size)
+        await page.emulate_media(color_scheme=scheme)
+        assert await accessibility_problems(page) == []
+        assert await fits(page)
+        assert await small_targets(page) == []
+        assert await page.locator("h1:visible").count() == 1
+        titles.add(await page.title())
+    assert len(titles) == 1
+    assert titles != {""}

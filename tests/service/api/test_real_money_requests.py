@@ -2,21 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
 from bot.service.model.payout import BANK, LIGHTNING
 from bot.service.store import payout_accounts
 from bot.service.usecases import applications
-from tests.support.real_rails import (
-    ACCOUNTS_PATH,
-    TO_ANNA,
-    ScriptedRail,
-    connect,
-    make_bank,
-    open_real_service,
-)
+from tests.support.real_rails import ACCOUNTS_PATH, TO_ANNA, connect
 from tests.support.service_harness import (
     NEW,
     REQUESTS_PATH,
@@ -26,18 +19,8 @@ from tests.support.service_harness import (
     refused_fields,
 )
 
-if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
-    from pathlib import Path
-
 NO_ACCOUNT = (False, "noPayoutAccount")
 PAYABLE = (True, "active")
-
-
-@pytest.fixture
-async def real(tmp_path: Path) -> AsyncIterator[ServiceHarness]:
-    async with open_real_service(tmp_path, make_bank(), ScriptedRail()) as service:
-        yield service
 
 
 def said(answer: dict[str, Any]) -> tuple[bool, str]:

@@ -15,7 +15,7 @@ from bot.service.usecases import claiming, settling
 from bot.service.usecases.delivery_queues import WEBHOOKS
 from bot.service.wire import json_answers
 from bot.service.wire.answer_schemas import ClaimEvent, DeliveryItem, PaymentAnswer, WebhookEvent
-from tests.support.real_rails import TO_ANNA, ScriptedRail, connect, make_bank, open_real_service
+from tests.support.real_rails import TO_ANNA, connect, make_bank, open_real_service
 from tests.support.service_harness import (
     LOOPBACK,
     NEW,
@@ -28,7 +28,6 @@ from tests.support.service_harness import (
 from tests.support.webhook_delivery import attempt
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
     from pathlib import Path
 
     from tests.support.webhook_receiver import Receiver
@@ -40,12 +39,6 @@ OF_THE_INTERFACE = {
     *("paymentRequestId", "transactionId", "customParameters", "userData"),
     *("amount", "currencyCode", "completedAt"),
 }
-
-
-@pytest.fixture
-async def real(tmp_path: Path) -> AsyncIterator[ServiceHarness]:
-    async with open_real_service(tmp_path, make_bank(), ScriptedRail()) as service:
-        yield service
 
 
 async def bank_checkout(

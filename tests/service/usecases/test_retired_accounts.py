@@ -11,26 +11,10 @@ from bot.service.model import look_times
 from bot.service.model.payout import BANK, LIGHTNING
 from bot.service.store import unit_moves
 from bot.service.usecases import payouts
-from tests.support.real_rails import (
-    ACCOUNTS_PATH,
-    TO_ANNA,
-    ScriptedRail,
-    connect,
-    make_bank,
-    open_real_service,
-)
+from tests.support.real_rails import ACCOUNTS_PATH, TO_ANNA, connect
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
-    from pathlib import Path
-
     from tests.support.service_harness import ServiceHarness
-
-
-@pytest.fixture
-async def real(tmp_path: Path) -> AsyncIterator[ServiceHarness]:
-    async with open_real_service(tmp_path, make_bank(), ScriptedRail()) as service:
-        yield service
 
 
 async def labels(service: ServiceHarness) -> list[str]:
