@@ -229,8 +229,8 @@ class WrongState(Refused):
     code = "wrongState"
     default = "This checkout can't change so in its state."
 
-    def __init__(self, state: str) -> None:
-        super().__init__(f"This checkout is {state}.")
+    def __init__(self, state: str, advice: str = "") -> None:
+        super().__init__(f"This checkout is {state}. {advice}".rstrip())
         self.state = state
 
 

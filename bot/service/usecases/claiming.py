@@ -68,7 +68,7 @@ def confirm(tx: Transaction, app_id: str, checkout_id: str, now: int) -> Checkou
     if state.is_settled:
         return checkout
     if state is CheckoutState.OPENING:
-        raise WrongState(state)
+        raise WrongState(state, "Confirm it once it's open.")
     settlement = Settlement(checkout.kind, checkout.id, checkout.settles_as)
     settling.record_settlement(tx, settlement, now)
     _audit(tx, app_id, "checkout.confirmed", checkout, now)
@@ -85,7 +85,7 @@ def reject(tx: Transaction, app_id: str, checkout_id: str, now: int) -> Checkout
     if state is CheckoutState.REJECTED:
         return checkout
     if not unit_moves.end(tx, checkout, CheckoutState.REJECTED, now):
-        raise WrongState(state)
+        raise WrongState(state, "Only one that's claimed can be rejected.")
     _audit(tx, app_id, "checkout.rejected", checkout, now)
     payer_receipts.queue_rejection(tx, _request(tx, checkout, now), checkout, now)
     return _found(tx, checkout_id)

@@ -18,7 +18,7 @@ from bot.service.model.checkout import (
     may_reserve,
 )
 from bot.service.model.checkout_states import CheckoutState
-from bot.service.model.payout import SANDBOX
+from bot.service.model.payout import KINDS, SANDBOX
 from bot.service.model.rail_answers import Manner
 from bot.service.model.request import NO_PAYOUT, WAY_CLOSED, Payment
 from bot.service.store import checkouts, payments, payout_accounts, requests, unit_moves
@@ -123,8 +123,8 @@ def pay(tx: Transaction, context: PaymentContext, form: PaymentForm, now: int) -
     """Open a checkout, and record its payment if the rail has the money at once.
 
     A form posted before, or a payer whose checkout by this way holds a unit, gets the progress of
-    that checkout; by another way it is given up for the new one. Raises NotFound, InvalidBody for
-    an unknown way, NotPayable with the state that prevents it, and TooManyHolds.
+    that checkout; by another way it is given up for the new one. Raises NotFound, InvalidBody,
+    NotPayable with the state that prevents it, and TooManyHolds.
     """
     earlier = checkouts.find_by_form(tx, form.request_id, form.token)
     if earlier:
@@ -207,7 +207,8 @@ def _account(
 ) -> PayoutAccount | None:
     """Return the account of the chosen way, None for test money.
 
-    Raises InvalidBody for an unknown way, and NotPayable where there is none at all.
+    Raises NotPayable where there is none at all, or its seller has removed it since the page was
+    opened, and InvalidBody for an unknown way.
     """
     if context.rails.test_money:
         if way not in {None, SANDBOX}:
@@ -221,8 +222,10 @@ def _account(
     if not accounts:
         raise NotPayable(NO_PAYOUT)
     for account in accounts:
-        if way in {None, account.way}:
+        if way is None or way == account.way:
             return account
+    if way and way.partition(":")[0] in KINDS:
+        raise NotPayable(WAY_CLOSED)
     raise InvalidBody(UNKNOWN_WAY)
 
 

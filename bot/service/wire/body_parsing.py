@@ -47,6 +47,7 @@ _MESSAGES = {
     "missing": "is required",
     "extra_forbidden": "is not a field of this body",
     "string_type": "must be a string",
+    "string_pattern_mismatch": "must have 1 to 64 of A-Z, a-z, 0-9, _ and -",  # of owners alone
     "int_type": "must be a whole number",
     "bool_type": "must be true or false",
     "list_type": "must be a list",

@@ -70,8 +70,21 @@ async def test_a_payer_chooses_a_way(scene: RealScene) -> None:
 
 async def test_an_unknown_way_is_refused_and_nothing_is_reserved(scene: RealScene) -> None:
     path = await states.two_ways(scene)
-    for way in ("bank:pix", "sandbox", "nonsense"):
+    for way in ("sandbox", "nonsense", "banknote:pix"):
         assert (await post(scene, path, token="t" * 32, way=way)).status_code == 400
+    assert await units(scene.service) == (20, 0, 0, 0)
+
+
+async def test_a_way_that_its_seller_has_removed_leaves_the_others_to_choose(
+    scene: RealScene,
+) -> None:
+    path = await states.two_ways(scene)
+    (bank, *_) = await scene.service.rows("payout_accounts")
+    await scene.service.seller.delete(f"/v3/payoutAccounts/{bank['id']}")
+    refused = await post(scene, path, token="t" * 32, way=f"bank:{bank['scheme']}")
+    assert refused.status_code == 409
+    assert "You haven&#39;t been charged. Please choose another one." in refused.text
+    assert 'name="token"' in refused.text
     assert await units(scene.service) == (20, 0, 0, 0)
 
 
