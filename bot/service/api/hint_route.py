@@ -18,13 +18,14 @@ router = APIRouter(include_in_schema=False, route_class=PlainRoute)
 async def hear(request: Request) -> Response:
     """Queue a look at the checkout's wallet, whatever the body says: it proves nothing.
 
-    Raises NoSuchAddress and BodyTooLarge.
+    Raises NoSuchAddress, RateLimited and BodyTooLarge.
     """
     service = callers.state(request).service
     checkout_id, token = request.path_params["id"], request.path_params["token"]
     if not hint_addresses.is_genuine(service.payer_key, checkout_id, token):
         callers.admit_payer(request)
         raise NoSuchAddress
+    callers.admit_hint(request, checkout_id)
     await request_body.read(request)
     await service.db.transaction(partial(looking.hint, checkout_id=checkout_id, now=service.now()))
     return Response(status_code=204)

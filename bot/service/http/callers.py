@@ -71,6 +71,16 @@ def admit_checkout(request: Request, checkout_id: str) -> None:
     state(request).limits.checkouts.hit(checkout_id)
 
 
+def admit_hint(request: Request, checkout_id: str) -> None:
+    """Count a hint of a wallet for one checkout, apart from those who pay. Raises RateLimited.
+
+    Each is a write to the database, and a seller may run the wallet.
+    """
+    limits = state(request).limits
+    limits.crowds.hit(_address(request))
+    limits.checkouts.hit(f"hint {checkout_id}")
+
+
 def set_payer_cookie(request: Request, answer: Response) -> None:
     """Set the payer's cookie, or renew it."""
     at = state(request)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from bot.core.net.rates import Rate
 from bot.core.outbox import outbox
 from bot.core.outbox.worker import Worker
 from bot.service.model.checkout import UNKNOWN_HOLDER, Holder
@@ -417,6 +418,20 @@ async def test_a_wallet_announces_money_at_an_address_of_its_own(
     for wrong in (other, url.replace(it.id, "0" * 24), f"{url}é"):
         assert (await service.anyone.post(wrong)).status_code == 404
     assert (await service.anyone.get(url)).status_code == 405
+
+
+async def test_a_wallet_that_floods_with_hints_is_slowed_down_and_no_payer_is(
+    tmp_path: Path, wallet: ScriptedRail
+) -> None:
+    rate, ways = Rate(5, 60), (LIGHTNING, BANK)
+    async with open_annas_service(tmp_path, wallet, *ways, payer_rate=rate) as service:
+        it = await begun(service)
+        url = wallet.asked[0].hint_url
+        assert url is not None
+        found = [(await service.anyone.post(url)).status_code for _ in range(8)]
+        assert found == [204] * 5 + [429] * 3
+        page = f"/pay/{it.request_id}/checkout/{it.id}"
+        assert (await service.anyone.get(page)).status_code == 200
 
 
 async def test_a_wallet_that_hangs_delays_no_other(
