@@ -108,7 +108,7 @@ def _rails(values: tuple[str, ...]) -> tuple[str, ...]:
         raise ValueError(known)
     for value in values:
         if value not in (payout.SANDBOX, *payout.KINDS):
-            raise ValueError(f"{value!r} is no way to pay: {known}")
+            raise ValueError(f"{value!r} isn't a way to pay: {known}")
     if len(set(values)) != len(values):
         raise ValueError("name each way to pay once")
     if payout.SANDBOX in values and len(values) > 1:
@@ -120,7 +120,9 @@ def _sources(values: tuple[str, ...]) -> tuple[str, ...]:
     if values == (RATES_TABLE,):
         return values
     if not values or RATES_TABLE in values:
-        raise ValueError(f"write addresses of rates, or {RATES_TABLE} alone for the packaged table")
+        raise ValueError(
+            f"write the addresses of sources, or {RATES_TABLE} alone for the packaged table"
+        )
     for value in values:
         _address(value)
     if len({urlsplit(value).netloc for value in values}) != len(values):

@@ -84,7 +84,7 @@ def _read_upi(text: str) -> str | Problem:
 
 
 def _read_pix(text: str) -> str | Problem:
-    """Parse a PIX key of any kind; the service checks its digits."""
+    """Parse a Pix key of any kind; the service checks its digits."""
     is_sound = len(text) <= _MOST["key"] and _PIX.fullmatch(re.sub(r"[\s()/-]|\.(?=\d)", "", text))
     return text.strip() if is_sound else Problem("payout-wrong-pixKey")
 

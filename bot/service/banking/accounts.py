@@ -32,7 +32,7 @@ of two letters, follows them."""
 _NEEDED = {
     "name": "Enter the account holder's name exactly as the bank has it.",
     "iban": "Enter the account's IBAN, as on a bank statement.",
-    "key": "Enter the account's PIX key, as your bank's app shows it.",
+    "key": "Enter the account's Pix key, as your bank's app shows it.",
     "city": "Enter the account holder's city.",
     "id": "Enter the UPI ID, as your app shows it: anna@okbank.",
     "postalCode": "Enter the postcode: a QR-bill needs it.",

@@ -1,6 +1,6 @@
 """Bank codes: the texts that payers' bank apps read from a QR picture.
 
-EPC069-12 version 2 (SEPA), the static BR Code of PIX, the link of UPI, the Swiss QR code. Each
+EPC069-12 version 2 (SEPA), the static BR Code of Pix, the link of UPI, the Swiss QR code. Each
 names the payee, the amount and the reference; texts are folded to what the format takes.
 """
 
@@ -32,7 +32,7 @@ def pay_with(details: Mapping[str, Any], amount: int, currency: str, reference: 
     """Return the code's text and what a payer may copy instead, in the order of typing.
 
     `details` are those of `accounts.connect`, `amount` minor units up to MOST. The fields are
-    `code` (the whole text, only where banks have a place to paste it: PIX), `key`, `id`, `holder`,
+    `code` (the whole text, only where banks have a place to paste it: Pix), `key`, `id`, `holder`,
     `address` (lines), `city`, `iban` (without spaces), `bic`, `amount` (`12.30`) and `reference`.
     """
     price = f"{amounts.from_minor(amount, currency):f}"

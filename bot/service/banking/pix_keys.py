@@ -1,4 +1,4 @@
-"""PIX keys: the five kinds by which Brazilian accounts are found."""
+"""Pix keys: the five kinds by which Brazilian accounts are found."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _COUNTRY = "55"
 _CPF_DIGITS = 11
 _RANDOM = re.compile(r"[0-9a-f]{8}(-?[0-9a-f]{4}){3}-?[0-9a-f]{12}", re.IGNORECASE)
 _KINDS = (
-    "A PIX key is a CPF, a CNPJ, a phone number that starts with +55, an email address or a random"
+    "A Pix key is a CPF, a CNPJ, a phone number that starts with +55, an email address or a random"
     " key."
 )
 

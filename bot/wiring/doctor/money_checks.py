@@ -67,13 +67,13 @@ async def _check_rails(settings: Settings, facts: MoneyFacts) -> list[Finding]:
     found = []
     if urlsplit(settings.url).scheme != "https":
         text = (
-            f"real money is taken at {settings.url}, where others on the network can exchange a"
-            " seller's account for their own: set PUBLIC_URL to an https:// address"
+            f"real money is taken at {settings.url}, where others on the network can replace a"
+            " seller's account with their own: set PUBLIC_URL to an https:// address"
         )
         found.append(fix("RAILS", text))
     for kind, number in facts.accounts.items():
         if kind not in settings.rails:
-            text = f"{_count(number)} of {kind} can't be paid: add {kind} to RAILS again"
+            text = f"{_count(number)} of the kind {kind} can't be paid: add {kind} back to RAILS"
             found.append(fix("RAILS", text))
     named = (f"{kind} ({_count(facts.accounts.get(kind, 0))})" for kind in settings.rails)
     return found or [ok("RAILS", f"real money by {', '.join(named)}")]
@@ -98,7 +98,7 @@ async def _check_rates(
     answers = dict(zip(names, await asyncio.gather(*map(_ask, settings.rates_urls)), strict=True))
     known = {name: answer for name, answer in answers.items() if not isinstance(answer, str)}
     found = [
-        fix("RATES_URLS", f"{name}: {answer}; check the address, or name another source")
+        fix("RATES_URLS", f"{name}: {answer}; check its address, or replace it")
         for name, answer in answers.items()
         if isinstance(answer, str)
     ]
@@ -123,11 +123,11 @@ def _compare(
         if found is not None:
             break
     else:
-        text = "too few sources answer, so prices can't be converted: name others"
+        text = "too few sources answer, so prices can't be converted: add others"
         return fix("RATES_URLS", text)
     apart = f"1 BTC is {found.price:.2f} {currency}, {found.source}, {found.spread:.2%} apart"
     if not found.agrees:
-        text = f"{apart}: more than {MOST_SPREAD:.0%}, so nothing is converted. Name other sources"
+        text = f"{apart}: more than {MOST_SPREAD:.0%}, so nothing is converted. Replace one of them"
         return fix("RATES_URLS", text)
     if facts.rated_at is None:
         return ok("RATES_URLS", apart)

@@ -169,12 +169,12 @@ def test_each_kind_of_pix_key_is_told_apart(text: str, kind: KeyKind, key: str) 
     [
         ("11111111111", "That isn't a CPF"),
         ("11987654321", "start it with +55"),
-        ("00000000000000", "A PIX key is"),
+        ("00000000000000", "A Pix key is"),
         ("+49 170 1234567", "Enter the phone number with +55"),
         ("+55 11 98765-43210", "Enter the phone number with +55"),
         ("@example.br", "That isn't an email address"),
         (f"{'a' * 60}@{'b' * 20}.br", "That's 84 characters; the limit is 77."),
-        ("coffee", "A PIX key is"),
+        ("coffee", "A Pix key is"),
     ],
 )
 def test_a_wrong_pix_key_is_refused_with_what_to_do(text: str, message: str) -> None:

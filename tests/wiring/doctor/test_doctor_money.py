@@ -73,7 +73,7 @@ async def test_real_money_without_https_is_reported() -> None:
 
 async def test_accounts_that_rails_no_longer_names_are_reported() -> None:
     assert await checked({"bank": 1, "nwc": 2}, **BANK) == [
-        ("RAILS", False, "2 accounts of nwc can't be paid: add nwc to RAILS again")
+        ("RAILS", False, "2 accounts of the kind nwc can't be paid: add nwc back to RAILS")
     ]
 
 
@@ -91,7 +91,7 @@ async def test_a_source_that_fails_is_named_and_two_others_do() -> None:
         _, failed, rates = await checked(**converting(found))
         assert failed[1:] == (
             False,
-            f"{found[1].name}: it answered 503; check the address, or name another source",
+            f"{found[1].name}: it answered 503; check its address, or replace it",
         )
         assert rates[1]
         found[2].body = b"<html>"
@@ -99,7 +99,7 @@ async def test_a_source_that_fails_is_named_and_two_others_do() -> None:
     assert rates == (
         "RATES_URLS",
         False,
-        "too few sources answer, so prices can't be converted: name others",
+        "too few sources answer, so prices can't be converted: add others",
     )
 
 
@@ -108,7 +108,7 @@ async def test_sources_too_far_apart_are_reported() -> None:
         *_, rates = await checked(**converting(found))
     assert not rates[1]
     assert rates[2].endswith(
-        "11.76% apart: more than 2%, so nothing is converted. Name other sources"
+        "11.76% apart: more than 2%, so nothing is converted. Replace one of them"
     )
 
 
