@@ -9,7 +9,15 @@ from typing import TYPE_CHECKING, Any
 
 from bot.core.money import amounts
 from bot.service.model import redirects
-from bot.service.model.request import NO_PAYOUT, PAUSED, RESERVED, UNPRICED, Kind, Status
+from bot.service.model.request import (
+    NO_PAYOUT,
+    PAUSED,
+    RESERVED,
+    UNPRICED,
+    WAY_CLOSED,
+    Kind,
+    Status,
+)
 from bot.service.page import page_times
 from bot.service.page.page_times import PLACE
 from bot.service.page.sellers_name import named
@@ -35,7 +43,9 @@ PREVIEW_SIZE = (1200, 630)
 MEDIAN = "median of "
 """What the source of a rate starts with that was made of several (rates' own word)."""
 
-ENDED = frozenset({Status.EXPIRED, PAUSED, Status.COMPLETED, Status.SOLD_OUT})
+ASK_SELLER = frozenset(
+    {Status.EXPIRED, PAUSED, Status.COMPLETED, Status.SOLD_OUT, NO_PAYOUT, WAY_CLOSED}
+)
 """States in which a payer can only ask the seller."""
 
 LONG_NAME = 66
@@ -186,7 +196,7 @@ def _state(reader: Reader, request: PaymentRequest, state: str | None) -> dict[s
         "name": state,
         "title": title,
         "why": page_times.timed(why, page_times.moment(reader, request.expires_at or 0)),
-        "contact": request.seller.contact_url if request.seller and state in ENDED else None,
+        "contact": request.seller.contact_url if request.seller and state in ASK_SELLER else None,
         "page": reader.t("page-title-state", title=title, name=request.terms.product.name),
     }
 

@@ -103,7 +103,9 @@ async def test_a_way_that_closed_meanwhile_leaves_the_others_to_choose(scene: Re
 
 async def test_without_an_account_the_page_says_so_and_takes_nothing(scene: RealScene) -> None:
     path = await states.no_account(scene)
-    assert "Mia&#39;s Ceramics can&#39;t take payments yet." in (await get(scene, path)).text
+    page = (await get(scene, path)).text
+    assert "Mia&#39;s Ceramics can&#39;t take payments yet." in page
+    assert "Contact the seller" in page
     refused = await post(scene, path, token="t" * 32)
     assert refused.status_code == 409
     assert refused.text.count("You haven&#39;t been charged.") == 1
