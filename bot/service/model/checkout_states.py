@@ -67,6 +67,9 @@ NEXT: Mapping[CheckoutState, frozenset[CheckoutState]] = {
 }
 """The states that may follow each state."""
 
+ENDED = tuple(state for state, following in NEXT.items() if following and state not in HOLDING)
+"""The states without a unit in which money may still arrive."""
+
 
 def before(state: CheckoutState) -> tuple[CheckoutState, ...]:
     """Return the states that this state may follow."""

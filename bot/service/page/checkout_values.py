@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from bot.service.model import payout
-from bot.service.model.checkout_states import CheckoutState
+from bot.service.model.checkout_states import ENDED, CheckoutState
 from bot.service.model.request import PaymentState
 from bot.service.page import outcomes, page_times, pay_with
 from bot.service.page.page_times import PLACE
@@ -32,15 +32,7 @@ UNDERPAID, UNCONFIRMED = "underpaid", "unconfirmed"
 """What a page shows instead of the checkout's state: too little has arrived, or the seller let a
 claim lapse."""
 
-GIVEN_UP = frozenset(
-    {
-        *(CheckoutState.LAPSED, CheckoutState.CANCELLED),
-        *(CheckoutState.FAILED, CheckoutState.REJECTED),
-    }
-)
-"""States of a checkout that holds no unit, though its money may still arrive."""
-
-ENDED: frozenset[str] = frozenset({*GIVEN_UP, UNCONFIRMED})
+OVER: frozenset[str] = frozenset({*ENDED, UNCONFIRMED})
 """What a page shows of a checkout that was given up."""
 
 CASES: dict[str, tuple[str, ...]] = {
@@ -194,7 +186,7 @@ def _way(held: Checkout) -> str:
 def _pace(held: Checkout, state: CheckoutState, now: int) -> dict[str, float | None]:
     """Return the seconds until the page asks `again` by script, and until it reloads without."""
     calm = SOON if now - held.created_at < SOON_FOR else LATER
-    late = LATE if state in GIVEN_UP and now - held.lapses_at < LATE_FOR else None
+    late = LATE if state in ENDED and now - held.lapses_at < LATE_FOR else None
     again, refresh = {
         CheckoutState.OPENING: (AT_ONCE, AT_ONCE),
         CheckoutState.OPEN: (ASKED if _way(held) == payout.LIGHTNING else calm, calm),
@@ -209,7 +201,7 @@ def _amounts(
     terms, paid = request.terms, payment.paid if payment else held.quote
     given = money_text(paid.amount, paid.currency, reader.tag)
     differs = held.quote.rate is not None or paid.amount != held.quote.amount
-    void = shown in ENDED and bool(_way(held))  # the next quote is another one
+    void = shown in OVER and bool(_way(held))  # the next quote is another one
     return {
         "amount": money_text(terms.amount, terms.currency, reader.tag),
         "paid": given if differs and not void else None,
@@ -237,7 +229,7 @@ def _steps(reader: Reader, request: PaymentRequest, held: Checkout, shown: str) 
     way, is_open = _way(held), shown == CheckoutState.OPEN
     claim = SENT.get(way) if shown in CLAIMABLE else None
     then = "page-sent-held" if request.units else "page-sent-then"
-    restart = AGAIN.get((shown, way), "page-again") if shown in ENDED else None
+    restart = AGAIN.get((shown, way), "page-again") if shown in OVER else None
     return {
         "claim": claim,
         "reference": None if is_open else held.reference,

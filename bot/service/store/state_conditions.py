@@ -4,18 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from bot.service.model.checkout_states import HOLDING, CheckoutState
+from bot.service.model.checkout_states import ENDED, HOLDING
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-ENDED = (
-    CheckoutState.LAPSED,
-    CheckoutState.CANCELLED,
-    CheckoutState.FAILED,
-    CheckoutState.REJECTED,
-)
-"""The states without a unit in which money may still arrive."""
+    from bot.service.model.checkout_states import CheckoutState
 
 
 def one_of(states: Iterable[CheckoutState]) -> str:

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from bot.service.model.checkout_states import CheckoutState, before
+from bot.service.model.checkout_states import ENDED, CheckoutState, before
 from bot.service.model.request import PaymentState
 from bot.service.store import payout_accounts
 from bot.service.store.requests import read_row
-from bot.service.store.state_conditions import ENDED, GIVEN_UP, HOLDS, one_of
+from bot.service.store.state_conditions import GIVEN_UP, HOLDS, one_of
 
 if TYPE_CHECKING:
     from bot.core.database.database import Transaction

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from bot.core.database.schema.service import SERVICE
-from bot.service.model.checkout_states import HOLDING, NEXT, CheckoutState, before
-from bot.service.store.state_conditions import ENDED, GIVEN_UP, HOLDS
+from bot.service.model.checkout_states import ENDED, HOLDING, NEXT, CheckoutState, before
+from bot.service.store.state_conditions import GIVEN_UP, HOLDS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
