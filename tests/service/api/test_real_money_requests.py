@@ -93,6 +93,18 @@ async def test_bank_codes_take_their_own_currency_and_wallets_any(
     assert said(converted) == said(made)
 
 
+async def test_an_account_that_is_kept_for_one_payer_alone_takes_nothing_new(
+    real: ServiceHarness,
+) -> None:
+    account = (await connect(real)).json()
+    made = await real.create(receivers=TO_ANNA)
+    assert (await real.pay(made["id"])).status_code == 303
+    await real.seller.delete(f"{ACCOUNTS_PATH}/{account['id']}")
+    assert await real.rows("payout_accounts")
+    assert said(await real.get(made["id"])) == NO_ACCOUNT
+    assert (await real.pay(made["id"], "u" * 32)).status_code == 409
+
+
 async def test_an_account_of_a_kind_that_is_no_longer_offered_takes_nothing(
     real: ServiceHarness,
 ) -> None:
