@@ -55,7 +55,9 @@ class Filter:
         )
 
     def as_json(self) -> dict[str, Any]:
-        asked = {"kinds": [self.kind], "authors": [self.author]}
+        # Of stored events, the newest: a wallet may have stored thousands, which would count as a
+        # flood of its relay, and cost everybody else there the connection.
+        asked = {"kinds": [self.kind], "authors": [self.author], "limit": 1}
         return asked | {f"#{name}": [value] for name, value in self.tags}
 
 

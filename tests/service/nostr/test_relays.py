@@ -87,6 +87,14 @@ async def test_a_wallets_answer_arrives(relays: Relays) -> None:
         assert [message[0] for message in relay.heard[:2]] == ["REQ", "EVENT"]
 
 
+async def test_of_what_a_relay_has_stored_the_newest_is_asked_for(relays: Relays) -> None:
+    async with scripted_relay(honest) as relay:
+        await call(relays, relay.url)
+        await Wallets(relays, now).find_scheme(connection(relay.url))
+    asked = [message[2] for message in relay.heard if message[0] == "REQ"]
+    assert [one["limit"] for one in asked] == [1, 1]
+
+
 async def test_a_request_is_sealed_signed_and_ends(relays: Relays) -> None:
     async with scripted_relay(honest) as relay:
         await call(relays, relay.url)
