@@ -40,7 +40,7 @@ def test_the_first_open_way_is_chosen_unless_the_payer_has() -> None:
 def test_each_way_says_what_happens_and_what_it_costs() -> None:
     lightning, bank = shown(LIGHTNING, BANK)
     assert (lightning["title"], lightning["amount"]) == ("Lightning", "≈ 20,312\xa0sat")
-    assert lightning["how"] == "Paid within seconds from any Lightning wallet."
+    assert lightning["how"] == "Takes a few seconds, from any Lightning wallet."
     rate = lightning["rate"]
     assert rate.before == "1 EUR = 1,097.946 sat (median of a.example, b.example, "
     assert rate.moment.style == "clock"

@@ -75,6 +75,6 @@ mail-payer-stop = Stop receipts to this address
 
 mail-unfound-subject = Your payment of { $amount } hasn't been found
 mail-unfound-heading = The seller hasn't found your payment of { $amount }
-mail-unfound = If you've sent the money, give the seller the reference below and ask them to check again. If you haven't, there's nothing to do.
+mail-unfound = If you've sent the money, give the seller the reference below and ask them to check again. If you haven't, you don't need to do anything.
 mail-unfound-open = Open your payment
 mail-payer-reference = Reference

@@ -71,7 +71,7 @@ page-way-sepa = Bank transfer
 page-way-pix = Pix
 page-way-upi = UPI
 page-way-swiss = Swiss QR-bill
-page-way-lightning-how = Paid within seconds from any Lightning wallet.
+page-way-lightning-how = Takes a few seconds, from any Lightning wallet.
 page-way-tap-how = From any Lightning wallet; { $seller } confirms when it arrives.
 page-way-sepa-how = From your banking app; { $seller } confirms when it arrives.
 page-way-pix-how = From your bank's app; { $seller } confirms when it arrives.
@@ -90,7 +90,7 @@ page-way-unpriced =
         [sepa] Try again in a few minutes, or pay by bank transfer instead.
        *[other] Try again in a few minutes, or pay by { $title } instead.
     }
-page-way-gone = You can't pay that way any more. You haven't been charged. Please choose another one.
+page-way-gone = You can't pay that way any more. You haven't been charged. Please choose another way.
 page-median = median of { $sources }
 page-rate = { $rate } ({ $source }, { $at })
 page-by-lightning = Pay with Lightning
