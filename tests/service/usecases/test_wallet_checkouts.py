@@ -364,15 +364,18 @@ async def test_a_hint_during_a_look_is_followed_by_another_look(
 ) -> None:
     """What the wallet is answering may be older than the hint."""
     it = await begun(service)
-    service.clock.advance(RESERVATION - 5)
+    service.clock.advance(RESERVATION - 20)
     looker = looking.LookHandler(service.db, service.context, service.clock)
     (message,) = await service.db.transaction(
         lambda tx: outbox.claim(tx, looker.job.queue, service.clock(), 1)
     )
     await hint(service, it.id)
     await looker.handle(message)
-    wallet.looks = [Arrived()]
     service.clock.advance(2)
+    assert await hear(service) == 1
+    assert [row["id"] for row in await service.rows("outbox")] == [f"look-{it.id}"]
+    service.clock.advance(15)
+    wallet.looks = [Arrived()]
     assert await hear(service) == 1
     assert await state_of(service, it.id) == "paid"
 
