@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from bot.core.outbox import outbox
 from bot.core.outbox.payload_kinds import PayloadKinds
@@ -20,6 +20,7 @@ from bot.service.model.payment_reports import (
     ConfirmationQuestion,
     ErasedLetter,
     LetterReport,
+    PaymentReport,
     ReceiptReport,
     RejectionNotice,
     WebhookReport,
@@ -29,6 +30,9 @@ from bot.service.store.requests import Place
 if TYPE_CHECKING:
     from bot.core.database.database import Database, Row, Transaction
     from bot.core.outbox.queue_policy import Queue
+
+Report: TypeAlias = WebhookReport | ClaimReport | LetterReport | ReceiptReport | RejectionNotice
+"""What is delivered: a payment's report, or one of a checkout without a payment."""
 
 WEBHOOK_PAYLOADS = PayloadKinds(webhook=WebhookReport, claim=ClaimReport)
 LETTER_PAYLOADS = PayloadKinds(
@@ -116,54 +120,38 @@ class DeliveryFilter:
         return form.format(narrowed=narrowed, in_state="AND o.state = :state" if self.state else "")
 
 
-def insert(
-    tx: Transaction, report: WebhookReport | LetterReport | ReceiptReport, number: str
-) -> str:
+def insert(tx: Transaction, report: Report, number: str) -> str:
     """Store a delivery and return its id, made of its channel and `number`."""
-    if isinstance(report, WebhookReport):
-        channel, address, recipient_id = Channel.WEBHOOK, report.url, None
-    elif isinstance(report, ReceiptReport):
-        channel, address, recipient_id = Channel.RECEIPT, report.address, None
-    else:
-        channel, address, recipient_id = Channel.EMAIL, report.address, report.recipient_id
+    channel, address, at = _addressed(report)
     delivery_id = f"{channel.value}-{number}"
     tx.execute(
         INSERT,
         id=delivery_id,
         app_id=report.app_id,
         request_id=report.request_id,
-        payment_id=report.transaction_id,
-        channel=channel.value,
-        address=address,
-        created_at=report.completed_at,
-        recipient_id=recipient_id,
-        checkout_id=None,
-    )
-    return delivery_id
-
-
-def insert_of_checkout(
-    tx: Transaction, report: ClaimReport | RejectionNotice, number: str, at: int
-) -> str:
-    """Store a delivery about a checkout without a payment, as of `at`, and return its id."""
-    if isinstance(report, ClaimReport):
-        channel, address = Channel.WEBHOOK, report.url
-    else:
-        channel, address = Channel.RECEIPT, report.address
-    delivery_id = f"{channel.value}-{number}"
-    tx.execute(
-        INSERT,
-        id=delivery_id,
-        app_id=report.app_id,
-        request_id=report.request_id,
-        payment_id=None,
+        payment_id=report.transaction_id if isinstance(report, PaymentReport) else None,
         channel=channel.value,
         address=address,
         created_at=at,
-        recipient_id=None,
-        checkout_id=report.checkout_id,
+        recipient_id=report.recipient_id if isinstance(report, LetterReport) else None,
+        checkout_id=None if isinstance(report, PaymentReport) else report.checkout_id,
     )
     return delivery_id
+
+
+def _addressed(report: Report) -> tuple[Channel, str, int]:
+    """Return the channel and the address of a report, and when it came about (epoch ms)."""
+    match report:
+        case WebhookReport():
+            return Channel.WEBHOOK, report.url, report.completed_at
+        case ClaimReport():
+            return Channel.WEBHOOK, report.url, report.claimed_at
+        case ReceiptReport():
+            return Channel.RECEIPT, report.address, report.completed_at
+        case RejectionNotice():
+            return Channel.RECEIPT, report.address, report.rejected_at
+        case LetterReport():
+            return Channel.EMAIL, report.address, report.completed_at
 
 
 async def page(

@@ -115,7 +115,7 @@ def queue_claim(tx: Transaction, request: PaymentRequest, checkout: Checkout) ->
         url=webhook.url,
         custom_parameters=webhook.custom_parameters,
     )
-    _put_webhook(tx, report, deliveries.insert_of_checkout(tx, report, outbox.new_id(at), at), at)
+    _put_webhook(tx, report, deliveries.insert(tx, report, outbox.new_id(at)), at)
 
 
 def _webhook_report(request: PaymentRequest, webhook: Webhook, payment: Payment) -> WebhookReport:

@@ -109,7 +109,7 @@ def queue_rejection(tx: Transaction, request: PaymentRequest, checkout: Checkout
         reference=checkout.reference,
         rejected_at=now,
     )
-    delivery_id = deliveries.insert_of_checkout(tx, notice, outbox.new_id(now), now)
+    delivery_id = deliveries.insert(tx, notice, outbox.new_id(now))
     lane, seller = mailboxes.digest(address), f"{request.app_id}/{request.owner}"
     outbox.put(tx, RECEIPTS, lane, notice, now, key=delivery_id, account=seller)
 

@@ -17,29 +17,22 @@ if TYPE_CHECKING:
 
 def checked(owner: str, it: Connected) -> Json:
     """Write a PayoutAnswer of an account that was checked and not stored."""
-    return given(
-        owner=owner,
-        kind=it.kind,
-        scheme=it.scheme or None,
-        automatic=it.automatic,
-        currency=it.currencies[0],
-        currencies=it.currencies,
-        label=it.label,
-    )
+    return {"owner": owner, **_account(it)}
 
 
 def payout(it: PayoutAccount) -> Json:
     """Write a PayoutAnswer."""
+    return {"id": it.id, "owner": it.owner, **_account(it), "createdAt": iso(it.created_at)}
+
+
+def _account(it: Connected | PayoutAccount) -> Json:
     return given(
-        id=it.id,
-        owner=it.owner,
         kind=it.kind,
         scheme=it.scheme or None,
         automatic=it.automatic,
         currency=it.currencies[0],
         currencies=it.currencies,
         label=it.label,
-        createdAt=iso(it.created_at),
     )
 
 
