@@ -259,6 +259,7 @@ async def test_json_logs_are_one_object_a_line(tmp_path: Path) -> None:
     assert {"event", "level", "timestamp"} <= set.intersection(*map(set, entries))
     events = {entry["event"] for entry in entries}
     assert {"ready", "telegram call failed", "payment received", "stopped"} <= events
+    assert [it["money"] for it in entries if it["event"] == "ready"] == ["sandbox"]
 
 
 async def test_the_key_and_the_database_are_for_their_owner_only(tmp_path: Path) -> None:

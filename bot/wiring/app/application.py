@@ -141,7 +141,8 @@ class Application:
             await self._chat.introduce()
             self._work(self._chat.jobs)
             self._start(self._chat.listen())
-        log.info("ready", address=self._settings.url)
+        money = self._settings.payments_url or ",".join(self._settings.rails)
+        log.info("ready", address=self._settings.url, money=money)
 
     async def _until_stopped(self, beginning: Coroutine[Any, Any, None]) -> None:
         begun = asyncio.create_task(beginning)

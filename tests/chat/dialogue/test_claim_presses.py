@@ -59,6 +59,13 @@ async def test_a_claim_asks_with_amount_reference_and_two_buttons(steps: ClaimSt
     assert [one["type"] for one in asked.entities] == ["bold", "bold", "code"]
 
 
+async def test_a_claim_by_lightning_sends_its_seller_to_the_wallet(steps: ClaimSteps) -> None:
+    asked = await steps.claim(kind="lightning", amount=4812, currencyCode="SAT")
+    head, how, *_ = asked.text.splitlines()
+    assert head == "⚡ 4,812 sat for Stickers: has it arrived?"
+    assert how.endswith("by Lightning. Look for this payment in your wallet, then tap a button.")
+
+
 async def test_received_is_confirmed_and_its_alert_takes_the_place_of_the_claim(
     steps: ClaimSteps,
 ) -> None:

@@ -51,7 +51,7 @@ help =
     <b>Teilen</b> stellt eine Karte in einen beliebigen Chat und hält sie dort aktuell. Du findest deine Zahlungslinks auch, wenn du in einem Chat meinen Namen mit @ davor tippst.
     /payments zeigt deine letzten Zahlungen, und welche auf deine Antwort warten.
     /alerts zeigt Zahlungen, die ich dir nicht melden konnte.
-    /find sucht eine Zahlung über ihre Transaktionsnummer oder einen Zahlungslink über seinen Namen.
+    /find sucht eine Zahlung über Verwendungszweck oder Transaktionsnummer und einen Zahlungslink über seinen Namen.
     /getpaid legt fest, wohin dein Geld geht.
     /settings: Profil, Empfangsadresse, Zeitzone, Ruhezeit und Tagesübersicht.
     /privacy erklärt, was ich speichere, /paysupport hilft bei einer Zahlung.

@@ -5,7 +5,10 @@ command-payments = Deine letzten Zahlungen, und was auf dich wartet
 ## A claim: the payer says the money is sent, and the seller says whether it arrived
 
 claims-waiting =
-    🏦 <b>{ $amount }</b> für <b>{ $name }</b>: Ist das Geld da?
+    { $kind ->
+        [bank] 🏦
+       *[other] ⚡
+    } <b>{ $amount }</b> für <b>{ $name }</b>: Ist das Geld da?
     Jemand hat gemeldet, dass es { $how } unterwegs ist. Sieh { $kind ->
         [bank] auf deinem Konto
        *[other] in deiner Wallet

@@ -23,7 +23,7 @@ alert-more-numbers =
 
 find-help =
     <b>Eine Zahlung finden</b>
-    Schick /find mit der Transaktionsnummer vom Beleg, zum Beispiel <code>/find 64b7c0a1</code>. Die ersten oder letzten { $least } Zeichen genügen.
+    Schick /find mit dem Verwendungszweck oder der Transaktionsnummer vom Beleg, zum Beispiel <code>/find 64b7c0a1</code>. Von der Nummer genügen die ersten oder letzten { $least } Zeichen.
 
     Einen Zahlungslink findest du über einen Teil seines Namens, zum Beispiel <code>/find Kaffee</code>.
 find-payment = 🔎 <b>Zahlung für { $name }</b>
@@ -33,7 +33,7 @@ find-links = 🔎 <b>Zahlungslinks mit „{ $text }“</b>
 find-more-links = Es gibt noch mehr. Gib mehr vom Namen ein.
 find-none =
     Zu „{ $text }“ habe ich nichts gefunden.
-    Vergleiche die Nummer mit dem Beleg, dort steht sie unter „Transaktionsnummer“. Ich brauche sie ganz oder mindestens { $least } Zeichen vom Anfang oder Ende. Wenn sie stimmt, ging die Zahlung an jemand anderen.
+    Vergleiche das mit dem Beleg: Ich suche nach dem Verwendungszweck und der Transaktionsnummer. Von der Nummer brauche ich mindestens { $least } Zeichen vom Anfang oder Ende. Wenn alles stimmt, ging die Zahlung an jemand anderen.
 
 ## Eine Auflage, deren letzte Stücke alle gerade bezahlt werden
 

@@ -50,7 +50,7 @@ help =
     <b>Share</b> posts a card in any chat and keeps it up to date there. You can also type @ and my name in any chat to find your payment links.
     /payments shows your latest payments, and those waiting for your answer.
     /alerts lists payments I couldn't notify you about.
-    /find finds a payment by its transaction number, or a payment link by its name.
+    /find finds a payment by its reference or transaction number, or a payment link by its name.
     /getpaid sets where your money goes.
     /settings has your profile, payout address, time zone, quiet hours and daily summary.
     /privacy explains what I store, /paysupport helps with a payment.

@@ -5,7 +5,10 @@ command-payments = Your latest payments, and what's waiting for you
 ## A claim: the payer says the money is sent, and the seller says whether it arrived
 
 claims-waiting =
-    🏦 <b>{ $amount }</b> for <b>{ $name }</b>: has it arrived?
+    { $kind ->
+        [bank] 🏦
+       *[other] ⚡
+    } <b>{ $amount }</b> for <b>{ $name }</b>: has it arrived?
     The payer says they've sent it { $how }. Look for this payment in your { $kind ->
         [bank] bank account
        *[other] wallet

@@ -23,7 +23,7 @@ alert-more-numbers =
 
 find-help =
     <b>Find a payment</b>
-    Send /find with the transaction number from your payer's receipt, like <code>/find 64b7c0a1</code>. Its first or last { $least } characters are enough.
+    Send /find with the reference or the transaction number from your payer's receipt, like <code>/find 64b7c0a1</code>. The number's first or last { $least } characters are enough.
 
     To find a payment link, send part of its name, like <code>/find Coffee</code>.
 find-payment = 🔎 <b>Payment for { $name }</b>
@@ -33,7 +33,7 @@ find-links = 🔎 <b>Payment links with “{ $text }”</b>
 find-more-links = There are more. Type more of the name to narrow it down.
 find-none =
     Nothing found for “{ $text }”.
-    Check the number against the payer's receipt, under “Transaction number”. I need all of it, or at least { $least } characters from its start or end. If it's right, the payment went to another seller.
+    Check it against the payer's receipt: I look for the reference and the transaction number. Of the number I need at least { $least } characters from its start or end. If it's right, the payment went to another seller.
 
 ## A drop whose last items are all being paid for
 
