@@ -133,4 +133,4 @@ claims-note-saved = 📝 Notiz gespeichert.
 claims-note-skipped = Gut, keine Notiz.
 problem-paidback-empty = ⚠ Diese Nachricht ist leer. Schick die Notiz als Text, oder tippe auf „Überspringen“.
 problem-paidback-long = ⚠ Das sind { $length } Zeichen, möglich sind { $most }. Bitte kürze die Notiz.
-claims-many = Mehr als { $number } Zahlungen warten auf deine Entscheidung. Für die übrigen schicke ich dir nicht mehr einzeln eine Nachricht; /payments zeigt die ältesten zuerst.
+claims-many = Mehr als { $number } Zahlungen warten auf deine Antwort. Für die übrigen schicke ich dir keine einzelnen Nachrichten mehr; /payments zeigt die ältesten zuerst.

@@ -35,14 +35,14 @@ payout-elsewhere =
     Dein Geld läuft über <b>{ $host }</b>. Deine Empfangsadresse dort findest du unter /settings.
 payout-page-none =
     <b>Wohin soll dein Geld gehen?</b>
-    Wer zahlt, zahlt direkt an dich. Ich habe dein Geld nie in der Hand.
+    Das Geld geht direkt an dich. Ich habe es nie in der Hand.
 payout-page =
     <b>Hierhin geht dein Geld</b>
-    Wer zahlt, zahlt direkt an dich. Ich habe dein Geld nie in der Hand. Passen mehrere Konten zu einem Preis, kann man wählen; das erste ist vorausgewählt.
+    Das Geld geht direkt an dich. Ich habe es nie in der Hand. Passen mehrere Konten zu einem Preis, kann man wählen; das erste ist vorausgewählt.
 payout-connect = <b>Das kannst du verbinden</b>
 payout-first =
     <b>Wohin soll das Geld gehen?</b>
-    Wer zahlt, zahlt direkt an dich. Verbinde einmal ein Konto, dann gilt es für alle deine Zahlungslinks.
+    Das Geld geht direkt an dich. Verbinde einmal ein Konto, dann gilt es für alle deine Zahlungslinks.
 payout-about-bank = 🏦 <b>Überweisung</b>: mit IBAN, Pix-Schlüssel oder UPI-ID. Meist kostenlos. Du bestätigst jede Zahlung mit einem Tipp.
 payout-about-lightning = ⚡ <b>Lightning-Adresse</b>: wie <code>anna@example.org</code>, aus einer Bitcoin-Wallet. Sie kann etwas kosten. Die meisten melden Zahlungen von selbst.
 payout-about-lnbits = 🧩 <b>Mein LNbits</b>: dein Server und der Rechnungsschlüssel, der nichts ausgeben kann. Der Server kann etwas kosten und meldet Zahlungen von selbst.
@@ -82,13 +82,13 @@ payout-ask-bank-sepa-iban =
     Sie steht in deiner Banking-App. Zum Beispiel: <code>DE89 3704 0044 0532 0130 00</code>
 payout-ask-bank-sepa-name =
     <b>Wem gehört das Konto?</b>
-    Schreib den Namen genau so, wie ihn deine Bank schreibt. Die Bank, von der gezahlt wird, vergleicht ihn mit der IBAN und warnt, wenn er abweicht.
+    Schreib den Namen genau so, wie ihn deine Bank schreibt. Die Bank der Zahlenden vergleicht ihn mit der IBAN und warnt sie, wenn er abweicht.
 payout-ask-bank-pix-key =
     <b>Wie lautet dein Pix-Schlüssel?</b>
     CPF, CNPJ, Telefonnummer, E-Mail-Adresse oder Zufallsschlüssel.
 payout-ask-bank-pix-name =
     <b>Wem gehört das Konto?</b>
-    Schreib den Namen so, wie ihn deine Bank schreibt. Man sieht ihn vor dem Zahlen.
+    Schreib den Namen so, wie ihn deine Bank schreibt. Zahlende sehen ihn, bevor sie zahlen.
 payout-ask-bank-pix-city =
     <b>In welcher Stadt bist du?</b>
     Sie steht im Pix-Code. Zum Beispiel: <code>São Paulo</code>
@@ -97,7 +97,7 @@ payout-ask-bank-upi-id =
     Zum Beispiel: <code>anna@okbank</code>
 payout-ask-bank-upi-name =
     <b>Wem gehört das Konto?</b>
-    Schreib den Namen so, wie ihn deine Bank schreibt. Man sieht ihn vor dem Zahlen.
+    Schreib den Namen so, wie ihn deine Bank schreibt. Zahlende sehen ihn, bevor sie zahlen.
 payout-ask-bank-swiss-iban =
     <b>Wie lautet deine IBAN aus der Schweiz oder Liechtenstein?</b>
     Zum Beispiel: <code>CH93 0076 2011 6238 5295 7</code>
@@ -105,8 +105,8 @@ payout-ask-bank-swiss-name =
     <b>Wem gehört das Konto?</b>
     Schreib den Namen genau so, wie ihn deine Bank schreibt.
 payout-ask-bank-swiss-street =
-    <b>Welche Straße gehört zur Anschrift des Kontos?</b>
-    Auf einer QR-Rechnung steht die Anschrift; wer zahlt, sieht sie. Die Hausnummer kommt danach.
+    <b>Wie heißt deine Straße?</b>
+    Auf einer QR-Rechnung steht die Anschrift: Zahlende sehen sie. Die Hausnummer kommt danach.
 payout-ask-bank-swiss-houseNumber = <b>Welche Hausnummer?</b>
 payout-ask-bank-swiss-postalCode = <b>Welche Postleitzahl?</b>
 payout-ask-bank-swiss-town = <b>Welcher Ort?</b>
@@ -140,7 +140,7 @@ problem-payout-long = ⚠ Das sind { $length } Zeichen, möglich sind { $most }.
 payout-wrong-missing = ⚠ Hier fehlt noch etwas. Bitte schreib es noch einmal.
 payout-wrong-tooLong = ⚠ Das ist zu lang. Bitte kürze es.
 payout-wrong-invisible = ⚠ Darin sind unsichtbare Zeichen. Bitte tippe es ab, statt es einzufügen.
-payout-wrong-notLatin = ⚠ Im Code für die Banking-App sind nur lateinische Buchstaben möglich. Bitte schreib es so, wie deine Bank es damit schreibt.
+payout-wrong-notLatin = ⚠ Im Code für die Banking-App sind nur lateinische Buchstaben möglich. Bitte nimm die lateinische Schreibweise, die deine Bank verwendet.
 payout-wrong-unknownScheme = ⚠ Diese Art von Konto nimmt der Zahlungsdienst nicht an. Bitte wähle eine andere.
 payout-wrong-ibanForm = ⚠ Das ist keine IBAN. Sie beginnt mit zwei Buchstaben und zwei Ziffern, zum Beispiel <code>DE89 3704 0044 0532 0130 00</code>.
 payout-wrong-ibanCountry = ⚠ In keinem Land beginnt eine IBAN so. Bitte vergleiche sie mit deiner Banking-App.

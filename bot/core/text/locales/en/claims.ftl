@@ -133,4 +133,4 @@ claims-note-saved = 📝 Note saved.
 claims-note-skipped = OK, no note.
 problem-paidback-empty = ⚠ That message is empty. Send the note as text, or tap Skip.
 problem-paidback-long = ⚠ That's { $length } characters; the limit is { $most }. Please shorten it.
-claims-many = More than { $number } payments are waiting for your decision, so I won't send you a message for each of the others. /payments shows the oldest ones first.
+claims-many = More than { $number } payments are waiting for your answer, so I won't message you about each of the others. /payments shows the oldest ones first.
