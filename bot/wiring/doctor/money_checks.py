@@ -129,6 +129,9 @@ def _compare(
     if not found.agrees:
         text = f"{apart}: more than {MOST_SPREAD:.0%}, so nothing is converted. Replace one of them"
         return fix("RATES_URLS", text)
+    if configured == 1:
+        text = f"{found.source} is the only source, so nothing is noticed if it's wrong: add others"
+        return fix("RATES_URLS", text)
     if facts.rated_at is None:
         return ok("RATES_URLS", apart)
     minutes = max(0, now - facts.rated_at) / 60_000

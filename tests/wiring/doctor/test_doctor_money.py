@@ -112,6 +112,13 @@ async def test_sources_too_far_apart_are_reported() -> None:
     )
 
 
+async def test_a_source_that_no_other_checks_is_reported() -> None:
+    async with serve_sources(AGREED[0]) as sources:
+        rates = (await checked(**converting(sources)))[-1]
+    assert rates[:2] == ("RATES_URLS", False)
+    assert rates[2].endswith("is the only source, so nothing is noticed if it's wrong: add others")
+
+
 async def test_real_money_at_the_packaged_table_s_rates_is_reported() -> None:
     found = await checked(**PUBLIC, rails="bank,lnbits", rates_urls="table")
     assert [(name, is_ok) for name, is_ok, _ in found] == [("RAILS", True), ("RATES_URLS", False)]
