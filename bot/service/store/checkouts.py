@@ -35,10 +35,6 @@ OPEN = (
     "UPDATE checkouts SET state = 'open', lapses_at = :lapses_at"
     " WHERE id = :id AND state = 'opening' AND lapses_at > :now"
 )
-KNOWN = """
-    SELECT 1 FROM checkouts WHERE external_id = :external_id
-    UNION ALL SELECT 1 FROM payments WHERE external_id = :external_id LIMIT 1
-"""
 BY_ID = "SELECT * FROM checkouts WHERE id = :id"
 OF_APP = (
     "SELECT c.* FROM checkouts c JOIN payment_requests r ON r.id = c.request_id"
@@ -116,8 +112,9 @@ def _opened(checkout: Checkout) -> dict[str, Any]:
 
 
 def is_known(tx: Transaction, external_id: str) -> bool:
-    """Return whether an external id belongs to any checkout or payment."""
-    return tx.one(KNOWN, external_id=external_id) is not None
+    """Return whether an external id belongs to a checkout."""
+    sql = "SELECT 1 FROM checkouts WHERE external_id = :external_id"
+    return tx.one(sql, external_id=external_id) is not None
 
 
 def mark_looked(tx: Transaction, checkout_id: str, now: int) -> None:
