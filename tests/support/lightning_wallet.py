@@ -15,7 +15,7 @@ from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.routing import Route
 
 from bot.core.net.webhook_addresses import AllowList
-from bot.service.model.rail_answers import Asked
+from bot.service.model.rail_answers import Asked, Opened, Unavailable
 from tests.support.asgi_server import serve_asgi
 from tests.support.lightning_invoices import InvoiceDraft, hash_of
 
@@ -23,6 +23,10 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable
 
     from starlette.requests import Request
+
+    from bot.service.model.rail_answers import Look
+    from bot.service.rails.rail import Rail
+    from tests.support.service_harness import Clock
 
 THIS_MACHINE = AllowList.parse("127.0.0.1")
 INVOICE_KEY, ADMIN_KEY = "1" * 32, "a" * 32
@@ -185,6 +189,32 @@ async def serve_wallet(wallet: WalletStandIn) -> AsyncIterator[None]:
     async with serve_asgi(Starlette(routes=wallet.routes())) as url:
         wallet.url = url
         yield
+
+
+@dataclass
+class WalletShop:
+    """A seller's account at a wallet, `details`, and the rail that asks it."""
+
+    rail: Rail
+    clock: Clock
+    details: dict[str, Any] = field(default_factory=dict)
+
+    async def open(self, **changed: Any) -> Opened | Unavailable:
+        return await self.rail.open(asked(self.details, self.clock(), **changed))
+
+    async def opened(self) -> Opened:
+        found = await self.open()
+        assert isinstance(found, Opened), found
+        return found
+
+    async def refused(self, **changed: Any) -> str:
+        """Return why an opening failed."""
+        found = await self.open(**changed)
+        assert isinstance(found, Unavailable), found
+        return found.reason
+
+    async def look(self, opened: Opened) -> Look:
+        return await self.rail.look(asked(self.details, self.clock()), opened)
 
 
 def asked(wallet_details: dict[str, Any], now: int, **changed: Any) -> Asked:

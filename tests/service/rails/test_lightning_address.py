@@ -17,6 +17,7 @@ from tests.support.lightning_wallet import (
     BROKEN_ANSWERS,
     THIS_MACHINE,
     LnurlService,
+    WalletShop,
     asked,
     redirect_to,
     serve_wallet,
@@ -26,20 +27,16 @@ from tests.support.lightning_wallet import (
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
-    from bot.service.model.rail_answers import Look
     from tests.support.service_harness import Clock
 
 ERROR = '{"status":"ERROR","reason":"Not today."}'
 
 
 @dataclass
-class Shop:
-    """A seller's wallet and the rail to it; `details` are those of the connected account."""
+class Shop(WalletShop):
+    """A seller with a wallet."""
 
-    rail: LightningAddressRail
-    wallet: LnurlService
-    clock: Clock
-    details: dict[str, Any] = field(default_factory=dict)
+    wallet: LnurlService = field(kw_only=True)
 
     async def connect(self) -> Connected:
         found = await self.rail.connect({"address": self.wallet.address})
@@ -55,30 +52,13 @@ class Shop:
         assert problem.field == "details.address"
         return problem.message
 
-    async def open(self, **changed: Any) -> Opened | Unavailable:
-        return await self.rail.open(asked(self.details, self.clock(), **changed))
-
-    async def opened(self) -> Opened:
-        found = await self.open()
-        assert isinstance(found, Opened), found
-        return found
-
-    async def refused(self, **changed: Any) -> str:
-        """Return why an opening failed."""
-        found = await self.open(**changed)
-        assert isinstance(found, Unavailable), found
-        return found.reason
-
-    async def look(self, opened: Opened) -> Look:
-        return await self.rail.look(asked(self.details, self.clock()), opened)
-
 
 @pytest.fixture
 async def shop(clock: Clock) -> AsyncIterator[Shop]:
     rail = LightningAddressRail(THIS_MACHINE, clock)
     wallet = LnurlService(clock)
     async with serve_wallet(wallet):
-        shop = Shop(rail, wallet, clock)
+        shop = Shop(rail, clock, wallet=wallet)
         await shop.connect()
         yield shop
         await rail.close()

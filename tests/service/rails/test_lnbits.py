@@ -29,6 +29,7 @@ from tests.support.lightning_wallet import (
     THIS_MACHINE,
     WALLET_ID,
     LNbitsStandIn,
+    WalletShop,
     asked,
     serve_wallet,
     text_answer,
@@ -37,18 +38,14 @@ from tests.support.lightning_wallet import (
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
-    from bot.service.model.rail_answers import Look
     from tests.support.service_harness import Clock
 
 
 @dataclass
-class Shop:
-    """A seller's LNbits and the rail to it; `details` are those of the connected account."""
+class Shop(WalletShop):
+    """A seller with a wallet."""
 
-    rail: LNbitsRail
-    wallet: LNbitsStandIn
-    clock: Clock
-    details: dict[str, Any] = field(default_factory=dict)
+    wallet: LNbitsStandIn = field(kw_only=True)
 
     async def connect(self, key: str = INVOICE_KEY) -> Connected:
         found = await self.rail.connect({"url": self.wallet.url, "key": key})
@@ -60,23 +57,6 @@ class Shop:
         with pytest.raises(InvalidBody) as raised:
             await self.rail.connect({"url": url, "key": key})
         return {problem.field: problem.message for problem in raised.value.info}
-
-    async def open(self, **changed: Any) -> Opened | Unavailable:
-        return await self.rail.open(asked(self.details, self.clock(), **changed))
-
-    async def opened(self) -> Opened:
-        found = await self.open()
-        assert isinstance(found, Opened), found
-        return found
-
-    async def refused(self, **changed: Any) -> str:
-        """Return why an opening failed."""
-        found = await self.open(**changed)
-        assert isinstance(found, Unavailable), found
-        return found.reason
-
-    async def look(self, opened: Opened) -> Look:
-        return await self.rail.look(asked(self.details, self.clock()), opened)
 
     async def paid(self) -> Opened:
         """Open a checkout and pay it."""
@@ -90,7 +70,7 @@ async def shop(clock: Clock) -> AsyncIterator[Shop]:
     rail = LNbitsRail(THIS_MACHINE, clock)
     wallet = LNbitsStandIn(clock)
     async with serve_wallet(wallet):
-        shop = Shop(rail, wallet, clock)
+        shop = Shop(rail, clock, wallet=wallet)
         await shop.connect()
         wallet.asked.clear()
         yield shop
