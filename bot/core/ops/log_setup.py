@@ -18,7 +18,7 @@ HIDDEN = "[hidden]"
 TOKEN_SHAPE = re.compile(r"\d{3,}:[A-Za-z0-9_-]{20,}|whsec_[A-Za-z0-9+/=]{8,}")
 """The shapes of bot tokens and signing secrets, hidden even if they are not known to us."""
 
-QUIET = ("httpx", "httpcore", "telegram", "uvicorn.access", "asyncio", "PIL")
+QUIET = ("httpx", "httpcore", "telegram", "uvicorn.access", "websockets", "asyncio", "PIL")
 """Loggers that print every call, or addresses that contain the token.
 
 telegram.request is quieter still: it prints a traceback for each answer that is no JSON, which the

@@ -127,7 +127,7 @@ def test_nothing_is_logged_below_the_level(capsys: pytest.CaptureFixture[str]) -
     assert capsys.readouterr().err == ""
 
 
-@pytest.mark.parametrize("name", log_setup.QUIET)
+@pytest.mark.parametrize("name", [*log_setup.QUIET, "websockets.client"])
 def test_loggers_that_print_every_call_are_quiet_even_at_debug(
     capsys: pytest.CaptureFixture[str], name: str
 ) -> None:
