@@ -75,13 +75,9 @@ class PayWith:
 
 @dataclass(frozen=True, slots=True)
 class Arrived:
-    """Money that arrived; `amount` is None where the rail can't tell another than was asked.
-
-    `proof` is the preimage or the wallet's word, for the record.
-    """
+    """Money that arrived; `amount` is None where the rail can't tell another than was asked."""
 
     amount: int | None = None
-    proof: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

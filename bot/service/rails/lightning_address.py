@@ -85,7 +85,7 @@ class LightningAddressRail(HttpRail):
             return Waiting()
         if found.preimage and not invoice.fits(found.preimage, opened.external_id):
             return Waiting("the wallet's preimage does not fit the invoice")
-        return Arrived(proof=found.preimage or "settled")
+        return Arrived()
 
     async def _find(self, wanted: LightningAddress) -> tuple[str, PayOffer]:
         """Return where the wallet says what it takes, and its answer."""

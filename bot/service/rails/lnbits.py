@@ -224,7 +224,7 @@ def _read_arrival(amount: Any, preimage: Any, payment_hash: str) -> Look:
     known = isinstance(preimage, str) and preimage.strip("0")
     if known and not invoice.fits(preimage, payment_hash):
         return Waiting("the wallet's preimage does not fit the invoice")
-    return Arrived(amount // invoice.MSAT, preimage if known else "paid")
+    return Arrived(amount // invoice.MSAT)
 
 
 def _problem(name: str, wrong: Wrong, message: str) -> FieldProblem:

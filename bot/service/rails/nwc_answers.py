@@ -145,7 +145,7 @@ def _of_state(state: str, found: dict[str, Any], payment_hash: str) -> Look:
 
 
 def _arrived(found: dict[str, Any], payment_hash: str) -> Arrived:
-    """Return the money, with what proves it.
+    """Return the money. Raises BadAnswer for an impossible one.
 
     A preimage that is not the invoice's is a lie, none is not: some wallets can't tell it.
     """
@@ -154,8 +154,7 @@ def _arrived(found: dict[str, Any], payment_hash: str) -> Arrived:
         type(amount) is not int or not invoice.MSAT <= amount <= invoice.MOST
     ):
         raise BadAnswer("the wallet names an impossible amount")
-    if not isinstance(preimage, str) or preimage in {"", _ZEROS}:
-        preimage = None
-    elif not invoice.fits(preimage, payment_hash):
+    is_known = isinstance(preimage, str) and preimage not in {"", _ZEROS}
+    if is_known and not invoice.fits(str(preimage), payment_hash):
         raise BadAnswer("the wallet names a preimage that is not the invoice's")
-    return Arrived(None if amount is None else amount // invoice.MSAT, preimage)
+    return Arrived(None if amount is None else amount // invoice.MSAT)

@@ -41,20 +41,20 @@ def read(found: dict[str, Any], *, ended: bool = False) -> Look | None:
         (PENDING | {"state": "paid"}, Waiting("the wallet says an unknown state")),
         (PENDING | {"state": "expired"}, Gone("the wallet says expired")),
         (PENDING | {"state": "FAILED"}, Gone("the wallet says failed")),
-        (PAID, Arrived(21, PREIMAGE)),
-        (PAID | {"state": "SETTLED"}, Arrived(21, PREIMAGE)),
-        (PAID | {"type": None}, Arrived(21, PREIMAGE)),
-        (PAID | {"metadata": {"deep": [[[[{}]]]]}}, Arrived(21, PREIMAGE)),
+        (PAID, Arrived(21)),
+        (PAID | {"state": "SETTLED"}, Arrived(21)),
+        (PAID | {"type": None}, Arrived(21)),
+        (PAID | {"metadata": {"deep": [[[[{}]]]]}}, Arrived(21)),
         (PAID | {"preimage": None}, Arrived(21)),
         (PAID | {"preimage": ""}, Arrived(21)),
         (PAID | {"preimage": "0" * 64}, Arrived(21)),
-        (PAID | {"amount": None}, Arrived(None, PREIMAGE)),
-        (PAID | {"amount": 20_999}, Arrived(20, PREIMAGE)),
-        (PAID | {"amount": 22_000}, Arrived(22, PREIMAGE)),
-        (SAYS_NO_STATE, Arrived(21, PREIMAGE)),
+        (PAID | {"amount": None}, Arrived(None)),
+        (PAID | {"amount": 20_999}, Arrived(20)),
+        (PAID | {"amount": 22_000}, Arrived(22)),
+        (SAYS_NO_STATE, Arrived(21)),
         (SAYS_NO_STATE | {"settled_at": None}, Waiting()),
         (SAYS_NO_STATE | {"settled_at": 0}, Waiting()),
-        (SAYS_NO_STATE | {"state": None}, Arrived(21, PREIMAGE)),
+        (SAYS_NO_STATE | {"state": None}, Arrived(21)),
     ],
 )
 def test_what_a_lookup_says(found: dict[str, Any], look: Look) -> None:
@@ -63,7 +63,7 @@ def test_what_a_lookup_says(found: dict[str, Any], look: Look) -> None:
 
 def test_a_time_of_settling_without_a_state_says_nothing_once_the_invoice_has_ended() -> None:
     assert read(SAYS_NO_STATE, ended=True) is None
-    assert read(PAID, ended=True) == Arrived(21, PREIMAGE)
+    assert read(PAID, ended=True) == Arrived(21)
 
 
 @pytest.mark.parametrize(
@@ -93,8 +93,8 @@ def test_a_lie_about_a_payment_is_refused(lie: dict[str, Any]) -> None:
 @pytest.mark.parametrize(
     ("listed", "look"),
     [
-        ([SAYS_NO_STATE], Arrived(21, PREIMAGE)),
-        ([{"payment_hash": "other"}, None, SAYS_NO_STATE], Arrived(21, PREIMAGE)),
+        ([SAYS_NO_STATE], Arrived(21)),
+        ([{"payment_hash": "other"}, None, SAYS_NO_STATE], Arrived(21)),
         ([PENDING], Waiting()),
         ([], Gone("the invoice ended without a payment")),
         (None, Gone("the invoice ended without a payment")),
