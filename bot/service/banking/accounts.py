@@ -14,7 +14,7 @@ from bot.core.text import sanitize
 from bot.service.banking import characters, ibans, pix_keys
 from bot.service.banking.pix_keys import KeyKind
 from bot.service.model.payout import BANK
-from bot.service.model.payout_problems import BadDetail, Wrong
+from bot.service.model.payout_problems import BadDetail, Wrong, unknown_fields
 from bot.service.model.rail_answers import Connected
 
 if TYPE_CHECKING:
@@ -63,10 +63,12 @@ class _Fields:
     def __init__(self, details: Mapping[str, Any], path: str = "details") -> None:
         self._details = details
         self._path = path
+        self._known = {"scheme"}
         self.problems: list[FieldProblem] = []
 
     def text(self, name: str, most: int, *, needed: bool = True) -> str:
         """Return a field's text on one line, '' with a problem if it is missing or too long."""
+        self._known.add(name)
         value = self._details.get(name, "")
         typed = value.translate(sanitize.INVISIBLE_MARKS) if isinstance(value, str) else ""
         line = " ".join(typed.split())
@@ -100,10 +102,15 @@ class _Fields:
 
     def below(self, name: str) -> _Fields:
         """Return the fields of an object, whose problems are kept here."""
+        self._known.add(name)
         value = self._details.get(name)
         fields = _Fields(value if isinstance(value, dict) else {}, f"{self._path}.{name}")
         fields.problems = self.problems
         return fields
+
+    def refuse_others(self) -> None:
+        """Add a problem for each field that nobody has asked for."""
+        self.problems += unknown_fields(self._details, self._known, self._path)
 
     def problem(self, name: str, wrong: Wrong, message: str) -> None:
         self.problems.append(FieldProblem(f"{self._path}.{name}", message, wrong.value))
@@ -123,6 +130,7 @@ def connect(details: Mapping[str, Any]) -> Connected:
         fields.problem("scheme", Wrong.SCHEME, f"Must be one of {', '.join(SCHEMES)}.")
         raise InvalidBody(info=fields.problems)
     read = {"scheme": name, **scheme.read(fields)}
+    fields.refuse_others()
     if fields.problems:
         raise InvalidBody(info=fields.problems)
     return Connected(
@@ -157,10 +165,9 @@ def _no_qr_iban(number: str) -> str:
 
 
 def _read_pix(fields: _Fields) -> dict[str, Any]:
-    kind, key = fields.checked("key", pix_keys.check) or (None, "")
+    _, key = fields.checked("key", pix_keys.check) or (None, "")
     return {
         "key": key,
-        "keyKind": kind and kind.value,
         "name": fields.foldable("name", LONGEST_NAME, characters.PIX),
         "city": fields.foldable("city", LONGEST_CITY, characters.PIX),
     }
@@ -205,6 +212,7 @@ def _address(fields: _Fields, number: str | None) -> dict[str, str]:
     country = named or (number or "CH")[:2]
     if not _COUNTRY.fullmatch(country):
         fields.problem("country", Wrong.COUNTRY_FORM, "Use the two letters of the country: CH.")
+    fields.refuse_others()
     return found | {"country": country}
 
 
@@ -217,7 +225,7 @@ def _mask(text: str) -> str:
 
 
 def _pix_label(read: dict[str, Any]) -> str:
-    kind, masked = read["keyKind"], _mask(read["key"])
+    kind, masked = pix_keys.check(read["key"])[0], _mask(read["key"])
     return f"{kind.upper()} {masked}" if kind in {KeyKind.CPF, KeyKind.CNPJ} else masked
 
 

@@ -3,8 +3,18 @@
 from __future__ import annotations
 
 from enum import StrEnum
+from typing import TYPE_CHECKING, Any
 
-from bot.core.errors import BotError
+from bot.core.errors import BotError, FieldProblem, InvalidBody
+from bot.core.text import sanitize
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+LONGEST_NAME = 100
+"""Characters of a field's name that an answer repeats."""
+
+MOST_PROBLEMS = 20
 
 
 class Wrong(StrEnum):
@@ -15,6 +25,7 @@ class Wrong(StrEnum):
     INVISIBLE = "invisible"
     NOT_LATIN = "notLatin"
     SCHEME = "unknownScheme"
+    UNKNOWN_FIELD = "unknownField"
 
     IBAN_FORM = "ibanForm"
     IBAN_COUNTRY = "ibanCountry"
@@ -70,3 +81,24 @@ class BadDetail(BotError):
     def __init__(self, wrong: Wrong, message: str) -> None:
         super().__init__(message)
         self.wrong = wrong
+
+
+def check_names(details: Mapping[str, Any], *known: str) -> None:
+    """Raise InvalidBody for fields that are not `known`."""
+    if problems := unknown_fields(details, known, "details"):
+        raise InvalidBody(info=problems)
+
+
+def unknown_fields(
+    details: Mapping[str, Any], known: Iterable[str], path: str
+) -> list[FieldProblem]:
+    """Return a problem for each field that is not `known`."""
+    unknown = sorted(set(details).difference(known))[:MOST_PROBLEMS]
+    return [
+        FieldProblem(
+            f"{path}.{sanitize.line(name, LONGEST_NAME)}",
+            "is not a field of this kind of account",
+            Wrong.UNKNOWN_FIELD.value,
+        )
+        for name in unknown
+    ]

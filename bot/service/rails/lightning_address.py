@@ -14,7 +14,7 @@ from bot.core.errors import (
 )
 from bot.service.lightning import address, invoice, lnurl
 from bot.service.model.payout import LIGHTNING
-from bot.service.model.payout_problems import Wrong
+from bot.service.model.payout_problems import Wrong, check_names
 from bot.service.model.rail_answers import (
     Arrived,
     Asked,
@@ -50,6 +50,7 @@ class LightningAddressRail(HttpRail):
 
         Raises InvalidBody.
         """
+        check_names(details, "address")
         typed = details.get("address")
         wanted = address.parse(typed if isinstance(typed, str) else "")
         if wanted.port is not None and not self._http.permits(wanted.host):

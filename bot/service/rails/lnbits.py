@@ -26,7 +26,7 @@ from bot.core.net import webhook_addresses
 from bot.core.text import sanitize
 from bot.service.lightning import invoice
 from bot.service.model.payout import LNBITS
-from bot.service.model.payout_problems import Wrong
+from bot.service.model.payout_problems import Wrong, check_names
 from bot.service.model.rail_answers import (
     Arrived,
     Asked,
@@ -67,6 +67,7 @@ class LNbitsRail(HttpRail):
 
         Raises InvalidBody.
         """
+        check_names(details, "url", "key")
         url, key = self._typed(details)
         where = webhook_addresses.endpoint(url).host
         known = {"url": url, "key": key}

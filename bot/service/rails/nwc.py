@@ -15,6 +15,7 @@ from bot.core.net.guarded_socket import GuardedDialler
 from bot.core.net.http_client import ssl_context
 from bot.service.lightning import invoice
 from bot.service.model.payout import NWC
+from bot.service.model.payout_problems import check_names
 from bot.service.model.rail_answers import Connected, Gone, Opened, PayWith, Unavailable, Waiting
 from bot.service.nostr.connection_string import BadConnection, parse_connection
 from bot.service.nostr.encryption import Scheme
@@ -61,6 +62,7 @@ class NwcRail:
 
         Raises InvalidBody, also for a connection that could spend.
         """
+        check_names(details, "connection")
         text = details.get("connection")
         if not isinstance(text, str):
             raise _refusal(nwc_answers.MISSING)

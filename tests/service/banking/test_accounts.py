@@ -55,6 +55,16 @@ def test_an_account_has_currencies_and_a_masked_label(
     assert accounts.connect(connected.details).details == connected.details
 
 
+@pytest.mark.parametrize("details", [SEPA, PIX, UPI, SWISS])
+def test_a_field_that_no_account_has_is_named(details: dict[str, Any]) -> None:
+    assert list(problems(details | {"ibn": "DE"})) == ["details.ibn"]
+
+
+def test_a_field_that_no_address_has_is_named() -> None:
+    address = ADDRESS | {"planet": "Earth"}
+    assert list(problems(SWISS | {"address": address})) == ["details.address.planet"]
+
+
 def test_details_are_kept_in_one_spelling() -> None:
     assert accounts.connect(SEPA | {"iban": " de89\u00a03704 0044-0532 0130 00\u200e"}).details == {
         "scheme": "sepa",

@@ -141,6 +141,7 @@ payout-wrong-missing = ⚠ Hier fehlt noch etwas. Bitte schreib es noch einmal.
 payout-wrong-tooLong = ⚠ Das ist zu lang. Bitte kürze es.
 payout-wrong-invisible = ⚠ Darin sind unsichtbare Zeichen. Bitte tippe es ab, statt es einzufügen.
 payout-wrong-notLatin = ⚠ Im Code für die Banking-App sind nur lateinische Buchstaben möglich. Bitte nimm die lateinische Schreibweise, die deine Bank verwendet.
+payout-wrong-unknownField = ⚠ Der Zahlungsdienst kennt eine dieser Angaben nicht. Bitte fang mit /getpaid noch einmal an.
 payout-wrong-unknownScheme = ⚠ Diese Art von Konto nimmt der Zahlungsdienst nicht an. Bitte wähle eine andere.
 payout-wrong-ibanForm = ⚠ Das ist keine IBAN. Sie beginnt mit zwei Buchstaben und zwei Ziffern, zum Beispiel <code>DE89 3704 0044 0532 0130 00</code>.
 payout-wrong-ibanCountry = ⚠ In keinem Land beginnt eine IBAN so. Bitte vergleiche sie mit deiner Banking-App.

@@ -141,6 +141,7 @@ payout-wrong-missing = ⚠ Something is missing here. Please type it again.
 payout-wrong-tooLong = ⚠ That's too long. Please shorten it.
 payout-wrong-invisible = ⚠ There are invisible characters in that. Please type it instead of pasting it.
 payout-wrong-notLatin = ⚠ Bank codes only take Latin letters. Please use the Latin spelling that your bank uses.
+payout-wrong-unknownField = ⚠ The payment service doesn't know one of these details. Please start again with /getpaid.
 payout-wrong-unknownScheme = ⚠ The payment service doesn't take this kind of bank account. Please choose another one.
 payout-wrong-ibanForm = ⚠ That isn't an IBAN. It starts with two letters and two digits, like <code>DE89 3704 0044 0532 0130 00</code>.
 payout-wrong-ibanCountry = ⚠ No country's IBANs start like that. Please compare it with your banking app.
