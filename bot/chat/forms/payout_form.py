@@ -80,10 +80,19 @@ def probed(draft: Draft, account: PayoutAccount, seller: Seller) -> Outcome:
     return flow.ask_step(replace(draft, found=account), FOUND, seller)
 
 
+SPENDING = ("spendingKey", "spendingConnection")
+"""Codes of refused keys that could spend money."""
+
+
 def refused(draft: Draft, problem: FieldProblem, seller: Seller) -> Outcome:
-    """Ask again for the field that a refusal names, `details.iban`, with all others kept."""
+    """Ask again for the field that a refusal names, `details.iban`, with all others kept.
+
+    A key that can spend is not kept to be sent again.
+    """
     fields = WAYS[draft.way or ""]
     field = problem.field.rpartition(".")[2]
+    if problem.code in SPENDING:
+        draft = replace(draft, answers=tuple(one for one in draft.answers if one.field != field))
     note = refusal_text(problem, seller.language)
     return _ask(draft, field if field in fields else fields[-1], seller, note)
 

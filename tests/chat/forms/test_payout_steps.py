@@ -98,6 +98,14 @@ def test_a_refused_field_is_asked_for_again_and_the_others_are_kept() -> None:
     assert typed(talk) == {"iban": OTHER_IBAN, "name": "Anna Ott"}
 
 
+@pytest.mark.parametrize(("code", "kept"), [("spendingKey", []), ("unknownKey", ["key"])])
+def test_a_key_that_can_spend_is_not_kept(code: str, kept: list[str]) -> None:
+    talk = connecting("lnbits").say(*TYPED["lnbits"])
+    talk.take(payout_form.refused(talk.form, FieldProblem("details.key", "", code), talk.seller))
+    assert list(typed(talk)) == ["url", *kept]
+    assert talk.step == "paykey"
+
+
 @pytest.mark.parametrize("path", ["details", "kind", "", "details.address.country"])
 def test_a_refusal_of_no_field_of_the_form_leads_to_the_last_one(path: str) -> None:
     talk = connecting("lnbits").say(*TYPED["lnbits"])
