@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from tests.simulation.shop_machine import Form
 
-LIVES, STEPS, SEED = 150, 40, 20261122
+LIVES, STEPS, SEED = 700, 40, 20261122
 SLOW, REPEATED = 0.5, 0.5
 REACHED = {
     "sandbox": "open claimed paid lapsed cancelled rejected late oversold",
