@@ -30,7 +30,7 @@ WHY = (
 )
 UNFOUND = (
     "If you've sent the money, give the seller the reference below and ask them to check again."
-    " If you haven't, there's nothing to do."
+    " If you haven't, you don't need to do anything."
 )
 STOP = f"{PAY}/email/stop/receipts/token-7"
 

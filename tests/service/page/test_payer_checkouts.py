@@ -83,7 +83,7 @@ async def test_a_way_that_its_seller_has_removed_leaves_the_others_to_choose(
     await scene.service.seller.delete(f"/v3/payoutAccounts/{bank['id']}")
     refused = await post(scene, path, token="t" * 32, way=f"bank:{bank['scheme']}")
     assert refused.status_code == 409
-    assert "You haven&#39;t been charged. Please choose another one." in refused.text
+    assert "You haven&#39;t been charged. Please choose another way." in refused.text
     assert 'name="token"' in refused.text
     assert await units(scene.service) == (20, 0, 0, 0)
 
@@ -94,7 +94,7 @@ async def test_a_way_that_closed_meanwhile_leaves_the_others_to_choose(scene: Re
     scene.service.anyone.cookies.clear()
     refused = await post(scene, path, token="f" * 32, way="bank:sepa")
     assert refused.status_code == 409
-    assert "You haven&#39;t been charged. Please choose another one." in refused.text
+    assert "You haven&#39;t been charged. Please choose another way." in refused.text
     assert 'value="lightning" aria-describedby="how-2" checked' in refused.text
     assert await units(scene.service) == (10, 10, 0, 0)
     taken = await post(scene, path, token="g" * 32, way="lightning")
@@ -138,7 +138,7 @@ async def test_the_picture_of_an_invoice_is_read_by_phones(scene: RealScene) -> 
     assert picture.headers["content-type"] == "image/png"
     assert picture.headers["cache-control"] == "no-store"
     with Image.open(io.BytesIO(picture.content)) as drawn:
-        (code,) = zxingcpp.read_barcodes(drawn)
+        (code,) = zxingcpp.read_barcodes(drawn, zxingcpp.BarcodeFormat.QRCode)
     assert code.text.startswith(f"LIGHTNING:{states.INVOICE.upper()}")
     scene.service.clock.advance(RESERVATION)
     assert (await get(scene, f"{where}/code.png")).status_code == 404
@@ -148,7 +148,7 @@ async def test_the_picture_of_a_bank_code_has_what_the_page_says(scene: RealScen
     where = await states.bank_code(scene)
     page = (await get(scene, where)).text
     with Image.open(io.BytesIO((await get(scene, f"{where}/code.png")).content)) as drawn:
-        (code,) = zxingcpp.read_barcodes(drawn)
+        (code,) = zxingcpp.read_barcodes(drawn, zxingcpp.BarcodeFormat.QRCode)
     (row,) = await scene.service.rows("checkouts")
     for text in ("DE89370400440532013000", row["reference"], "Mia Ferreira"):
         assert text in page

@@ -33,7 +33,7 @@ find-links = 🔎 <b>Payment links with “{ $text }”</b>
 find-more-links = There are more. Type more of the name to narrow it down.
 find-none =
     Nothing found for “{ $text }”.
-    Check it against the payer's receipt: I look for the reference and the transaction number. Of the number I need at least { $least } characters from its start or end. If it's right, the payment went to another seller.
+    Check it against the payer's receipt: a reference or a transaction number will do. From the number, at least { $least } characters of its start or end are needed. If it's right, the payment went to another seller.
 
 ## A drop whose last items are all being paid for
 

@@ -45,8 +45,8 @@ payout-first =
     Payers pay you directly. Connect an account once, and it works for all your payment links.
 payout-about-bank = 🏦 <b>Bank transfer</b>: your IBAN, Pix key or UPI ID. Usually free. You confirm each payment with a tap.
 payout-about-lightning = ⚡ <b>Lightning address</b>: like <code>anna@example.org</code>, from a Bitcoin wallet. It may charge a fee. Most report payments by themselves.
-payout-about-lnbits = 🧩 <b>My LNbits</b>: your server and its invoice key, which can't spend. The server may charge a fee and reports payments by itself.
-payout-about-nwc = 🔗 <b>Wallet connection</b>: receive-only, from a wallet like Alby Hub. It may charge a fee and reports payments by itself.
+payout-about-lnbits = 🧩 <b>My LNbits</b>: your server and its invoice key, which can't spend. The server may charge a fee and reports payments automatically.
+payout-about-nwc = 🔗 <b>Wallet connection</b>: receive-only, from a wallet like Alby Hub. It may charge a fee and reports payments automatically.
 payout-schemes =
     <b>What kind of bank account is it?</b>
     • <b>SEPA</b>: prices in euros. Needs an IBAN.
@@ -65,7 +65,7 @@ payout-line-auto = { $way } <code>{ $label }</code>
 payout-account =
     <b>{ $way }</b>
     <code>{ $label }</code>
-payout-automatic = ✅ Your wallet reports each payment by itself.
+payout-automatic = ✅ Your wallet reports each payment automatically.
 payout-by-hand = 👆 You check your account and confirm each payment with a tap.
 payout-by-hand-wallet = 👆 This wallet doesn't report payments. You check it and confirm each one with a tap.
 payout-settings =
@@ -158,7 +158,7 @@ payout-wrong-pixCpf = ⚠ That isn't a CPF: its check digits don't match. If it'
 payout-wrong-pixEmail = ⚠ That isn't an email address. Type the key as your banking app shows it.
 payout-wrong-pixPhone = ⚠ That isn't a Brazilian phone number. Type it like <code>+55 11 98765-4321</code>.
 payout-wrong-upiForm = ⚠ That isn't a UPI ID. Type one like <code>anna@okbank</code>.
-payout-wrong-countryForm = ⚠ Please type the two-letter code of the country, like <code>CH</code>.
+payout-wrong-countryForm = ⚠ Please type the country's two-letter code, like <code>CH</code>.
 payout-wrong-addressForm = ⚠ That isn't a Lightning address. Type one like <code>anna@example.org</code>.
 payout-wrong-addressPort = ⚠ A Lightning address has no number after a colon. Please leave it out.
 payout-wrong-lnurl = ⚠ That's an LNURL code. I need your Lightning address, like <code>anna@example.org</code>.
@@ -171,7 +171,7 @@ payout-wrong-unknownKey = ⚠ Your LNbits doesn't know that key. Copy the <b>Inv
 payout-wrong-spendingKey = ⚠ That key can spend your money, so I won't use it. Send me the <b>Invoice/read key</b> instead; it's right below.
 payout-wrong-notLnbits = ⚠ There's no LNbits at that address. Please check it.
 payout-wrong-connectionForm = ⚠ That isn't a complete connection string. Copy all of it from your wallet; it starts with <code>nostr+walletconnect://</code>.
-payout-connection-elsewhere = ⚠ That's the key to a wallet, so I won't use it here. To get paid to that wallet, open /getpaid and press <b>Wallet connection</b>.
+payout-connection-elsewhere = ⚠ That's the key to a wallet, so I won't use it here. To get paid to that wallet, open /getpaid and tap <b>Wallet connection</b>.
 payout-wrong-relayPrivate = ⚠ This connection uses a relay that can't be reached from here. Use a wallet with a public relay.
 payout-wrong-relayPlain = ⚠ This connection uses a relay without encryption. Use a wallet whose relay address starts with <code>wss://</code>.
 payout-wrong-spendingConnection = ⚠ This connection can also spend your money, so I won't use it. Remove it in your wallet and make a new one that can only create and look up invoices. If your wallet can't do that, connect its Lightning address instead.
