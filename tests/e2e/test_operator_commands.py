@@ -166,7 +166,7 @@ async def test_deliveries_are_listed_and_shown(service: Process) -> None:
     await until(failed)
     (entry,) = await listed(service, "deliveries")
     assert list(entry)[:6] == ["id", "request", "address", "state", "attempts", "next"]
-    assert list(entry)[6:] == ["channel", "transaction", "created", "settled", "note"]
+    assert list(entry)[6:] == ["channel", "transaction", "checkout", "created", "settled", "note"]
     assert entry["request"] == made["id"]
     assert (entry["address"], entry["state"]) == (f"http://127.0.0.1:{port}/hook", "waiting")
     assert entry["attempts"] >= 1

@@ -240,7 +240,7 @@ class Client:
         body: dict[str, Any] = {"owner": owner, "kind": kind, "details": details}
         if dry_run:
             body["dryRun"] = True
-        return payout.read_account(await self._call("POST", ACCOUNTS, body, timeout=PROBING))
+        return payout.read_account(await self._call("POST", ACCOUNTS, body, waits=PROBING))
 
     async def payout_accounts(self, owner: str) -> list[PayoutAccount]:
         """Return an owner's payout accounts, the one that is asked first on top."""
@@ -265,13 +265,17 @@ class Client:
         path: str,
         body: Mapping[str, Any] | None = None,
         headers: Mapping[str, str] | None = None,
-        timeout: httpx.Timeout = TIMEOUT,  # noqa: ASYNC109 - of the connection, as httpx has it
+        waits: httpx.Timeout | None = None,
     ) -> Any:
         content = exact_json.dumps(body).encode() if body is not None else None
         kind = {"Content-Type": "application/json"} if content is not None else {}
         try:
             response = await self._http.request(
-                method, path, content=content, headers={**kind, **(headers or {})}, timeout=timeout
+                method,
+                path,
+                content=content,
+                headers={**kind, **(headers or {})},
+                timeout=waits or self._http.timeout,
             )
         except UNSENT as error:
             failure = f"{type(error).__name__} at {method} {path}"
