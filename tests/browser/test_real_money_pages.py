@@ -123,5 +123,7 @@ async def test_the_code_is_read_from_the_screen_in_the_dark(
         await page.wait_for_load_state("load")
         shown = await page.locator(".code img").screenshot()
     with Image.open(io.BytesIO(shown)) as seen:
-        (code,) = zxingcpp.read_barcodes(seen, zxingcpp.BarcodeFormat.QRCode)
+        (code,) = zxingcpp.read_barcodes(
+            seen, zxingcpp.BarcodeFormats(zxingcpp.BarcodeFormat.QRCode)
+        )
     assert code.text.startswith(("LIGHTNING:LNBC", "BCD", "SPC"))

@@ -23,7 +23,9 @@ _EPC = "tag version charset kind bic name iban amount purpose structured text"
 
 def zxing(picture: bytes) -> tuple[str, str]:
     """Return the text and the error correction level that ZXing reads."""
-    (found,) = zxingcpp.read_barcodes(_grey(picture), zxingcpp.BarcodeFormat.QRCode)
+    (found,) = zxingcpp.read_barcodes(
+        _grey(picture), zxingcpp.BarcodeFormats(zxingcpp.BarcodeFormat.QRCode)
+    )
     return bytes(found.bytes).decode("utf-8"), str(found.ec_level)
 
 

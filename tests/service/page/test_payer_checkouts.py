@@ -138,7 +138,9 @@ async def test_the_picture_of_an_invoice_is_read_by_phones(scene: RealScene) -> 
     assert picture.headers["content-type"] == "image/png"
     assert picture.headers["cache-control"] == "no-store"
     with Image.open(io.BytesIO(picture.content)) as drawn:
-        (code,) = zxingcpp.read_barcodes(drawn, zxingcpp.BarcodeFormat.QRCode)
+        (code,) = zxingcpp.read_barcodes(
+            drawn, zxingcpp.BarcodeFormats(zxingcpp.BarcodeFormat.QRCode)
+        )
     assert code.text.startswith(f"LIGHTNING:{states.INVOICE.upper()}")
     scene.service.clock.advance(RESERVATION)
     assert (await get(scene, f"{where}/code.png")).status_code == 404
@@ -148,7 +150,9 @@ async def test_the_picture_of_a_bank_code_has_what_the_page_says(scene: RealScen
     where = await states.bank_code(scene)
     page = (await get(scene, where)).text
     with Image.open(io.BytesIO((await get(scene, f"{where}/code.png")).content)) as drawn:
-        (code,) = zxingcpp.read_barcodes(drawn, zxingcpp.BarcodeFormat.QRCode)
+        (code,) = zxingcpp.read_barcodes(
+            drawn, zxingcpp.BarcodeFormats(zxingcpp.BarcodeFormat.QRCode)
+        )
     (row,) = await scene.service.rows("checkouts")
     for text in ("DE89370400440532013000", row["reference"], "Mia Ferreira"):
         assert text in page
