@@ -22,9 +22,9 @@ GIB = 1024**3
 
 OPENING = """# Benchmarks
 
-Written by `make bench`, which measures everything below in one run. Times and rates differ from
-machine to machine, and from run to run on a busy one: the ratio to the yardstick of the same run
-is what counts, the goal says how much is enough.
+Written by `make bench`, which measures each figure beside its yardstick in one run. Times and
+rates differ from machine to machine, and from run to run on a busy one: the ratio to the yardstick
+of the same run is what counts, the goal says how much is enough.
 """
 
 

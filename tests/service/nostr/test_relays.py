@@ -87,6 +87,7 @@ async def test_a_wallets_answer_arrives(relays: Relays) -> None:
         assert [message[0] for message in relay.heard[:2]] == ["REQ", "EVENT"]
 
 
+@pytest.mark.simulation
 async def test_of_what_a_relay_has_stored_the_newest_is_asked_for(relays: Relays) -> None:
     async with scripted_relay(honest) as relay:
         await call(relays, relay.url)

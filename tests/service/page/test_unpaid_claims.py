@@ -106,6 +106,7 @@ async def reject_all(service: ServiceHarness, claimed: list[str]) -> None:
         assert (await service.seller.post(path)).status_code == 200
 
 
+@pytest.mark.simulation
 @pytest.mark.parametrize("end", [wait_for_the_end, reject_all])
 async def test_fifty_people_who_claim_and_never_pay(tmp_path: Path, end: End) -> None:
     wallet = ScriptedRail(currencies=("EUR",), looks=[Arrived()] * BUYERS)

@@ -291,6 +291,7 @@ async def test_a_wallet_that_says_no_state_is_asked_for_its_list_after_the_end(
     assert isinstance(found, Arrived if paid else Gone)
 
 
+@pytest.mark.simulation
 async def test_looks_go_on_when_the_relay_was_stopped_and_started_again(
     rail: NwcRail, relay: LocalRelay, wallet: NwcWallet
 ) -> None:
