@@ -71,7 +71,7 @@ def refund_hint(paid: PaidBy, language: str) -> str:
 def _source(sources: Sequence[str], language: str) -> str:
     """Name the source of a rate, or the sources of a median: "median of a, b and c"."""
     names = [escaped(name, _SOURCE) for name in sources]
-    if len(names) < 2:  # noqa: PLR2004 - a median of one is that one
+    if not names[1:]:
         return "".join(names)
     first, last = ", ".join(names[:-1]), names[-1]
     both = t(language, "claims-and", first=first, last=last)

@@ -35,7 +35,7 @@ from bot.core.outbox.queue_policy import NOTICE
 from bot.core.text.translations import t
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Awaitable, Callable
 
     from bot.chat.forms.outcome import Outcome
     from bot.chat.messages.jobs import AccountJob
@@ -83,10 +83,10 @@ class PayoutHandler:
         if isinstance(job, ConnectAccount | RemoveAccount):
             self._give_up(tx, job)
 
-    async def _attempt(self, message: Message, call: Callable[..., object]) -> None:
+    async def _attempt(self, message: Message, call: Callable[[Message], Awaitable[None]]) -> None:
         job = message.body
         try:
-            await in_time(call(message))  # type: ignore[arg-type]  # all of them are coroutines
+            await in_time(call(message))
         except InvalidBody as error:
             await self._outcomes.finish(message, self._refuse, error)
         except Refused as error:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import socket
+from ipaddress import IPv4Address
 from typing import TYPE_CHECKING
 
 import httpcore
@@ -42,7 +43,7 @@ class GuardedDialler:
 
 
 async def _dial(address: Address, port: int, seconds: float) -> socket.socket:
-    family = socket.AF_INET if address.version == 4 else socket.AF_INET6  # noqa: PLR2004 - IP's own
+    family = socket.AF_INET if isinstance(address, IPv4Address) else socket.AF_INET6
     sock = socket.socket(family, socket.SOCK_STREAM)
     try:
         sock.setblocking(False)  # noqa: FBT003 - the signature of the standard library
