@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from bot.core.outbox import outbox
+from bot.service.model.payout import LIGHTNING
 from bot.service.store import checkouts
 from bot.service.usecases import paying
 from bot.service.usecases.delivery_queues import WEBHOOKS
@@ -44,9 +45,15 @@ async def _perform(service: ServiceHarness, job: Job) -> int:
     return len(messages)
 
 
-async def begin(service: ServiceHarness, request_id: str, way: str | None, **form: Any) -> str:
+async def begin(
+    service: ServiceHarness,
+    request_id: str,
+    way: str | None = LIGHTNING,
+    token: str = "a" * 32,
+    **form: Any,
+) -> str:
     """Post a form with fields of PaymentForm; return the id of its checkout."""
-    order = PaymentForm(request_id, user_data={}, way=way, **form)
+    order = PaymentForm(request_id, token, user_data={}, way=way, **form)
     standing = await service.db.transaction(
         lambda tx: paying.pay(tx, service.context, order, service.clock())
     )

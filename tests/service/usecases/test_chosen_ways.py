@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from bot.core.errors import InvalidBody, NotPayable, Refused
-from bot.service.model.checkout import UNKNOWN_HOLDER, Holder
+from bot.service.model.checkout import Holder
 from bot.service.model.payout import BANK, LIGHTNING
 from bot.service.model.rail_answers import Unavailable
 from bot.service.store import requests
@@ -37,21 +37,11 @@ async def service(tmp_path: Path, wallet: ScriptedRail) -> AsyncIterator[Service
         yield it
 
 
-async def pay(
-    service: ServiceHarness,
-    request_id: str,
-    way: str | None = LIGHTNING,
-    token: str = "a" * 32,
-    holder: Holder = UNKNOWN_HOLDER,
-) -> str:
-    return await begin(service, request_id, way, token=token, holder=holder)
-
-
 async def test_the_same_payer_and_way_gets_the_same_checkout(service: ServiceHarness) -> None:
     made = await service.create(**EUROS, **DROP)
-    first = await pay(service, made["id"], holder=ANN)
+    first = await begin(service, made["id"], holder=ANN)
     for way in (LIGHTNING, None):
-        again = await pay(service, made["id"], way, token=str(way) * 16, holder=ANN)
+        again = await begin(service, made["id"], way, token=str(way) * 16, holder=ANN)
         assert again == first
     assert await units(service) == (2, 1, 0, 0)
 
@@ -61,10 +51,10 @@ async def test_another_way_gives_the_first_one_up(
     service: ServiceHarness, *, is_open: bool
 ) -> None:
     made = await service.create(**EUROS, expirationType="limit", totalUnits=1)
-    first = await pay(service, made["id"], holder=ANN)
+    first = await begin(service, made["id"], holder=ANN)
     if is_open:
         await open_due(service)
-    second = await pay(service, made["id"], "bank:sepa", token="b" * 32, holder=ANN)
+    second = await begin(service, made["id"], "bank:sepa", token="b" * 32, holder=ANN)
     assert second != first
     assert await state_of(service, first) == ("cancelled" if is_open else "lapsed")
     assert await state_of(service, second) == "open"
@@ -80,9 +70,9 @@ async def test_a_way_that_is_not_offered_changes_nothing(
 ) -> None:
     """Its seller may have removed it since the page was opened."""
     made = await service.create(**EUROS, **DROP)
-    first = await pay(service, made["id"], holder=ANN)
+    first = await begin(service, made["id"], holder=ANN)
     with pytest.raises(error):
-        await pay(service, made["id"], way, token="b" * 32, holder=ANN)
+        await begin(service, made["id"], way, token="b" * 32, holder=ANN)
     assert await state_of(service, first) == "opening"
     assert await units(service) == (2, 1, 0, 0)
 
@@ -92,11 +82,11 @@ async def test_a_claimed_checkout_stays_whatever_way_is_chosen_next(
 ) -> None:
     """Its payer has said that the money was sent: the seller decides."""
     made = await service.create(**EUROS, **DROP)
-    first = await pay(service, made["id"], "bank:sepa", holder=ANN)
+    first = await begin(service, made["id"], "bank:sepa", holder=ANN)
     await service.db.transaction(
         lambda tx: claiming.claim(tx, service.context, made["id"], first, service.clock())
     )
-    again = await pay(service, made["id"], LIGHTNING, token="b" * 32, holder=ANN)
+    again = await begin(service, made["id"], LIGHTNING, token="b" * 32, holder=ANN)
     assert again == first
     assert await state_of(service, first) == "claimed"
 
@@ -107,11 +97,11 @@ async def test_after_a_failed_or_lapsed_checkout_a_new_one_is_opened(
 ) -> None:
     made = await service.create(**EUROS, expirationType="limit", totalUnits=1)
     wallet.opens = [Unavailable("slow")] if end == "failed" else []
-    first = await pay(service, made["id"], holder=ANN)
+    first = await begin(service, made["id"], holder=ANN)
     await open_due(service)
     service.clock.advance(0 if end == "failed" else RESERVATION)
     assert await state_of(service, first) == end
-    second = await pay(service, made["id"], token="b" * 32, holder=ANN)
+    second = await begin(service, made["id"], token="b" * 32, holder=ANN)
     assert second != first
 
 
@@ -119,7 +109,7 @@ async def test_the_first_connected_way_is_taken_where_none_is_named(
     service: ServiceHarness,
 ) -> None:
     made = await service.create(**EUROS)
-    standing = await pay(service, made["id"], None)
+    standing = await begin(service, made["id"], None)
     assert (await found(service, standing)).way == LIGHTNING
 
 

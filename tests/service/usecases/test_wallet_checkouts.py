@@ -11,7 +11,7 @@ import pytest
 from bot.core.net.rates import Rate
 from bot.core.outbox import outbox
 from bot.core.outbox.worker import Worker
-from bot.service.model.checkout import UNKNOWN_HOLDER, Holder
+from bot.service.model.checkout import Holder
 from bot.service.model.payout import BANK, LIGHTNING
 from bot.service.model.rail_answers import Arrived, Gone, Opened, PayWith, Unavailable
 from bot.service.store import checkouts, unit_moves
@@ -44,20 +44,10 @@ async def service(tmp_path: Path, wallet: ScriptedRail) -> AsyncIterator[Service
         yield it
 
 
-async def pay(
-    service: ServiceHarness,
-    request_id: str,
-    way: str | None = LIGHTNING,
-    token: str = "a" * 32,
-    holder: Holder = UNKNOWN_HOLDER,
-) -> str:
-    return await begin(service, request_id, way, token=token, holder=holder)
-
-
 async def begun(service: ServiceHarness, way: str = LIGHTNING, **fields: Any) -> Checkout:
     """Return the checkout of a new request, opened."""
     made = await service.create(**EUROS, **fields)
-    checkout_id = await pay(service, made["id"], way)
+    checkout_id = await begin(service, made["id"], way)
     await open_due(service)
     return await found(service, checkout_id)
 
@@ -69,7 +59,7 @@ async def settled(service: ServiceHarness) -> list[tuple[str, str, int]]:
 
 async def test_a_checkout_is_opening_until_its_wallet_has_answered(service: ServiceHarness) -> None:
     made = await service.create(**EUROS, **DROP)
-    standing = await pay(service, made["id"])
+    standing = await begin(service, made["id"])
     opening = await found(service, standing)
     assert (opening.stored_state.value, opening.pay_with, opening.opened_at) == (
         "opening", None, None,
@@ -184,7 +174,7 @@ async def test_a_reservation_that_lapsed_while_opening_stays_lapsed_and_its_mone
     service: ServiceHarness, wallet: ScriptedRail
 ) -> None:
     made = await service.create(**EUROS, **DROP)
-    standing = await pay(service, made["id"])
+    standing = await begin(service, made["id"])
     opener = OpeningHandler(service.db, service.context, service.clock)
     (message,) = await service.db.transaction(
         lambda tx: outbox.claim(tx, opener.job.queue, service.clock(), 1)
@@ -209,7 +199,7 @@ async def test_a_repeated_opening_shows_no_second_invoice(
 ) -> None:
     """As after a lease that ended while a slow wallet was asked: the first invoice stays."""
     made = await service.create(**EUROS, **DROP)
-    standing = await pay(service, made["id"])
+    standing = await begin(service, made["id"])
     opener = OpeningHandler(service.db, service.context, service.clock)
     (message,) = await service.db.transaction(
         lambda tx: outbox.claim(tx, opener.job.queue, service.clock(), 1)
@@ -308,7 +298,7 @@ async def test_money_for_a_cancelled_checkout_is_late_or_oversold(
             claiming.cancel, request_id=it.request_id, checkout_id=it.id, now=service.clock()
         )
         assert await service.db.transaction(cancel)
-    await pay(service, two.request_id, token="b" * 32)
+    await begin(service, two.request_id, token="b" * 32)
     wallet.looks = [Arrived(), Arrived()]
     service.clock.advance(2)
     assert await hear(service) == 2
@@ -451,14 +441,14 @@ async def test_a_wallet_that_hangs_delays_no_other(
     }
     wallet.hung_hosts = {"hung.example"}
     for number in range(30):
-        await pay(service, requests_of["hung"]["id"], token=f"{number:032d}")
+        await begin(service, requests_of["hung"]["id"], token=f"{number:032d}")
     job = OpeningHandler(service.db, service.context, service.clock).job
     worker = Worker(service.db, job, service.clock)
     running = asyncio.create_task(worker.run())
     try:
         for _ in range(8):
             await wallet.begun_opening.acquire()
-        standing = await pay(service, requests_of["good"]["id"])
+        standing = await begin(service, requests_of["good"]["id"])
 
         async def is_open() -> bool:
             return await state_of(service, standing) == "open"
