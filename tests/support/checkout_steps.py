@@ -12,6 +12,7 @@ from bot.service.usecases.delivery_queues import WEBHOOKS
 from bot.service.usecases.looking import LookHandler
 from bot.service.usecases.opening import OpeningHandler
 from bot.service.usecases.paying import PaymentForm
+from tests.support.real_rails import EUROS
 
 if TYPE_CHECKING:
     import httpx
@@ -60,6 +61,14 @@ async def begin(
     return standing.checkout_id
 
 
+async def begun(service: ServiceHarness, way: str = LIGHTNING, **fields: Any) -> Checkout:
+    """Return the checkout of a new request to Anna, opened."""
+    made = await service.create(**EUROS, **fields)
+    checkout_id = await begin(service, made["id"], way)
+    await open_due(service)
+    return await found(service, checkout_id)
+
+
 async def found(service: ServiceHarness, checkout_id: str) -> Checkout:
     it = await service.db.read(lambda tx: checkouts.find(tx, checkout_id))
     assert it is not None
@@ -76,6 +85,12 @@ async def units(service: ServiceHarness) -> tuple[int, int, int, int]:
     return (
         row["remaining_units"], row["reserved_units"], row["paid_count"], row["oversold_count"],
     )  # fmt: skip
+
+
+async def settled(service: ServiceHarness) -> list[tuple[str, str, int]]:
+    """Return the external id, state and instrument amount of each payment."""
+    rows = await service.db.query("SELECT * FROM payments ORDER BY completed_at, id")
+    return [(row["external_id"], row["state"], row["instrument_amount"]) for row in rows]
 
 
 async def reports(service: ServiceHarness) -> list[WebhookReport]:

@@ -33,6 +33,9 @@ TO_ANNA = [{"sendAmount": 5, "destination": f"account:{OWNER}"}]
 EUROS: dict[str, Any] = {"instrumentCurrencyCode": "EUR", "receivers": TO_ANNA}
 """Fields of a request for five euros to Anna."""
 
+RESERVATION, CLAIMS = 900, 3_600
+"""Seconds for which Anna's service reserves a unit and holds a claim."""
+
 
 @dataclass
 class ScriptedRail:
@@ -132,7 +135,8 @@ async def open_annas_service(
     folder: Path, wallet: Rail, first: str, second: str, **settings: Any
 ) -> AsyncIterator[ServiceHarness]:
     """Open the service with a wallet and a bank, both connected by Anna in this order."""
-    async with open_real_service(folder, wallet, make_bank(), **settings) as service:
+    times = {"reservation": RESERVATION * 1000, "claims": CLAIMS * 1000}
+    async with open_real_service(folder, wallet, make_bank(), **times | settings) as service:
         for at, kind in ((NOON - 1, first), (NOON, second)):
             service.clock.at = at
             details = {"name": "Anna", "scheme": "sepa"} if kind == BANK else {}

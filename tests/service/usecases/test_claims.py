@@ -14,7 +14,13 @@ from bot.service.model.rail_answers import Arrived, Manner, Unavailable
 from bot.service.store import checkouts, unit_moves
 from bot.service.usecases import claiming
 from tests.support.checkout_steps import begin, found, hear, open_due, units
-from tests.support.real_rails import EUROS, ScriptedRail, open_annas_service
+from tests.support.real_rails import (
+    CLAIMS,
+    EUROS,
+    RESERVATION,
+    ScriptedRail,
+    open_annas_service,
+)
 from tests.support.service_harness import NOON, ServiceHarness, open_service
 
 if TYPE_CHECKING:
@@ -23,7 +29,6 @@ if TYPE_CHECKING:
 
     from bot.service.model.checkout import Checkout
 
-RESERVATION, CLAIMS = 900, 3_600
 ONE: dict[str, Any] = EUROS | {"expirationType": "limit", "totalUnits": 1}
 SEPA = "bank:sepa"
 
@@ -35,8 +40,7 @@ def wallet() -> ScriptedRail:
 
 @pytest.fixture
 async def service(tmp_path: Path, wallet: ScriptedRail) -> AsyncIterator[ServiceHarness]:
-    times = {"reservation": RESERVATION * 1000, "claims": CLAIMS * 1000}
-    async with open_annas_service(tmp_path, wallet, BANK, LIGHTNING, **times, holds=5) as it:
+    async with open_annas_service(tmp_path, wallet, BANK, LIGHTNING, holds=5) as it:
         yield it
 
 

@@ -2,39 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import pytest
 
 from bot.core.errors import InvalidBody, NotPayable, Refused
 from bot.service.model.checkout import Holder
-from bot.service.model.payout import BANK, LIGHTNING
+from bot.service.model.payout import LIGHTNING
 from bot.service.model.rail_answers import Unavailable
 from bot.service.store import requests
 from bot.service.usecases import claiming, paying
 from tests.support.checkout_steps import begin, found, open_due, state_of, units
-from tests.support.real_rails import EUROS, ScriptedRail, open_annas_service
+from tests.support.real_rails import EUROS, RESERVATION, ScriptedRail
 from tests.support.service_harness import DROP, ServiceHarness
 
-if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
-    from pathlib import Path
-
-
-RESERVATION = 900
 ANN = Holder("network", "ann")
-
-
-@pytest.fixture
-def wallet() -> ScriptedRail:
-    return ScriptedRail()
-
-
-@pytest.fixture
-async def service(tmp_path: Path, wallet: ScriptedRail) -> AsyncIterator[ServiceHarness]:
-    times = {"reservation": RESERVATION * 1000, "claims": 3_600_000}
-    async with open_annas_service(tmp_path, wallet, LIGHTNING, BANK, **times) as it:
-        yield it
 
 
 async def test_the_same_payer_and_way_gets_the_same_checkout(service: ServiceHarness) -> None:

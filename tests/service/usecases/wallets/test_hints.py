@@ -1,0 +1,147 @@
+"""Hints of wallets and open pages bring a look forward, and are believed in nothing else."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING
+
+from bot.core.net.rates import Rate
+from bot.core.outbox import outbox
+from bot.service.model.payout import BANK, LIGHTNING
+from bot.service.model.rail_answers import Arrived
+from bot.service.usecases import looking
+from tests.support.checkout_steps import (
+    begun,
+    found,
+    hear,
+    settled,
+    state_of,
+)
+from tests.support.real_rails import RESERVATION, ScriptedRail, open_annas_service
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tests.support.service_harness import ServiceHarness
+
+
+async def hint(service: ServiceHarness, checkout_id: str) -> None:
+    await service.db.transaction(
+        partial(looking.hint, checkout_id=checkout_id, now=service.clock())
+    )
+
+
+async def test_the_looks_of_an_invoice_end_and_a_hint_still_finds_its_money(
+    service: ServiceHarness, wallet: ScriptedRail
+) -> None:
+    it = await begun(service)
+    looks = 0
+    for _ in range(200):
+        if not (rows := await service.rows("outbox")):
+            break
+        service.clock.at = rows[0]["due_at"]
+        looks += await hear(service)
+    assert looks == 140
+    service.clock.advance(3600)
+    wallet.looks = [Arrived()]
+    await hint(service, it.id)
+    assert await hear(service) == 1
+    assert await state_of(service, it.id) == "late"
+    await hint(service, it.id)
+    assert await service.rows("outbox") == []
+
+
+async def test_hints_bring_the_next_look_forward_but_never_closer_than_a_second(
+    service: ServiceHarness,
+) -> None:
+    it = await begun(service)
+    service.clock.advance(RESERVATION)
+    assert await hear(service) == 1
+    for _ in range(3):
+        await hint(service, it.id)
+    (row,) = await service.rows("outbox")
+    assert row["due_at"] == service.clock() + 1_000
+    service.clock.advance(2)
+    assert await hear(service) == 1
+    service.clock.advance(10)
+    await hint(service, it.id)
+    (row,) = await service.rows("outbox")
+    assert row["due_at"] == service.clock()
+
+
+async def test_a_hint_during_a_look_is_followed_by_another_look(
+    service: ServiceHarness, wallet: ScriptedRail
+) -> None:
+    """What the wallet is answering may be older than the hint."""
+    it = await begun(service)
+    service.clock.advance(RESERVATION - 20)
+    looker = looking.LookHandler(service.db, service.context, service.clock)
+    (message,) = await service.db.transaction(
+        lambda tx: outbox.claim(tx, looker.job.queue, service.clock(), 1)
+    )
+    await hint(service, it.id)
+    await looker.handle(message)
+    service.clock.advance(2)
+    assert await hear(service) == 1
+    assert [row["id"] for row in await service.rows("outbox")] == [f"look-{it.id}"]
+    service.clock.advance(15)
+    wallet.looks = [Arrived()]
+    assert await hear(service) == 1
+    assert await state_of(service, it.id) == "paid"
+
+
+async def test_an_open_page_hints_at_most_every_second(service: ServiceHarness) -> None:
+    it = await begun(service)
+    service.clock.advance(RESERVATION)
+    await hear(service)
+    (before,) = await service.rows("outbox")
+    fresh = await found(service, it.id)
+    await looking.hint_for_page(service.db, fresh, service.clock())
+    assert await service.rows("outbox") == [before]
+    service.clock.advance(2)
+    await looking.hint_for_page(service.db, fresh, service.clock())
+    (after,) = await service.rows("outbox")
+    assert after["due_at"] == service.clock() < before["due_at"]
+
+
+async def test_test_money_and_banks_take_no_hint(service: ServiceHarness) -> None:
+    it = await begun(service, "bank:sepa")
+    await hint(service, it.id)
+    await looking.hint_for_page(service.db, it, service.clock() + 9_000)
+    assert await service.rows("outbox") == []
+
+
+async def test_a_wallet_announces_money_at_an_address_of_its_own(
+    service: ServiceHarness, wallet: ScriptedRail
+) -> None:
+    """Whatever it posts there; the answer of a look alone is believed."""
+    it = await begun(service)
+    url = wallet.asked[0].hint_url
+    assert url is not None
+    service.clock.advance(RESERVATION)
+    await hear(service)
+    service.clock.advance(2)
+    for body in (b"", b'{"paid": true}', b"\xff" * 100):
+        assert (await service.anyone.post(url, content=body)).status_code == 204
+    assert await settled(service) == []
+    (row,) = await service.rows("outbox")
+    assert row["due_at"] == service.clock()
+    assert (await service.anyone.post(url, content=b"x" * 70_000)).status_code == 413
+    other = url[:-1] + ("0" if url[-1] != "0" else "1")
+    for wrong in (other, url.replace(it.id, "0" * 24), f"{url}é"):
+        assert (await service.anyone.post(wrong)).status_code == 404
+    assert (await service.anyone.get(url)).status_code == 405
+
+
+async def test_a_wallet_that_floods_with_hints_is_slowed_down_and_no_payer_is(
+    tmp_path: Path, wallet: ScriptedRail
+) -> None:
+    rate, ways = Rate(5, 60), (LIGHTNING, BANK)
+    async with open_annas_service(tmp_path, wallet, *ways, payer_rate=rate) as service:
+        it = await begun(service)
+        url = wallet.asked[0].hint_url
+        assert url is not None
+        found = [(await service.anyone.post(url)).status_code for _ in range(8)]
+        assert found == [204] * 5 + [429] * 3
+        page = f"/pay/{it.request_id}/checkout/{it.id}"
+        assert (await service.anyone.get(page)).status_code == 200

@@ -1,0 +1,140 @@
+"""Looks at a wallet: money is booked as what it is: too little, more, late, twice."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import pytest
+
+from bot.service.model.rail_answers import Arrived, Gone
+from bot.service.store import checkouts, unit_moves
+from bot.service.usecases import claiming
+from tests.support.checkout_steps import (
+    begin,
+    begun,
+    hear,
+    settled,
+    state_of,
+    units,
+)
+from tests.support.real_rails import RESERVATION, ScriptedRail
+from tests.support.service_harness import DROP, ServiceHarness
+
+
+async def test_money_is_found_by_a_look_and_paid_once(
+    service: ServiceHarness, wallet: ScriptedRail
+) -> None:
+    it = await begun(service, **DROP)
+    assert await hear(service) == 0
+    service.clock.advance(2)
+    assert await hear(service) == 1
+    assert await units(service) == (2, 1, 0, 0)
+    wallet.looks = [Arrived(it.quote.amount)]
+    service.clock.advance(2)
+    assert await hear(service) == 1
+    assert await units(service) == (2, 0, 1, 0)
+    assert await settled(service) == [(f"hash-{it.id}", "paid", it.quote.amount)]
+    assert await state_of(service, it.id) == "paid"
+    service.clock.advance(3600 * 48)
+    assert await hear(service) == 0
+    assert await service.rows("outbox") == []
+
+
+async def test_a_rail_with_a_bug_fails_one_checkout_and_ends_no_looking(
+    service: ServiceHarness, wallet: ScriptedRail
+) -> None:
+    wallet.opens = [KeyError("bug")]
+    assert (await begun(service)).failure == "refused"
+    it = await begun(service)
+    wallet.looks = [KeyError("bug"), Arrived()]
+    for _ in range(2):
+        service.clock.advance(2)
+        assert await hear(service) == 1
+    assert await state_of(service, it.id) == "paid"
+
+
+async def test_too_little_money_takes_no_unit_and_the_whole_amount_may_still_come(
+    service: ServiceHarness, wallet: ScriptedRail
+) -> None:
+    it = await begun(service, **DROP)
+    asked = it.quote.amount
+    for amount in (asked - 1, asked - 1, asked):
+        wallet.looks = [Arrived(amount)]
+        service.clock.advance(2)
+        assert await hear(service) == 1
+    external = f"hash-{it.id}"
+    assert await settled(service) == [
+        (f"{external}:underpaid", "underpaid", asked - 1),
+        (external, "paid", asked),
+    ]
+    assert await units(service) == (2, 0, 1, 0)
+
+
+async def test_a_checkout_with_too_little_money_is_neither_paid_nor_deleted(
+    service: ServiceHarness, wallet: ScriptedRail
+) -> None:
+    """Its payment refers to it for ever."""
+    it = await begun(service, **DROP)
+    wallet.looks = [Arrived(1)]
+    service.clock.advance(2)
+    await hear(service)
+    assert await state_of(service, it.id) == "open"
+    page = await service.anyone.get(f"/pay/{it.request_id}/checkout/{it.id}")
+    assert page.status_code == 200
+    service.clock.advance(RESERVATION)
+    assert await state_of(service, it.id) == "lapsed"
+    assert (await service.get(it.request_id))["remainingUnits"] == 3
+    await service.db.transaction(lambda tx: unit_moves.close_lapsed(tx, service.clock(), 9))
+    later = service.clock() + 1
+    assert service.db.run(lambda tx: checkouts.sweep(tx, later, later, 9)) == 0
+
+
+async def test_more_money_than_asked_pays_and_is_kept_as_it_came(
+    service: ServiceHarness, wallet: ScriptedRail
+) -> None:
+    it = await begun(service)
+    wallet.looks = [Arrived(it.quote.amount + 7)]
+    service.clock.advance(2)
+    await hear(service)
+    (payment,) = await service.rows("payments")
+    assert (payment["state"], payment["amount"], payment["currency"]) == ("paid", 500, "EUR")
+    assert payment["instrument_amount"] == it.quote.amount + 7
+    assert payment["instrument_shares"] == f"[{it.quote.amount + 7}]"
+
+
+@pytest.mark.parametrize("amount", [0, -1])
+async def test_no_amount_is_no_payment(
+    service: ServiceHarness, wallet: ScriptedRail, amount: int
+) -> None:
+    it = await begun(service)
+    wallet.looks = [Arrived(amount)]
+    service.clock.advance(2)
+    await hear(service)
+    assert (await settled(service), await state_of(service, it.id)) == ([], "open")
+
+
+async def test_an_invoice_that_is_gone_is_looked_at_again(
+    service: ServiceHarness, wallet: ScriptedRail
+) -> None:
+    it = await begun(service)
+    wallet.looks = [Gone("not found"), Arrived()]
+    for _ in range(2):
+        service.clock.advance(2)
+        await hear(service)
+    assert await state_of(service, it.id) == "paid"
+
+
+async def test_money_for_a_cancelled_checkout_is_late_or_oversold(
+    service: ServiceHarness, wallet: ScriptedRail
+) -> None:
+    one, two = [await begun(service, expirationType="limit", totalUnits=1) for _ in range(2)]
+    for it in (one, two):
+        cancel = partial(
+            claiming.cancel, request_id=it.request_id, checkout_id=it.id, now=service.clock()
+        )
+        assert await service.db.transaction(cancel)
+    await begin(service, two.request_id, token="b" * 32)
+    wallet.looks = [Arrived(), Arrived()]
+    service.clock.advance(2)
+    assert await hear(service) == 2
+    assert [await state_of(service, it.id) for it in (one, two)] == ["late", "oversold"]
