@@ -21,7 +21,7 @@ LONGEST_REASON = 200  # characters
 LONGEST_URL = 2_000  # characters
 MOST_COMMENT = 2_000  # characters
 _MOST = 10**20
-"""Millisatoshi, more than all there are; `1e99999999` would fill the memory as an int."""
+"""Millisatoshi, more than all there are: a longer number fills memory, logs and messages."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +101,7 @@ def _whole(value: Any, missing: int | None = None) -> int:
         return missing
     if isinstance(value, Decimal) and -_MOST < value < _MOST and value == value.to_integral_value():
         value = int(value)
-    if type(value) is not int:
+    if type(value) is not int or not -_MOST < value < _MOST:
         raise BadAnswer("an amount of the answer is no whole number")
     return value
 

@@ -48,6 +48,7 @@ if TYPE_CHECKING:
 LONGEST_MEMO = 639  # bytes of UTF-8, the limit of a BOLT 11 field
 LONGEST_URL = 200  # characters
 LONGEST_REASON = 200  # characters
+LONGEST_WALLET = 200  # characters of an id that is stored with each checkout; LNbits writes 32
 WHERE = (
     "In LNbits, open the wallet, then “Node URL, API keys and API docs”, and copy the"
     " Invoice/read key."
@@ -151,6 +152,8 @@ class LNbitsRail(HttpRail):
         if fields.get("payment_hash") != made.payment_hash:
             raise InvoiceError("the payment hash is not the invoice's")
         wallet = str(fields.get("wallet_id") or "")
+        if len(wallet) > LONGEST_WALLET:
+            raise BadAnswer("the wallet's id is too long")
         pay_with = PayWith(lightning_invoice=made.text)
         return Opened(made.payment_hash, pay_with, made.lapses_at, look={"wallet": wallet})
 

@@ -45,6 +45,7 @@ def test_a_whole_number_may_be_written_with_decimals() -> None:
         *({"maxSendable": Decimal("1e99999999")}, {"minSendable": Decimal("-1e99999999")}),
         *({"minSendable": 0}, {"minSendable": -5}, {"minSendable": 3_000_000}),
         *({"maxSendable": None}, {"maxSendable": []}, {"commentAllowed": "many"}),
+        {"minSendable": 10**4_299, "maxSendable": 10**4_299},
     ],
 )
 def test_an_offer_without_its_fields_is_refused(changed: dict[str, Any]) -> None:

@@ -246,6 +246,11 @@ async def test_a_hash_of_another_invoice_is_a_lie(shop: Shop, payment_hash: Any)
     assert await shop.refused() == "lied"
 
 
+async def test_a_wallets_id_that_would_fill_the_database_opens_nothing(shop: Shop) -> None:
+    shop.wallet.changed["create"] = {"wallet_id": "c" * 60_000}
+    assert await shop.refused() == "refused"
+
+
 @pytest.mark.parametrize(
     ("answer", "reason"),
     [
