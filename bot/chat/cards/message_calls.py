@@ -18,6 +18,7 @@ from bot.chat.cards.claim_text import claim_reply
 from bot.chat.cards.views import View, content_key, view_of
 from bot.chat.messages.buttons import is_question, markup
 from bot.chat.messages.payloads import (
+    DELETION,
     ButtonRemoval,
     CardMessage,
     ClaimAlert,
@@ -80,8 +81,8 @@ class Call:
     """A call of the Bot API; `picture` is a file to upload, or the file_id of an earlier upload.
 
     It is drawn once `MessageCalls.build` returns. `place` is the message that the call edits, None
-    for a new message. `asks`: the message asks a question of a form. `claim_id` is the claim that
-    it shows.
+    for a new message. `asks`: the message asks a question of a form; `is_passing`: it is deleted
+    once that goes on. `claim_id` is the claim that it shows.
     """
 
     method: str
@@ -90,6 +91,7 @@ class Call:
     place: MessagePlace | None = None
     shows: ShownRequest | None = None
     asks: bool = False
+    is_passing: bool = False
     claim_id: str | None = None
 
 
@@ -188,7 +190,7 @@ class MessageCalls:
                 self._catch_up(tx, place)
 
     def _record_text(self, tx: Transaction, call: Call, place: MessagePlace) -> None:
-        if call.method == ButtonRemoval.method:
+        if call.method in (ButtonRemoval.method, DELETION):
             shown_texts.forget_text(tx, place)
         elif place.message_id and "reply_markup" in call.args:
             shown_texts.save_text(tx, place, _text_key(call), self._now())
@@ -222,16 +224,22 @@ def _text(payload: TextMessage, lane: str) -> Call:
     if message_id is not None or payload.keyboard is not None:
         args["reply_markup"] = payload.keyboard
     place = None if message_id is None else MessagePlace(lane, message_id)
-    return Call(payload.method, args, place=place, asks=is_question(payload.keyboard))
+    asks = is_question(payload.keyboard)
+    return Call(payload.method, args, place=place, asks=asks, is_passing=payload.is_passing)
 
 
 def _removal(tx: Transaction, payload: ButtonRemoval, lane: str) -> Call | None:
-    """Return the call that removes a question's buttons; None where the message has changed."""
+    """Return the call that removes a question's buttons, or a passing message.
+
+    None where the message has changed.
+    """
     place = MessagePlace(lane, payload.message_id)
     if shown_texts.text_key_at(tx, place) != payload.shown:
         return None
-    args = {**_target(lane, payload.message_id), "reply_markup": None}
-    return Call(payload.method, args, place=place)
+    target = _target(lane, payload.message_id)
+    if payload.shown.startswith(shown_texts.PASSING):
+        return Call(DELETION, target, place=place)
+    return Call(payload.method, {**target, "reply_markup": None}, place=place)
 
 
 def _claim(tx: Transaction, payload: ClaimAlert, lane: str, now: int) -> Call | None:
@@ -257,6 +265,8 @@ def _text_key(call: Call) -> str:
     args = call.args
     keyboard = args.get("reply_markup")
     key = content_key(args.get("text", args.get("caption")), keyboard)
+    if call.is_passing:
+        return f"{shown_texts.PASSING}{key}"
     return key if keyboard else f"{shown_texts.BARE}{key}"
 
 

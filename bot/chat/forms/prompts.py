@@ -11,6 +11,7 @@ from bot.chat.forms.button_rows import rows, ways_out
 from bot.chat.forms.payout_texts import payout_question
 from bot.chat.forms.profile_texts import profile_question
 from bot.chat.messages.reply import Reply, Rows, escaped
+from bot.chat.model.payout import CHECKING, SAVING
 from bot.chat.model.profile import PROFILE_STEPS
 from bot.core.text.translations import t
 
@@ -22,7 +23,8 @@ if TYPE_CHECKING:
 def prompt(draft: Draft, seller: Seller, note: str | None = None) -> Reply:
     """Ask the question of the draft's step, below a note on the last answer."""
     parts = [note, _progress(draft, seller), _question(draft, seller)]
-    return Reply("\n\n".join(filter(None, parts)), rows(draft, seller))
+    is_passing = draft.step in (CHECKING, SAVING)
+    return Reply("\n\n".join(filter(None, parts)), rows(draft, seller), is_passing=is_passing)
 
 
 def ask_which_amount(draft: Draft, seller: Seller, unclear: AmbiguousAmount) -> Reply:

@@ -17,12 +17,17 @@ if TYPE_CHECKING:
     from bot.chat.messages.reply import Reply
 
 
+DELETION = "deleteMessage"
+"""The method that deletes a message."""
+
+
 @dataclass(frozen=True, slots=True)
 class TextMessage:
     """A text in HTML with its InlineKeyboardMarkup.
 
     It is a new message, or takes the place of the text, or the caption of the picture, that
-    `message_id` has now; that is 0 in the lane of a message posted inline.
+    `message_id` has now; that is 0 in the lane of a message posted inline. `is_passing`: it is
+    deleted, not left without buttons, once its form goes on.
     """
 
     text: str
@@ -31,6 +36,7 @@ class TextMessage:
     message_id: int | None = None
     is_caption: bool = False
     is_silent: bool = False
+    is_passing: bool = False
 
     @property
     def method(self) -> str:
@@ -81,7 +87,8 @@ class Refresh:
 class ButtonRemoval:
     """The removal of the buttons of a question that is answered or left.
 
-    Nothing is sent if the message no longer has the text with the key `shown`.
+    A passing message is deleted instead. Nothing is sent if the message no longer has the text
+    with the key `shown`.
     """
 
     message_id: int
@@ -94,7 +101,7 @@ class SecretRemoval:
     """The deletion of a person's message that has a secret, where Telegram allows it."""
 
     message_id: int
-    method: ClassVar[str] = "deleteMessage"
+    method: ClassVar[str] = DELETION
 
 
 @dataclass(frozen=True, slots=True)
@@ -221,7 +228,7 @@ def new_message(reply: Reply, language: str) -> TextMessage | CardMessage:
     """Return the payload that sends a reply."""
     if reply.picture is not None and reply.menu is None:
         return CardMessage(reply.picture, language)
-    return TextMessage(reply.text, language, markup(reply.rows))
+    return TextMessage(reply.text, language, markup(reply.rows), is_passing=reply.is_passing)
 
 
 def replacement(
@@ -236,4 +243,7 @@ def replacement(
         return CardMessage(reply.picture, language, message_id, menu=reply.menu)
     if message_id is None or (reply.picture is not None and reply.menu is None):
         return new_message(reply, language)
-    return TextMessage(reply.text, language, markup(reply.rows), message_id, is_caption=is_picture)
+    return TextMessage(
+        reply.text, language, markup(reply.rows), message_id,
+        is_caption=is_picture, is_passing=reply.is_passing,
+    )  # fmt: skip

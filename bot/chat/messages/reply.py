@@ -47,13 +47,15 @@ class Button:
 class Reply:
     """A message in Telegram's HTML; `picture` is the id of the listing whose card it is.
 
-    `menu` is the menu that is open on the card (chat/cards/menus.py).
+    `menu` is the menu that is open on the card (chat/cards/menus.py). `is_passing`: the message
+    only says that something is under way, and is deleted once the form goes on.
     """
 
     text: str
     rows: Rows = ()
     picture: str | None = None
     menu: str | None = None
+    is_passing: bool = False
 
 
 @dataclass(frozen=True, slots=True)

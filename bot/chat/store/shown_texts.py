@@ -17,6 +17,9 @@ if TYPE_CHECKING:
 BARE = "-"
 """The first character of a key whose message has no buttons."""
 
+PASSING = "~"
+"""The first character of a key whose message is deleted once its form goes on."""
+
 
 def save_text(tx: Transaction, place: MessagePlace, key: str, now: int) -> None:
     """Store the key of the text and buttons that a message shows from `now` (epoch ms)."""

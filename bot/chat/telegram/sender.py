@@ -174,7 +174,7 @@ class Sender:
 
     async def _fail(self, attempt: _Attempt, error: TelegramError) -> None:
         failure = classify(error, attempt.message.attempts)
-        if isinstance(attempt.message.body, ButtonRemoval) and failure.kind not in HELD:
+        if attempt.call.method == ButtonRemoval.method and failure.kind not in HELD:
             failure = replace(failure, kind=FailureKind.MESSAGE_GONE)
         log.warning(
             "telegram call failed", method=attempt.call.method, chat=attempt.message.lane,

@@ -17,6 +17,7 @@ from bot.core.outbox import outbox
 from bot.core.text.translations import languages, t
 from tests.support.chat_harness import COFFEE, VAULT, ChatHarness, service_answer
 from tests.support.http_messages import http_response
+from tests.support.payout_answers import answer, listing, refusal
 from tests.support.payout_forms import IBAN, KEY, LIGHTNING, RAILS, SEPA
 from tests.support.request_jobs import ScriptedJobs
 
@@ -42,30 +43,6 @@ def jobs(chat: ChatHarness, peer: ScriptedServer, client: Client) -> ScriptedJob
     made = ScriptedJobs(chat, peer, client)
     made.handler = made.made(client, rails=RAILS)
     return made
-
-
-def shown(account: PayoutAccount) -> dict[str, Any]:
-    """Return an account as the service sends it."""
-    return {
-        "id": account.id, "owner": "seller-1", "kind": account.kind, "scheme": account.scheme,
-        "automatic": account.automatic, "currency": account.currencies[0],
-        "currencies": [*account.currencies], "label": account.label,
-    }  # fmt: skip
-
-
-def answer(account: PayoutAccount) -> bytes:
-    return http_response(200, shown(account))
-
-
-def listing(*accounts: PayoutAccount) -> bytes:
-    items = [shown(account) for account in accounts]
-    return http_response(200, {"items": items})
-
-
-def refusal(field: str, message: str, code: object = None) -> bytes:
-    info = [{"field": field, "message": message, "code": code}]
-    body = {"code": "invalidBody", "message": "No.", "info": info}
-    return http_response(400, body)
 
 
 def draft_of(chat: ChatHarness, person: Person) -> Draft | None:
