@@ -9,6 +9,7 @@ A field that has its default is not stored, so a new field with a default can be
 
 from __future__ import annotations
 
+from dataclasses import fields
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
@@ -21,10 +22,18 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 
+KIND = "kind"
+"""The field of the stored object that names the kind of payload; no payload has one of its own."""
+
+
 class PayloadKinds:
     """The kinds of payload that a queue takes, each under the name that is stored with it."""
 
     def __init__(self, **kinds: type) -> None:
+        """Raise TypeError for a payload whose own field would take the place of its kind."""
+        for payload in kinds.values():
+            if KIND in {field.name for field in fields(payload)}:
+                raise TypeError(f"{payload.__name__}.{KIND}: a payload can't have this field")
         self._kinds = kinds
         self._names = {kind: name for name, kind in kinds.items()}
 
@@ -32,13 +41,13 @@ class PayloadKinds:
         """Write a payload as JSON; raises KeyError for one of another queue."""
         kind: type = type(payload)
         name = self._names[kind]
-        fields = _adapter(kind).dump_python(payload, exclude_defaults=True)
-        return exact_json.dumps({"kind": name, **fields})
+        values = _adapter(kind).dump_python(payload, exclude_defaults=True)
+        return exact_json.dumps({KIND: name, **values})
 
     def decode(self, text: str) -> Any:
         """Read a payload; raises Unreadable, which repeats none of its values."""
         body = read_object(text)
-        kind = self._kinds.get(str(body.get("kind")))
+        kind = self._kinds.get(str(body.get(KIND)))
         if kind is None:
             raise Unreadable("its kind is not known")
         try:

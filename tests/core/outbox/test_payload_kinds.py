@@ -73,6 +73,17 @@ def test_a_payload_of_another_queue_is_a_bug() -> None:
         PAYLOADS.encode(Item("cup", 5, {}))
 
 
+@dataclass(frozen=True, slots=True)
+class Animal:
+    kind: str
+
+
+def test_a_payload_with_a_field_kind_is_refused_when_the_queue_is_defined() -> None:
+    """The field would overwrite the stored kind, so the message could never be read again."""
+    with pytest.raises(TypeError, match=r"Animal\.kind"):
+        PayloadKinds(letter=Letter, animal=Animal)
+
+
 @pytest.mark.parametrize(
     ("text", "why"),
     [
