@@ -63,9 +63,10 @@ def apps_create(name: str, seller_name: str | None, **profile: str | None) -> No
     given = _given(name=seller_name, **profile)
     change = body_parsing.read_seller({"name": name} | given) if given else None
     seller = changes.edit_seller(None, change) if change else None
-    _print_credentials(
-        console.in_transaction(lambda tx, vault: usecases.create(tx, vault, name, now(), seller))
+    made = console.in_transaction(
+        lambda tx, vault: usecases.create(tx, vault, name, now(), seller), creates=True
     )
+    _print_credentials(made)
 
 
 @apps.command("seller")

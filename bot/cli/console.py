@@ -16,7 +16,7 @@ import click
 from bot import config
 from bot.cli.export_formats import in_ascii
 from bot.core.clock import now
-from bot.core.database.database import open_database, sqlite_path
+from bot.core.database.database import existing_file, open_database, sqlite_path
 from bot.core.ops.log_setup import configure_logging
 from bot.core.text import sanitize
 from bot.wiring.app.foundation import open_vault
@@ -85,16 +85,23 @@ def settings() -> Settings:
     return loaded
 
 
-def in_transaction(work: Callable[[Transaction, Vault], T]) -> T:
-    """Run `work` in one transaction, also while the bot runs; create a missing database."""
+def in_transaction(work: Callable[[Transaction, Vault], T], *, creates: bool = False) -> T:
+    """Run `work` in one transaction, also while the bot runs.
+
+    A missing database is created for the one command that `creates` something in an empty one;
+    for others this raises BotError.
+    """
     loaded = config.load()
-    with _opened(loaded) as database:
+    with _opened(loaded, creates=creates) as database:
         vault = open_vault(loaded, database)
         return database.run(lambda tx: work(tx, vault))
 
 
 def read_only(work: Callable[[Transaction], T]) -> T:
-    """Run `work`, which only reads, however long it takes: no payment waits for it."""
+    """Run `work`, which only reads, however long it takes: no payment waits for it.
+
+    Raises BotError where there is no database.
+    """
     loaded = config.load()
     with _opened(loaded) as database:
         open_vault(loaded, database)  # refuses another key than the database's
@@ -102,9 +109,11 @@ def read_only(work: Callable[[Transaction], T]) -> T:
 
 
 @contextmanager
-def _opened(loaded: Settings) -> Iterator[Database]:
+def _opened(loaded: Settings, *, creates: bool = False) -> Iterator[Database]:
     path = Path(sqlite_path(loaded.database_url))
-    is_new = not path.exists()
+    is_new = creates and not path.exists()
+    if not is_new:
+        existing_file(loaded.database_url)
     database = open_database(loaded.database_url)
     if is_new:
         print_message(f"Created a new database at {path}.")

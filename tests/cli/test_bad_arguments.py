@@ -8,7 +8,7 @@ import click
 import pytest
 
 from bot.cli.commands import main
-from tests.support.command_line import run_bot
+from tests.support.command_line import run_bot, start_once
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -69,5 +69,6 @@ def test_a_file_name_that_is_too_long_is_refused_with_2(command: tuple[str, ...]
 
 @pytest.mark.parametrize("command", [("deliveries", "list"), ("audit",)])
 def test_a_list_has_no_more_rows_than_fit_in_memory(command: tuple[str, ...]) -> None:
+    start_once()
     assert run_bot(*command, "--limit", "10000").exit_code == 0
     assert run_bot(*command, "--limit", "10001").exit_code == 2

@@ -8,10 +8,11 @@ import sqlite3
 import time
 from contextlib import closing
 from datetime import datetime
+from pathlib import Path
 
 import pytest
 
-from tests.support.command_line import run_bot
+from tests.support.command_line import contents_of_data, run_bot, start_once
 
 pytestmark = pytest.mark.usefixtures("empty_folder")
 
@@ -24,17 +25,60 @@ def create_application() -> str:
     return run_bot("apps", "create", "shop").stdout.splitlines()[0].partition("=")[2]
 
 
-@pytest.mark.parametrize(
-    "command",
-    [("apps", "list"), ("apps", "create", "shop"), ("deliveries", "list")],
-    ids=" ".join,
-)
-def test_a_new_database_is_reported_once(command: tuple[str, ...]) -> None:
+def test_a_new_database_is_reported_once() -> None:
     """DATABASE_URL may be mistyped. The output for programs stays as it is."""
-    first, second = run_bot(*command), run_bot(*command)
+    first, second = run_bot("apps", "create", "shop"), run_bot("apps", "create", "shop")
     assert (first.exit_code, first.stderr) == (0, "Created a new database at data/bot.db.\n")
     assert (second.exit_code, second.stderr) == (0, "")
     assert "new database" not in first.stdout
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("audit",),
+        ("apps", "list"),
+        ("apps", "seller", "a1"),
+        ("apps", "seller", "a1", "--clear"),
+        ("apps", "rotate", "a1"),
+        ("apps", "revoke", "a1"),
+        ("deliveries", "list"),
+        ("deliveries", "show", "w1"),
+        ("deliveries", "retry", "w1"),
+        ("export",),
+        ("export", "sellers"),
+        ("erase", "ann@example.org", "--yes"),
+        ("backup", "kept.db"),
+    ],
+    ids=" ".join,
+)
+def test_a_command_that_needs_a_database_creates_none(command: tuple[str, ...]) -> None:
+    """An empty list of a database that isn't there would be believed."""
+    done = run_bot(*command)
+    told = "DATABASE_URL: there is no database at data/bot.db: start the bot once or fix the path\n"
+    assert (done.exit_code, done.stdout, done.stderr) == (1, "", told)
+    assert list(Path().iterdir()) == []
+
+
+def test_a_database_whose_file_was_lost_is_not_called_absent() -> None:
+    """Its -wal holds the newest data: a start would delete them."""
+    Path("data").mkdir()
+    Path("data/bot.db-wal").write_bytes(b"newest data")
+    done = run_bot("audit")
+    assert (done.exit_code, done.stdout) == (2, "")
+    assert "put the file back there" in done.stderr
+    assert contents_of_data() == {"bot.db-wal": b"newest data"}
+
+
+@pytest.mark.parametrize("command", [("audit",), ("apps", "create", "shop")], ids=" ".join)
+def test_a_lost_key_is_reported_and_not_replaced(command: tuple[str, ...]) -> None:
+    """A shell may lack the SECRET_KEY of the service; a new key would open nothing."""
+    start_once()
+    Path("data/bot.key").unlink()
+    done = run_bot(*command)
+    assert (done.exit_code, done.stdout) == (2, "")
+    assert done.stderr.startswith("SECRET_KEY: not set, and data/bot.key is missing")
+    assert not Path("data/bot.key").exists()
 
 
 def test_a_rotation_prints_until_when_the_former_secret_signs_too() -> None:
@@ -68,7 +112,7 @@ def test_a_revoked_application_is_reported_as_revoked(command: str) -> None:
 
 def store_hostile_delivery() -> None:
     """Store a delivery to a hostile address, which no check would accept."""
-    run_bot("apps", "list")
+    start_once()
     with closing(sqlite3.connect("data/bot.db")) as db, db:
         db.execute(
             "INSERT INTO deliveries"

@@ -329,14 +329,14 @@ async def test_doctor_has_nothing_to_fix_in_a_running_bot(tmp_path: Path) -> Non
 
 
 async def test_doctor_says_what_to_fix(tmp_path: Path) -> None:
-    """No token, no server, an address that nobody can reach: a line each, and exit 1."""
+    """No database, token or server, an address that nobody can reach: a line each, and exit 1."""
     code, out, err = await run_command(
         tmp_path, "doctor", PUBLIC_URL="http://localhost", PAYMENTS_URL="http://127.0.0.1:1",
         APP_ID="a", APP_SECRET="a secret of the test",
     )  # fmt: skip
     assert (code, err) == (1, [])
     assert [line.split(":", 1)[0] for line in out] == [
-        "ok   database",
+        "FIX  database",
         "FIX  BOT_TOKEN",
         "FIX  PUBLIC_URL",
         "ok   server",

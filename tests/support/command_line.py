@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from click.testing import CliRunner
 
+from bot import config
 from bot.cli.commands import main
+from bot.core.database.database import open_database
+from bot.wiring.app.foundation import open_vault
 from tests.support.product_process import rows
 
 if TYPE_CHECKING:
@@ -23,6 +27,12 @@ def run_bot(*command: str, **options: Any) -> Result:
     done = CliRunner().invoke(main, command, **options)
     assert done.exception is None or isinstance(done.exception, SystemExit), done.exc_info
     return done
+
+
+def start_once(url: str = DATABASE_URL) -> None:
+    """Leave the database and the key that a first start creates."""
+    with closing(open_database(url)) as database:
+        open_vault(config.load(database_url=url), database)
 
 
 def back_up_older_state() -> None:

@@ -209,6 +209,7 @@ def sqlite_path(url: str) -> str:
 def existing_file(url: str) -> Path:
     """Return the database file of a DATABASE_URL. Raises BotError where there is none."""
     path = Path(sqlite_path(url))
+    _refuse_lost_file(str(path))
     if not path.is_file():
         raise BotError(
             f"DATABASE_URL: there is no database at {path}: start the bot once or fix the path"

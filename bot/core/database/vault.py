@@ -66,6 +66,11 @@ def random_password() -> str:
     return secrets.token_urlsafe(32)
 
 
+def holds_secrets(tx: Transaction) -> bool:
+    """Return whether a key has sealed anything yet."""
+    return tx.one("SELECT name FROM kept_secrets LIMIT 1") is not None
+
+
 def check_key(tx: Transaction, vault: Vault) -> None:
     """Check the key against a stored secret. Raises ConfigProblem where another key sealed it.
 

@@ -12,6 +12,7 @@ import structlog
 from bot.core.database import private_files, vault
 from bot.core.database.database import sqlite_path
 from bot.core.database.vault import Vault
+from bot.core.errors import ConfigProblem
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -35,10 +36,16 @@ class Foundation:
 def open_vault(settings: Settings, database: Database) -> Vault:
     """Return the vault of SECRET_KEY, or of the key that is kept beside the database.
 
-    Raises ConfigProblem if the database was sealed with another key.
+    Raises ConfigProblem if the database was sealed with another key, or its key is lost.
     """
     if settings.secret_key is None:
-        keys = Vault(vault.load_or_create_key(key_path(settings)))
+        path = key_path(settings)
+        if not path.exists() and database.run(vault.holds_secrets):
+            raise ConfigProblem(
+                f"SECRET_KEY: not set, and {path} is missing, but the secrets in the database are"
+                " sealed: set the key that they were sealed with, or put the file back"
+            )
+        keys = Vault(vault.load_or_create_key(path))
     else:
         keys = Vault(settings.secret_key.get_secret_value())
     database.run(lambda tx: vault.check_key(tx, keys))

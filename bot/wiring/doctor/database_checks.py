@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from bot.core.database import inspection, private_files
-from bot.core.database.database import open_database
+from bot.core.database.database import existing_file, open_database, sqlite_path
 from bot.core.database.schema import migrations
 from bot.core.errors import BotError, ConfigProblem, StorageError
 from bot.core.outbox import queries
@@ -64,8 +64,10 @@ class DatabaseReport:
 
 
 def check(settings: Settings) -> DatabaseReport:
-    """Open the database once, check it and read the facts."""
+    """Open the database once, check it and read the facts; a missing one is not created."""
     try:
+        if not Path(sqlite_path(settings.database_url)).exists():
+            existing_file(settings.database_url)
         database = open_database(settings.database_url, writing=True)
     except BotError as error:
         return DatabaseReport([_unusable(str(error))])

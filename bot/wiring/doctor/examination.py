@@ -42,7 +42,7 @@ LEAST_FILES = 1024
 
 
 async def examine(settings: Settings, now: Callable[[], int] = clock.now) -> list[Finding]:
-    """Run every check once; `now` returns epoch ms. A missing database is created."""
+    """Run every check once; `now` returns epoch ms. Nothing is created."""
     report = await asyncio.to_thread(database_checks.check, settings)
     groups = await asyncio.gather(
         _limited("BOT_TOKEN", telegram_checks.check(settings, now, report.inline_feedback)),

@@ -14,6 +14,7 @@ from bot import config
 from bot.wiring.doctor import public_address
 from bot.wiring.doctor.examination import examine
 from tests.support.certificates import make_certificate
+from tests.support.command_line import start_once
 from tests.support.http_messages import http_response
 from tests.support.product_process import Process, free_port, run_command, start_bot
 from tests.support.scripted_server import open_scripted_server
@@ -141,6 +142,7 @@ async def test_the_form_of_the_public_address_is_checked(
 
 async def test_a_key_that_other_users_can_read_is_reported(tmp_path: Path) -> None:
     settings = config.load(database_url=f"sqlite:///{tmp_path}/bot.db", port=int(free_port()))
+    start_once(settings.database_url)
     assert "SECRET_KEY" not in {one.name for one in await examine(settings)}
     os.chmod(tmp_path / "bot.key", 0o640)  # noqa: PTH101 - no wait for a file of the test
     found = {one.name: one for one in await examine(settings)}

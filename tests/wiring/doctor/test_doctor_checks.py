@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import resource
 import socket
@@ -21,6 +22,7 @@ from bot.service.usecases.delivery_queues import WEBHOOKS
 from bot.service.usecases.letter_limits import MAILS
 from bot.wiring.doctor import database_checks, examination
 from bot.wiring.doctor.examination import examine
+from tests.support.command_line import start_once
 from tests.support.letters import SENDER
 from tests.support.machine_faults import locked
 from tests.support.mail_servers import mail_server
@@ -168,7 +170,7 @@ async def checked_mail(folder: Path, url: str | None) -> tuple[bool, str]:
 async def test_a_database_that_is_damaged_inside_is_reported(tmp_path: Path) -> None:
     """It opens all the same: SQLite notices a torn page only when it reads it."""
     url, path = f"sqlite:///{tmp_path}/bot.db", tmp_path / "bot.db"
-    await examined(url)
+    start_once(url)
     with closing(sqlite3.connect(path)) as database:
         (page,) = database.execute(
             "SELECT rootpage FROM sqlite_master WHERE name = 'payments_newest'"
@@ -182,9 +184,17 @@ async def test_a_database_that_is_damaged_inside_is_reported(tmp_path: Path) -> 
     assert found.text.endswith("restore the last backup")
 
 
+async def test_a_missing_database_is_reported_and_not_created(tmp_path: Path) -> None:
+    """The path may be mistyped: an empty database there would pass every check."""
+    found = (await examined(f"sqlite:///{tmp_path}/data/bot.db"))[0]
+    told = f"there is no database at {tmp_path}/data/bot.db: start the bot once or fix the path"
+    assert (found.name, found.ok, found.text) == ("database", False, f"DATABASE_URL: {told}")
+    assert not os.listdir(tmp_path)  # noqa: PTH208 - no wait for a folder of the test
+
+
 async def test_a_database_of_a_later_version_is_reported(tmp_path: Path) -> None:
     url = f"sqlite:///{tmp_path}/bot.db"
-    await examined(url)
+    start_once(url)
     with closing(open_database(url)) as database:
         database.run(lambda tx: tx.execute("INSERT INTO migrations (number) VALUES (9999)"))
     found = (await examined(url))[0]
@@ -193,7 +203,7 @@ async def test_a_database_of_a_later_version_is_reported(tmp_path: Path) -> None
 
 async def test_a_database_sealed_with_another_key_is_reported(tmp_path: Path) -> None:
     url = f"sqlite:///{tmp_path}/bot.db"
-    await examined(url)
+    start_once(url)
     found = await examine(
         config.load(database_url=url, port=int(free_port()), secret_key="another")
     )
@@ -207,7 +217,7 @@ async def test_files_that_other_users_can_read_or_change_are_named(
 ) -> None:
     """They hold payers' addresses, and so do the files that SQLite keeps beside them."""
     url = f"sqlite:///{tmp_path}/bot.db"
-    await examined(url)
+    start_once(url)
     (tmp_path / "bot.db").chmod(mode)
     found = (await examined(url))[0]
     files = " ".join(f"{tmp_path}/bot.db{ending}" for ending in ("", "-wal", "-shm"))
@@ -217,8 +227,10 @@ async def test_files_that_other_users_can_read_or_change_are_named(
 async def test_a_wal_file_that_is_never_emptied_is_reported(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    url = f"sqlite:///{tmp_path}/bot.db"
+    start_once(url)
     monkeypatch.setattr(database_checks, "LARGEST_LOG", -1)
-    found = (await examined(f"sqlite:///{tmp_path}/bot.db"))[0]
+    found = (await examined(url))[0]
     assert "its -wal file has grown to" in found.text
 
 
@@ -241,7 +253,9 @@ async def test_a_check_that_never_ends_is_reported_beside_the_others(
             "app_id": "app",
             "app_secret": "secret",
         }
-        settings = config.load(database_url=f"sqlite:///{tmp_path}/bot.db", **peer)
+        url = f"sqlite:///{tmp_path}/bot.db"
+        start_once(url)
+        settings = config.load(database_url=url, **peer)
         found = {one.name: one for one in await examine(settings)}
     assert not found["PAYMENTS_URL"].ok
     assert found["database"].ok

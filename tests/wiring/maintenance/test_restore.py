@@ -35,6 +35,7 @@ from tests.support.command_line import (
     names_of_applications,
     replaced_databases,
     run_bot,
+    start_once,
 )
 from tests.support.paths import ROOT
 from tests.support.payment_reports import WEBHOOK_REPORT
@@ -107,7 +108,7 @@ def test_a_database_with_data_is_replaced_with_the_option_alone() -> None:
 @pytest.mark.usefixtures("_kept")
 def test_an_unused_database_is_replaced() -> None:
     shutil.rmtree("data")
-    run_bot("apps", "list")
+    start_once()
     done = run_bot("restore", "kept.db")
     assert (done.exit_code, names_of_applications(DATABASE), replaced_databases()) == (
         0,

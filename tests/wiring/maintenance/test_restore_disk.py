@@ -23,6 +23,7 @@ from tests.support.command_line import (
     names_of_applications,
     replaced_databases,
     run_bot,
+    start_once,
 )
 from tests.support.service_harness import NOON
 
@@ -78,7 +79,7 @@ def test_brackets_in_a_file_name_are_no_pattern(monkeypatch: pytest.MonkeyPatch)
 def started() -> None:
     """Do as the first start does: record the bot's own application, and nothing else."""
     shutil.rmtree("data")
-    run_bot("apps", "list")
+    start_once()
     with closing(open_database(DATABASE_URL)) as db:
         key = Vault(DATABASE.with_suffix(".key").read_text())
         db.run(lambda tx: applications.ensure_embedded_app(tx, key, NOON))
