@@ -10,6 +10,7 @@ from bot.chat.forms import payout_form, payout_texts
 from bot.chat.forms.outcome import PROBE
 from bot.chat.messages.jobs import ConnectAccount, RemoveAccount
 from bot.chat.messages.payloads import SecretRemoval
+from bot.chat.messages.queues import WALLETS
 from bot.chat.messages.reply import Reply
 from bot.chat.model.payout import BANK, LNBITS, NWC, PAYOUT_STEPS, SECRETS, owner_ref
 from bot.chat.store import listings, payouts
@@ -122,5 +123,5 @@ def delete_secret(context: EventContext, event: MessageEvent) -> None:
 
 
 def _add(context: EventContext, job: AccountJob) -> None:
-    lane = owner_ref(job.seller_id)
+    lane = f"{WALLETS if job.asks_wallet else ''}{owner_ref(job.seller_id)}"
     outbox.put(context.tx, context.queues.jobs, lane, job, context.now)

@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from bot.chat.model.payout import BANK, kind_of
 from bot.core.outbox.payload_kinds import PayloadKinds
 
 if TYPE_CHECKING:
@@ -232,6 +233,11 @@ class AccountJob:
 
     seller_id: int
 
+    @property
+    def asks_wallet(self) -> bool:
+        """Return whether the service asks a wallet, which may answer late or never."""
+        return False
+
 
 @dataclass(frozen=True, slots=True)
 class ConnectAccount(AccountJob):
@@ -249,6 +255,10 @@ class ConnectAccount(AccountJob):
     token: str
     dry_run: bool
     is_told: bool = False
+
+    @property
+    def asks_wallet(self) -> bool:
+        return kind_of(self.way) != BANK
 
 
 @dataclass(frozen=True, slots=True)

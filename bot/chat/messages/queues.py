@@ -84,8 +84,14 @@ dead letters before the messages that were handled beside them."""
 BACKGROUND = "background:"
 """Prefix of the lanes of jobs that no button press waits for; the listing's id follows."""
 
-MOST_IN_BACKGROUND = 4
-"""Background jobs performed at once, so that a service that hangs leaves room for the others."""
+WALLETS = "wallets:"
+"""Prefix of the lanes of jobs that wait for sellers' wallets; the seller's reference follows."""
+
+MOST_IN_GROUP = 4
+"""Background jobs performed at once, so that a service that hangs leaves room for the others; and
+jobs that wait for wallets, each of which a seller may keep waiting for its whole time limit."""
+
+JOBS_AT_ONCE = 3 * MOST_IN_GROUP
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,8 +148,8 @@ def make_queues(
         jobs=Queue(
             "jobs",
             lease=60_000,
-            group=_background,
-            group_width=MOST_IN_BACKGROUND,
+            group=_slow,
+            group_width=MOST_IN_GROUP,
             payloads=JOBS,
         ),
         messages=messages,
@@ -157,8 +163,8 @@ def _half_a_second(total: Rate | None) -> int | None:
     return max(1, total.count // total.seconds // 2) if total else None
 
 
-def _background(lane: str) -> str | None:
-    return BACKGROUND if lane.startswith(BACKGROUND) else None
+def _slow(lane: str) -> str | None:
+    return next((group for group in (BACKGROUND, WALLETS) if lane.startswith(group)), None)
 
 
 def _pace(rate: Rate | None, burst: int) -> Pace | None:

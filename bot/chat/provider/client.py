@@ -85,7 +85,7 @@ class Client:
             follow_redirects=False,
             verify=http_client.ssl_context(),
             trust_env=http_client.may_use_proxy(base_url),
-            limits=httpx.Limits(max_connections=8),
+            limits=httpx.Limits(max_connections=16),  # more than there are jobs at once
         )
 
     async def create(self, body: Mapping[str, Any], key: str, owner: str = "") -> Answer:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from bot.chat.forms import payout_form
 from bot.chat.forms.payout_texts import refusal_text, removed_reply, saved_reply
 from bot.chat.messages.jobs import CheckRequest, ConnectAccount, RefreshPayable, RemoveAccount
-from bot.chat.messages.queues import BACKGROUND
+from bot.chat.messages.queues import BACKGROUND, WALLETS
 from bot.chat.messages.reply import Reply, escaped
 from bot.chat.model.payout import CHECKING, SAVING, details_of, kind_of, owner_ref
 from bot.chat.requests import audit_trail
@@ -251,8 +251,8 @@ class PayoutHandler:
 
 
 def _lane(job: AccountJob) -> str:
-    """Return the lane of a seller's jobs in the background."""
-    return f"{BACKGROUND}{owner_ref(job.seller_id)}"
+    """Return the lane of a seller's jobs that nobody waits for, or that wait for a wallet."""
+    return f"{WALLETS if job.asks_wallet else BACKGROUND}{owner_ref(job.seller_id)}"
 
 
 def _awaits(draft: Draft, job: SellerAccountJob) -> bool:

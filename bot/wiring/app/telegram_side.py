@@ -10,7 +10,13 @@ from bot.chat.alerts import alert_text
 from bot.chat.cards.image_route import PATH as IMAGES_PATH
 from bot.chat.cards.image_route import image_router
 from bot.chat.dialogue.dialogue import Chat
-from bot.chat.messages.queues import FAILED_FOR, SEEN_FOR, SENT_AT_ONCE, make_queues
+from bot.chat.messages.queues import (
+    FAILED_FOR,
+    JOBS_AT_ONCE,
+    SEEN_FOR,
+    SENT_AT_ONCE,
+    make_queues,
+)
 from bot.chat.model.draft import PayoutService
 from bot.chat.payments.claim_recording import ClaimRecorder
 from bot.chat.payments.reconciler import Reconciler
@@ -116,7 +122,7 @@ class TelegramSide:
         requests = JobHandler(db, queues, now, server, foundation.vault)
         return [
             Job(queues.updates, chat.handle, buried=chat.buried),
-            Job(queues.jobs, requests.perform, buried=requests.buried),
+            Job(queues.jobs, requests.perform, JOBS_AT_ONCE, requests.buried),
             Job(queues.messages, sender.send, SENT_AT_ONCE, sender.buried),
             Job(queues.answers, answers.answer, CALLBACKS_AT_ONCE),
             Job(queues.photos, photos.take, PHOTOS_AT_ONCE, photos.buried),

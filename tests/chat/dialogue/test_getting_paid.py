@@ -9,13 +9,14 @@ import pytest
 
 from bot.chat.dialogue.dialogue import Chat
 from bot.chat.messages.payloads import SecretRemoval, TextMessage
+from bot.chat.messages.queues import JOBS_AT_ONCE, MOST_IN_GROUP
 from bot.chat.model.draft import PayoutService
 from bot.chat.store import payouts, sellers
 from bot.core.outbox import outbox
 from bot.core.text.translations import t
 from tests.support.chat_harness import BOT_NAME, VAULT, ChatHarness
 from tests.support.outbox_queue import handle_all
-from tests.support.payout_forms import CONNECTION, KEY, LIGHTNING, RAILS, SEPA
+from tests.support.payout_forms import CONNECTION, IBAN, KEY, LIGHTNING, RAILS, SEPA
 
 if TYPE_CHECKING:
     from bot.core.database.database import Database
@@ -248,3 +249,20 @@ async def test_telegram_deletes_the_message(
     await chat.take()
     await handle_all(chat.db, chat.queues.messages, sending.sender.send, chat.clock)
     assert sent.deleted
+
+
+async def test_wallets_that_never_answer_leave_room_for_all_other_jobs(
+    chat: ChatHarness, sam: Person
+) -> None:
+    """A few sellers could otherwise let nobody create a payment link."""
+    for _ in range(JOBS_AT_ONCE):
+        seller = chat.add_person()
+        await chat.presses(seller, "getpaid:lightning")
+        await chat.says(seller, "anna@example.org")
+    await chat.presses(sam, "getpaid:bank-sepa")
+    for text in (IBAN, "Anna Ott"):
+        await chat.says(sam, text)
+    queue, now = chat.queues.jobs, chat.clock()
+    claimed = chat.db.run(lambda tx: outbox.claim(tx, queue, now, JOBS_AT_ONCE))
+    ways = sorted(message.body.way for message in claimed)
+    assert ways == ["bank-sepa", *["lightning"] * MOST_IN_GROUP]

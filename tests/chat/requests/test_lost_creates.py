@@ -11,7 +11,7 @@ import httpx
 import pytest
 from structlog.testing import capture_logs
 
-from bot.chat.messages.queues import MOST_IN_BACKGROUND
+from bot.chat.messages.queues import MOST_IN_GROUP
 from bot.chat.provider import client as client_module
 from bot.chat.provider.client import Client
 from bot.chat.requests import job_failures
@@ -316,4 +316,4 @@ async def test_retried_creates_leave_room_for_new_jobs(
     fresh = chat.add_listing(sam)
     cloud.put("create", fresh)
     claimed = [message.body.listing_id for message in cloud.claim(8)]
-    assert (claimed[0], len(claimed)) == (fresh.id, 1 + MOST_IN_BACKGROUND)
+    assert (claimed[0], len(claimed)) == (fresh.id, 1 + MOST_IN_GROUP)
