@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import HealthCheck, is_hypothesis_test, settings
 
-from bot.core.database.database import open_database
 from bot.service.notify.webhook_delivery import WebhookDelivery
 from tests.support.chat_harness import ChatHarness, telegram_of
 from tests.support.chromium import CHROMIUM
 from tests.support.command_line import DATABASE_URL
+from tests.support.empty_database import open_in
 from tests.support.real_rails import ScriptedRail, make_bank, open_real_service
 from tests.support.scripted_server import ScriptedServer, open_scripted_server
 from tests.support.sender_harness import SenderHarness
@@ -70,19 +69,9 @@ def empty_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-@pytest.fixture(scope="session")
-def empty_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Make an empty database once: making its schema waits for the disk many times."""
-    path = tmp_path_factory.mktemp("empty") / "bot.db"
-    open_database(f"sqlite:///{path}").close()
-    return path
-
-
 @pytest.fixture
-def db(tmp_path: Path, empty_file: Path) -> Iterator[Database]:
-    """Open a copy of the empty database: a real SQLite file for one test."""
-    path = shutil.copy(empty_file, tmp_path / "bot.db")
-    database = open_database(f"sqlite:///{path}")
+def db(tmp_path: Path) -> Iterator[Database]:
+    database = open_in(tmp_path)
     yield database
     database.close()
 

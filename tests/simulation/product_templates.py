@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import shutil
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
 from functools import cache
@@ -16,6 +15,7 @@ from bot.core.database.database import open_database
 from bot.core.database.vault import Vault
 from bot.service.usecases import applications
 from tests.simulation.simulated_time import NOON
+from tests.support.empty_database import copy_empty
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -59,10 +59,8 @@ class Templates:
 
 
 def templates(folder: Path) -> Templates:
-    """Make them, once for all schedules: the schema waits for the disk many times."""
-    service, bot = folder / "service.db", folder / "bot.db"
-    open_database(f"sqlite:///{bot}").close()
-    shutil.copy(bot, service)
+    """Make them, once for all schedules."""
+    service, bot = copy_empty(folder / "service.db"), copy_empty(folder / "bot.db")
     database = open_database(f"sqlite:///{service}")
     made = database.run(lambda tx: applications.create(tx, Vault(KEY), "bot", NOON))
     database.run(lambda tx: tx.execute(ASKS_PAYERS))

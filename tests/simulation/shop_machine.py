@@ -19,7 +19,6 @@ from hypothesis.stateful import (
     rule,
 )
 
-from bot.core.database.database import Database, open_database
 from bot.core.database.vault import Vault
 from bot.core.errors import (
     NotEnoughUnits,
@@ -51,9 +50,11 @@ from tests.simulation.scripted_money import (
     real_money,
     sandbox_money,
 )
+from tests.support.empty_database import open_in
 from tests.support.service_harness import LOOPBACK, NOON
 
 if TYPE_CHECKING:
+    from bot.core.database.database import Database
     from bot.service.model.checkout import Checkout
     from bot.service.usecases.paying import PaymentProgress
 
@@ -74,16 +75,16 @@ class Form:
 class Shop(RuleBasedStateMachine):
     """Creates, edits and deletes requests; its payments are those of a subclass."""
 
-    empty: Path
+    folders: Path
+    """Where each run makes a folder of its own."""
 
     twins = Bundle("twins")
     forms = Bundle("forms")
 
     @initialize(real=st.booleans())
     def open(self, *, real: bool) -> None:
-        self.folder = Path(tempfile.mkdtemp(dir=self.empty.parent))
-        shutil.copy(self.empty, self.folder / "bot.db")
-        self.db: Database = open_database(f"sqlite:///{self.folder}/bot.db")
+        self.folder = Path(tempfile.mkdtemp(dir=self.folders))
+        self.db: Database = open_in(self.folder)
         self.now, self.number = NOON, 0
         self.known: dict[str, Twin] = {}
         self.app = self.db.run(

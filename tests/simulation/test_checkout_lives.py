@@ -6,8 +6,6 @@ The steps and what holds after each of them are those of the state machine; a se
 from __future__ import annotations
 
 import random
-import shutil
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bot.service.model.checkout import Holder
@@ -18,6 +16,7 @@ from tests.simulation.test_request_machine import NETWORKS, PAYERS, Payments
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from pathlib import Path
 
     from tests.simulation.shop_machine import Form
 
@@ -102,10 +101,8 @@ class Life:
         return self.random.choice(choices)
 
 
-def test_every_state_of_every_way_is_reached_and_no_money_is_lost(
-    empty_file: Path, tmp_path: Path
-) -> None:
-    Payments.empty = Path(shutil.copy(empty_file, tmp_path / "empty.db"))
+def test_every_state_of_every_way_is_reached_and_no_money_is_lost(tmp_path: Path) -> None:
+    Payments.folders = tmp_path
     reached = set[tuple[str, str]]()
     for number in range(LIVES):
         reached |= Life(SEED + number, real=number % 4 > 0).live()

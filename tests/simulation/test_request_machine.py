@@ -6,9 +6,8 @@ With test money and with real money: of a wallet that is asked, of one that isn'
 from __future__ import annotations
 
 import asyncio
-import shutil
 from functools import partial
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -45,6 +44,9 @@ from tests.simulation.scripted_money import (
     WAYS,
 )
 from tests.simulation.shop_machine import SECOND, Form, Shop
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 NETWORKS, PAYERS = ("venue", "venue", "home"), (None, "ann", "ben", "eve")
 
@@ -277,8 +279,8 @@ class Payments(Shop):
 
 
 @pytest.fixture(autouse=True)
-def template(empty_file: Path, tmp_path: Path) -> None:
-    Payments.empty = Path(shutil.copy(empty_file, tmp_path / "empty.db"))
+def folder(tmp_path: Path) -> None:
+    Payments.folders = tmp_path
 
 
 TestLife = Payments.TestCase

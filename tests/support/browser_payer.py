@@ -6,13 +6,13 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from bot.core.database.database import open_database
 from bot.core.database.vault import Vault
 from bot.service.app import create_app
 from bot.service.http.payer_cookies import COOKIE, PATH
 from bot.service.usecases import applications
 from tests.support.asgi_server import serve_asgi
 from tests.support.chromium import PHONE, watch
+from tests.support.empty_database import open_in
 from tests.support.product_process import free_port, patient_client
 from tests.support.service_harness import Clock, ServiceHarness, headers_of, make_service
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 @asynccontextmanager
 async def open_service_on_port(folder: Path, **settings: Any) -> AsyncIterator[ServiceHarness]:
     """Open the service on a port, with the address that its pages and pictures name."""
-    db, clock, vault = open_database(f"sqlite:///{folder}/bot.db"), Clock(), Vault("key")
+    db, clock, vault = open_in(folder), Clock(), Vault("key")
     credentials = db.run(lambda tx: applications.create(tx, vault, "shop", clock()))
     port = free_port()
     url = f"http://127.0.0.1:{port}"

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 
 import httpx
 
-from bot.core.database.database import open_database
 from bot.core.database.vault import Vault
 from bot.core.net.webhook_addresses import AllowList
 from bot.service.app import create_app
@@ -26,6 +25,7 @@ from bot.service.usecases.payment_context import PaymentContext
 from bot.service.usecases.payouts import Payouts
 from bot.service.usecases.request_commands import Policy
 from bot.service.wire.answer_schemas import ErrorAnswer
+from tests.support.empty_database import open_in
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable
@@ -158,7 +158,7 @@ def _taken(settings: dict[str, Any], kind: type) -> dict[str, Any]:
 @asynccontextmanager
 async def open_service(folder: Path, **settings: Any) -> AsyncIterator[ServiceHarness]:
     """Open the service on a new database; `settings` go to `make_service`."""
-    db, clock, vault = open_database(f"sqlite:///{folder}/bot.db"), Clock(), Vault(KEY)
+    db, clock, vault = open_in(folder), Clock(), Vault(KEY)
     credentials = db.run(lambda tx: applications.create(tx, vault, "shop", clock()))
     service = make_service(db, clock, **settings)
     app, context = create_app(service), service.payment_context

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 import pytest
 
 from bot.config import Settings
-from bot.core.database.database import open_database
 from bot.core.errors import MoneyError
 from bot.core.ops.metrics import Metrics
 from bot.service.rails.exchange_rates import SandboxExchange
@@ -17,17 +16,7 @@ from tests.support.rate_sources import coinbase, serve_sources, yadio
 from tests.support.service_harness import Clock
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
     from bot.core.database.database import Database
-
-
-@pytest.fixture
-def db(tmp_path: Path) -> Iterator[Database]:
-    database = open_database(f"sqlite:///{tmp_path}/bot.db")
-    yield database
-    database.close()
 
 
 def side(db: Database, clock: Clock, rails: str, urls: str) -> ExchangeSide:

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 import pytest
 from structlog.testing import capture_logs
 
-from bot.core.database.database import open_database
 from bot.core.errors import MoneyError
 from bot.service.model.request import ExchangeRate
 from bot.service.rates import rates_job, sources
@@ -17,29 +16,16 @@ from bot.service.rates.median import FRESH
 from bot.service.rates.rates_job import LONGEST_ANSWER, RatesJob
 from bot.service.rates.stored_rates import BY_DEFINITION, StoredRates
 from tests.support.rate_sources import coinbase, kraken, serve_sources, yadio
-from tests.support.service_harness import Clock
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Iterator
-    from pathlib import Path
+    from collections.abc import AsyncIterator
 
     from bot.core.database.database import Database
     from tests.support.rate_sources import RateSource
+    from tests.support.service_harness import Clock
 
 THREE = (coinbase(EUR="72000", USD="80000"), kraken(EUR="72100"), yadio(EUR="72200", USD="80800"))
 HOUR = 3600
-
-
-@pytest.fixture
-def db(tmp_path: Path) -> Iterator[Database]:
-    database = open_database(f"sqlite:///{tmp_path}/bot.db")
-    yield database
-    database.close()
-
-
-@pytest.fixture
-def clock() -> Clock:
-    return Clock()
 
 
 class Exchange:

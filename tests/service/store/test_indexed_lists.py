@@ -17,6 +17,7 @@ from bot.service.app import create_app
 from bot.service.model.request import Status
 from bot.service.store import requests, status_index
 from bot.service.usecases import applications
+from tests.support.empty_database import open_in
 from tests.support.service_harness import (
     DROP,
     NOON,
@@ -82,7 +83,7 @@ def test_the_middle_of_a_list_is_read_without_the_rows_before_it(db: Database) -
 
 async def test_every_request_is_in_one_status_list_even_if_the_clock_is_set(tmp_path: Path) -> None:
     """The lists by status agree with the requests themselves."""
-    with closing(open_database(f"sqlite:///{tmp_path}/bot.db")) as db:
+    with closing(open_in(tmp_path)) as db:
         app_id = db.run(lambda tx: applications.create(tx, Vault("key"), "shop", 0)).app_id
         db.run(lambda tx: insert_every_combination(tx, app_id))
         for now in (NOON - 2, NOON + 2, NOON, NOON + 1, NOON - 1):

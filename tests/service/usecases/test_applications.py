@@ -7,26 +7,17 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from bot.core.database.database import open_database
 from bot.core.database.vault import Vault
 from bot.core.errors import ConfigProblem, NotFound, Refused, Unauthorized
 from bot.service.store import apps as store
 from bot.service.usecases import applications
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from pathlib import Path
+    from collections.abc import Callable
 
     from bot.core.database.database import Database
 
 VAULT = Vault("key")
-
-
-@pytest.fixture
-def db(tmp_path: Path) -> Iterator[Database]:
-    it = open_database(f"sqlite:///{tmp_path}/bot.db")
-    yield it
-    it.close()
 
 
 async def test_an_application_authenticates_with_its_credentials(db: Database) -> None:

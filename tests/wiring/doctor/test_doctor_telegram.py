@@ -11,10 +11,10 @@ import pytest
 from bot import config
 from bot.chat.messages.queues import make_queues
 from bot.chat.telegram.intake import WEBHOOK_PATH
-from bot.core.database.database import open_database
 from bot.core.outbox import outbox
 from bot.wiring.doctor.examination import examine
 from bot.wiring.doctor.telegram_checks import FEEDBACK_UNKNOWN, LATELY, MOST_OFF, MOST_WAITING
+from tests.support.empty_database import open_in
 from tests.support.http_messages import http_response
 from tests.support.product_process import free_port
 from tests.support.scripted_server import CUT
@@ -136,7 +136,7 @@ async def test_inline_feedback_is_known_to_be_on_once_a_shared_card_was_reported
 ) -> None:
     """No method of Telegram tells, and a person who types the word proves nothing."""
     updates = make_queues(None, None, None).updates
-    database = open_database(f"sqlite:///{tmp_path}/bot.db")
+    database = open_in(tmp_path)
     for body, expected in (
         ({"message": {"text": '"chosen_inline_result":'}}, FEEDBACK_UNKNOWN),
         ({"chosen_inline_result": {"result_id": "a"}}, "on"),
