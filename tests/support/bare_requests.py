@@ -5,9 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from tests.support.chat_harness import REQUEST_ID, URL
+from tests.support.http_messages import http_response
 
 if TYPE_CHECKING:
+    from bot.chat.payments.reconciler import Reconciler
     from bot.chat.store.listings import Listing
+    from tests.support.chat_harness import ChatHarness
+    from tests.support.scripted_server import ScriptedServer
 
 
 def item(listing: Listing, request_id: str = REQUEST_ID, **fields: Any) -> dict[str, Any]:
@@ -18,3 +22,12 @@ def item(listing: Listing, request_id: str = REQUEST_ID, **fields: Any) -> dict[
 
 def units(left: int) -> dict[str, Any]:
     return {"totalUnits": 5, "remainingUnits": left}
+
+
+async def looks(
+    chat: ChatHarness, looking: Reconciler, peer: ScriptedServer, *items: dict[str, Any]
+) -> int:
+    """Compare with a server that has these requests, a minute after the comparison before."""
+    chat.clock.advance(61)
+    await peer.add_answers(http_response(200, {"items": list(items)}))
+    return await looking.compare()

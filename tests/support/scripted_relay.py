@@ -24,6 +24,10 @@ class Request:
     async def send(self, *message: Any) -> None:
         await self._socket.send(json.dumps(message))
 
+    async def acknowledge(self, refusal: str = "") -> None:
+        """Take the request, or refuse it with a text."""
+        await self.send("OK", self.event["id"], not refusal, refusal)
+
     async def send_event(self, event: dict[str, Any]) -> None:
         await self.send("EVENT", self.subscription, event)
 

@@ -6,15 +6,18 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from bot.chat.payments.reconciler import Reconciler
 from tests.support.chat_harness import STICKERS, ChatHarness, service_answer
-from tests.support.service_harness import client
+from tests.support.service_harness import client as http_client
 from tests.support.webhook_sender import WebhookSender, serve
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
+    from bot.chat.provider.client import Client
     from bot.chat.store.listings import Listing
     from bot.sandbox.world.people import Person
+    from tests.support.reconciler_service import RecordedSleep
 
 
 @pytest.fixture
@@ -23,7 +26,12 @@ def listing(chat: ChatHarness, sam: Person) -> Listing:
 
 
 @pytest.fixture
+def looking(chat: ChatHarness, client: Client, recorded_sleep: RecordedSleep) -> Reconciler:
+    return Reconciler(chat.db, client, chat.recorder, chat.clock, recorded_sleep)
+
+
+@pytest.fixture
 async def handcash(chat: ChatHarness, listing: Listing) -> AsyncIterator[WebhookSender]:
     """Start a sender whose receiver has no signing secret."""
-    async with client(serve(chat, None)) as http:
+    async with http_client(serve(chat, None)) as http:
         yield WebhookSender(chat, http, listing)

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from structlog.testing import capture_logs
 
-from bot.chat.payments.reconciler import FIRST_WAIT, LEAST_REST, RETRIES, Reconciler
-from tests.support.bare_requests import item
-from tests.support.chat_harness import COFFEE, service_answer
+from bot.chat.payments import reconciler
+from bot.chat.payments.reconciler import FIRST_WAIT, INTERVAL, LEAST_REST, RETRIES, Reconciler
+from bot.chat.store import listings
+from bot.core import errors
+from tests.support.bare_requests import item, looks, units
+from tests.support.chat_harness import COFFEE, DROP, service_answer
 from tests.support.http_messages import http_response
 from tests.support.reconciler_service import RecordedSleep, alerts
+from tests.support.scripted_server import CUT
 
 if TYPE_CHECKING:
     from bot.chat.provider.client import Client
@@ -27,11 +31,6 @@ AWAY, BACK = "ALTER TABLE listings RENAME TO away", "ALTER TABLE away RENAME TO 
 PAID = {"items": [{"transactionId": "t1"}]}
 STRANGE = "\ud83d"
 """Half a character: JSON can say it, UTF-8 can't, and so no database."""
-
-
-@pytest.fixture
-def looking(chat: ChatHarness, client: Client) -> Reconciler:
-    return Reconciler(chat.db, client, chat.recorder, chat.clock, RecordedSleep())
 
 
 def listed(chat: ChatHarness, sam: Person, number: int) -> Listing:
@@ -101,3 +100,100 @@ async def test_it_ends_at_once_even_if_the_server_hangs(
     async with asyncio.timeout(2):
         assert isinstance((await asyncio.gather(task, return_exceptions=True))[0], BaseException)
     assert task.cancelled()
+
+
+async def runs(looking: Reconciler, recorded_sleep: RecordedSleep, sleeps: int) -> list[float]:
+    """Run it for a number of sleeps; return the waits between comparisons."""
+    recorded_sleep.most = sleeps
+    with pytest.raises(asyncio.CancelledError):
+        await looking.run()
+    return [one for one in recorded_sleep.seconds if one not in (0, LEAST_REST)]
+
+
+async def test_failures_delay_the_next_comparison_more_and_more(
+    looking: Reconciler, peer: ScriptedServer, recorded_sleep: RecordedSleep
+) -> None:
+    """Each failure is a line in the log, and a success resets the delays."""
+    failures = [
+        http_response(500),
+        CUT,
+        http_response(401),
+        http_response(200, b"<html>"),
+        http_response(200, {}),
+        http_response(418),
+    ]
+    await peer.add_answers(*failures, http_response(200, {"items": []}), http_response(503))
+    with capture_logs() as logs:
+        slept = await runs(looking, recorded_sleep, 17)
+    backoff = [*BACKOFF, BACKOFF[-1], BACKOFF[-1]]
+    assert slept == [FIRST_WAIT, *backoff, INTERVAL, BACKOFF[0]]
+    warnings = [line for line in logs if line["log_level"] == "warning"]
+    assert [line["again_in"] for line in warnings] == [*backoff, BACKOFF[0]]
+    assert warnings[1]["reason"].startswith("Unreachable: ")
+
+
+@pytest.mark.parametrize(("asked", "wait"), [("1200", 1200), ("30", BACKOFF[0]), ("99999", 3600)])
+async def test_the_servers_retry_after_is_respected(
+    looking: Reconciler,
+    peer: ScriptedServer,
+    recorded_sleep: RecordedSleep,
+    asked: str,
+    wait: float,
+) -> None:
+    await peer.add_answers(http_response(429, Retry_After=asked))
+    assert await runs(looking, recorded_sleep, 3) == [FIRST_WAIT, wait]
+
+
+async def test_a_locked_database_does_not_end_it(
+    chat: ChatHarness,
+    looking: Reconciler,
+    peer: ScriptedServer,
+    recorded_sleep: RecordedSleep,
+    monkeypatch: Any,
+) -> None:
+    listing = chat.add_listing(chat.add_person("Kim"), COFFEE, service_answer())
+
+    async def locked(*_: object) -> None:
+        raise errors.StorageError("database is locked")
+
+    monkeypatch.setattr(listings, "listings_by_id", locked)
+    await peer.add_answers(http_response(200, {"items": [item(listing)]}))
+    assert await runs(looking, recorded_sleep, 3) == [FIRST_WAIT, BACKOFF[0]]
+
+
+async def test_a_failure_of_one_request_does_not_hide_the_others(
+    chat: ChatHarness, looking: Reconciler, peer: ScriptedServer, sam: Person
+) -> None:
+    first, second = (
+        chat.add_listing(sam, COFFEE, service_answer(id=f"{number:024}")) for number in range(2)
+    )
+    counted = [item(one, str(one.request_id), paymentsCount=1) for one in (first, second)]
+    listed = http_response(200, {"items": [{"transactionId": "t1"}]})
+    await peer.add_answers(http_response(200, {"items": counted}), http_response(500), listed)
+    assert await looking.compare() == 1
+    assert [alert.listing_id for alert in alerts(chat)] == [second.id]
+
+
+async def test_failures_of_many_requests_are_a_failure_of_the_server(
+    chat: ChatHarness, looking: Reconciler, peer: ScriptedServer, sam: Person
+) -> None:
+    many = [
+        chat.add_listing(sam, COFFEE, service_answer(id=f"{number:024}")) for number in range(10)
+    ]
+    counted = [item(one, str(one.request_id), paymentsCount=1) for one in many]
+    await peer.add_answers(http_response(200, {"items": counted}), *[http_response(500)] * 10)
+    with pytest.raises(errors.Overloaded):
+        await looking.compare()
+    assert len(peer.calls) == 1 + reconciler.MOST_FAILURES + 1
+
+
+async def test_sightings_before_a_failure_are_remembered(
+    chat: ChatHarness, looking: Reconciler, peer: ScriptedServer, sam: Person
+) -> None:
+    listing = chat.add_listing(sam, DROP, service_answer())
+    gone = item(listing, **units(4))
+    assert await looks(chat, looking, peer, gone) == 0
+    await peer.add_answers(http_response(500))
+    with pytest.raises(errors.Overloaded):
+        await looking.compare()
+    assert await looks(chat, looking, peer, gone) == 1

@@ -1,54 +1,33 @@
-"""The reconciler at servers that say less than ours, or nothing: units, doubles, failures."""
+"""The reconciler at servers that say less than ours, or nothing: units gone, payments counted."""
 
 from __future__ import annotations
 
-import asyncio
 from typing import TYPE_CHECKING, Any
 
 import pytest
 from fastapi import FastAPI
 from structlog.testing import capture_logs
 
-from bot.chat.payments import reconciler
 from bot.chat.payments.claim_recording import ClaimedMoney, ClaimRecorder
-from bot.chat.payments.reconciler import FIRST_WAIT, INTERVAL, LEAST_REST, RETRIES, Reconciler
+from bot.chat.payments.reconciler import Reconciler
 from bot.chat.payments.webhook import PATH, Proof, Receiver
 from bot.chat.provider.client import Client
 from bot.chat.requests.request_bodies import Addresses, request_body
 from bot.chat.store import listings
-from bot.chat.store.listings import DELETED, FAILED, LIVE, STOPPED
+from bot.chat.store.listings import LIVE
 from bot.chat.store.received_payments import Payment
-from bot.core import errors
 from tests.support.asgi_server import serve_asgi
-from tests.support.bare_requests import item, units
+from tests.support.bare_requests import item, looks, units
 from tests.support.chat_harness import COFFEE, DROP, PAINTING, REQUEST_ID, service_answer
 from tests.support.handcash_server import handcash
 from tests.support.http_messages import http_response
 from tests.support.reconciler_service import RecordedSleep, alerts
-from tests.support.scripted_server import CUT
 from tests.support.webhook_sender import HELD
 
 if TYPE_CHECKING:
-    from bot.chat.model.wish import Wish
     from bot.sandbox.world.people import Person
     from tests.support.chat_harness import ChatHarness
     from tests.support.scripted_server import ScriptedServer
-
-BACKOFF = [delay / 1000 for delay in RETRIES.delays]
-
-
-@pytest.fixture
-def looking(chat: ChatHarness, client: Client, recorded_sleep: RecordedSleep) -> Reconciler:
-    return Reconciler(chat.db, client, chat.recorder, chat.clock, recorded_sleep)
-
-
-async def looks(
-    chat: ChatHarness, looking: Reconciler, peer: ScriptedServer, *items: dict[str, Any]
-) -> int:
-    """Compare with a server that has these requests, a minute after the comparison before."""
-    chat.clock.advance(61)
-    await peer.add_answers(http_response(200, {"items": list(items)}))
-    return await looking.compare()
 
 
 async def test_units_that_stay_gone_for_a_minute_were_sold(
@@ -222,175 +201,6 @@ async def test_a_payment_dated_in_the_future_is_found_when_its_time_has_come(
             await peer.add_answers(counted, http_response(200, {"items": [paid]}))
             assert await looking.compare() == found
     assert [line["log_level"] for line in logs] == ["debug", "info"]
-
-
-OTHER = "f" * 24
-
-
-@pytest.mark.parametrize("state", [LIVE, STOPPED, DELETED])
-async def test_a_double_request_is_deleted(
-    chat: ChatHarness, looking: Reconciler, peer: ScriptedServer, sam: Person, state: str
-) -> None:
-    """It is deleted in every state of the listing: nobody has its link."""
-    listing = chat.add_listing(sam, DROP, service_answer(), state=state)
-    await peer.add_answers(
-        http_response(200, {"items": [item(listing), item(listing, OTHER)]}), http_response(200)
-    )
-    await looking.compare()
-    assert [(call.method, call.path) for call in peer.calls[1:]] == [
-        ("DELETE", f"/v3/paymentRequests/{OTHER}")
-    ]
-
-
-async def test_a_request_of_a_failed_create_is_deleted(
-    chat: ChatHarness, looking: Reconciler, peer: ScriptedServer, sam: Person
-) -> None:
-    listing = chat.add_listing(sam, state=FAILED)
-    await peer.add_answers(http_response(200, {"items": [item(listing)]}), http_response(404))
-    await looking.compare()
-    assert [call.method for call in peer.calls] == ["GET", "DELETE"]
-
-
-async def test_doubles_are_left_alone_while_the_create_job_is_at_work(
-    chat: ChatHarness, looking: Reconciler, peer: ScriptedServer, sam: Person
-) -> None:
-    listing = chat.add_listing(sam, COFFEE)
-    both = item(listing), item(listing, OTHER, paymentsCount=1)
-    assert await looks(chat, looking, peer, *both) == 0
-    assert len(peer.calls) == 1
-
-
-async def test_a_deleted_listings_own_request_is_not_touched(
-    chat: ChatHarness, looking: Reconciler, peer: ScriptedServer, sam: Person
-) -> None:
-    """A server that has it counted as having lost it; its link may be in use."""
-    listing = chat.add_listing(sam, COFFEE, service_answer(), state=DELETED)
-    await looks(chat, looking, peer, item(listing))
-    assert len(peer.calls) == 1
-
-
-PAID_TWICE: list[tuple[Wish, dict[str, Any]]] = [
-    (COFFEE, {"paymentsCount": 1}),
-    (DROP, units(4)),
-    (PAINTING, {"isEnabled": False}),
-]
-
-
-@pytest.mark.parametrize("case", PAID_TWICE, ids=range(3))
-async def test_a_paid_double_is_left_to_the_operator(
-    chat: ChatHarness,
-    looking: Reconciler,
-    peer: ScriptedServer,
-    sam: Person,
-    case: tuple[Wish, dict[str, Any]],
-) -> None:
-    """It is logged once, not at each comparison."""
-    wish, fields = case
-    listing = chat.add_listing(sam, wish, service_answer())
-    with capture_logs() as logs:
-        for _ in range(2):
-            await looks(chat, looking, peer, item(listing, OTHER, **fields))
-    assert [call.method for call in peer.calls] == ["GET", "GET"]
-    said = [(line["listing"], line["request"]) for line in logs if line["log_level"] == "error"]
-    assert said == [(listing.id, OTHER)]
-    assert alerts(chat) == []
-
-
-async def runs(looking: Reconciler, recorded_sleep: RecordedSleep, sleeps: int) -> list[float]:
-    """Run it for a number of sleeps; return the waits between comparisons."""
-    recorded_sleep.most = sleeps
-    with pytest.raises(asyncio.CancelledError):
-        await looking.run()
-    return [one for one in recorded_sleep.seconds if one not in (0, LEAST_REST)]
-
-
-async def test_failures_delay_the_next_comparison_more_and_more(
-    looking: Reconciler, peer: ScriptedServer, recorded_sleep: RecordedSleep
-) -> None:
-    """Each failure is a line in the log, and a success resets the delays."""
-    failures = [
-        http_response(500),
-        CUT,
-        http_response(401),
-        http_response(200, b"<html>"),
-        http_response(200, {}),
-        http_response(418),
-    ]
-    await peer.add_answers(*failures, http_response(200, {"items": []}), http_response(503))
-    with capture_logs() as logs:
-        slept = await runs(looking, recorded_sleep, 17)
-    backoff = [*BACKOFF, BACKOFF[-1], BACKOFF[-1]]
-    assert slept == [FIRST_WAIT, *backoff, INTERVAL, BACKOFF[0]]
-    warnings = [line for line in logs if line["log_level"] == "warning"]
-    assert [line["again_in"] for line in warnings] == [*backoff, BACKOFF[0]]
-    assert warnings[1]["reason"].startswith("Unreachable: ")
-
-
-@pytest.mark.parametrize(("asked", "wait"), [("1200", 1200), ("30", BACKOFF[0]), ("99999", 3600)])
-async def test_the_servers_retry_after_is_respected(
-    looking: Reconciler,
-    peer: ScriptedServer,
-    recorded_sleep: RecordedSleep,
-    asked: str,
-    wait: float,
-) -> None:
-    await peer.add_answers(http_response(429, Retry_After=asked))
-    assert await runs(looking, recorded_sleep, 3) == [FIRST_WAIT, wait]
-
-
-async def test_a_locked_database_does_not_end_it(
-    chat: ChatHarness,
-    looking: Reconciler,
-    peer: ScriptedServer,
-    recorded_sleep: RecordedSleep,
-    monkeypatch: Any,
-) -> None:
-    listing = chat.add_listing(chat.add_person("Kim"), COFFEE, service_answer())
-
-    async def locked(*_: object) -> None:
-        raise errors.StorageError("database is locked")
-
-    monkeypatch.setattr(listings, "listings_by_id", locked)
-    await peer.add_answers(http_response(200, {"items": [item(listing)]}))
-    assert await runs(looking, recorded_sleep, 3) == [FIRST_WAIT, BACKOFF[0]]
-
-
-async def test_a_failure_of_one_request_does_not_hide_the_others(
-    chat: ChatHarness, looking: Reconciler, peer: ScriptedServer, sam: Person
-) -> None:
-    first, second = (
-        chat.add_listing(sam, COFFEE, service_answer(id=f"{number:024}")) for number in range(2)
-    )
-    counted = [item(one, str(one.request_id), paymentsCount=1) for one in (first, second)]
-    listed = http_response(200, {"items": [{"transactionId": "t1"}]})
-    await peer.add_answers(http_response(200, {"items": counted}), http_response(500), listed)
-    assert await looking.compare() == 1
-    assert [alert.listing_id for alert in alerts(chat)] == [second.id]
-
-
-async def test_failures_of_many_requests_are_a_failure_of_the_server(
-    chat: ChatHarness, looking: Reconciler, peer: ScriptedServer, sam: Person
-) -> None:
-    many = [
-        chat.add_listing(sam, COFFEE, service_answer(id=f"{number:024}")) for number in range(10)
-    ]
-    counted = [item(one, str(one.request_id), paymentsCount=1) for one in many]
-    await peer.add_answers(http_response(200, {"items": counted}), *[http_response(500)] * 10)
-    with pytest.raises(errors.Overloaded):
-        await looking.compare()
-    assert len(peer.calls) == 1 + reconciler.MOST_FAILURES + 1
-
-
-async def test_sightings_before_a_failure_are_remembered(
-    chat: ChatHarness, looking: Reconciler, peer: ScriptedServer, sam: Person
-) -> None:
-    listing = chat.add_listing(sam, DROP, service_answer())
-    gone = item(listing, **units(4))
-    assert await looks(chat, looking, peer, gone) == 0
-    await peer.add_answers(http_response(500))
-    with pytest.raises(errors.Overloaded):
-        await looking.compare()
-    assert await looks(chat, looking, peer, gone) == 1
 
 
 async def test_real_money_is_found_with_its_rail_and_underpaid_money_is_no_missing_sale(

@@ -2,28 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import pytest
 
 from bot.core.outbox import lanes, leases
 from bot.core.outbox.leases import LONGEST_HOLD
-from bot.core.outbox.queue_policy import Queue
-from tests.support.outbox_queue import ANN, BOB, MESSAGES, SECOND, QueueHarness, sent_at
-
-if TYPE_CHECKING:
-    from bot.core.database.database import Database
-    from tests.support.service_harness import Clock
-
-
-@pytest.fixture
-def post(db: Database, clock: Clock) -> QueueHarness:
-    return QueueHarness(db, Queue("test", lease=60_000), clock)
-
-
-@pytest.fixture
-def chats(db: Database, clock: Clock) -> QueueHarness:
-    return QueueHarness(db, MESSAGES, clock)
+from tests.support.outbox_queue import ANN, BOB, SECOND, QueueHarness, sent_at
 
 
 def recover(post: QueueHarness) -> None:

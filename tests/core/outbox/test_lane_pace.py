@@ -32,16 +32,6 @@ def paced(db: Database, clock: Clock, interval: int, burst: int = 1) -> QueueHar
     return QueueHarness(db, Queue("paced", lease=60_000, lane_pace=lambda _lane: pace), clock)
 
 
-@pytest.fixture
-def post(db: Database, clock: Clock) -> QueueHarness:
-    return QueueHarness(db, Queue("test", lease=60_000), clock)
-
-
-@pytest.fixture
-def chats(db: Database, clock: Clock) -> QueueHarness:
-    return QueueHarness(db, MESSAGES, clock)
-
-
 def test_a_chat_takes_four_at_once_and_then_one_a_second(chats: QueueHarness) -> None:
     chats.put(ANN, *"1234567")
     times = sent_at(chats)

@@ -12,24 +12,16 @@ from typing import TYPE_CHECKING
 import pytest
 
 from bot.core.outbox import lease_owners, leases, outbox
-from bot.core.outbox.queue_policy import Queue
-from tests.support.outbox_queue import QueueHarness
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from bot.core.database.database import Database
     from bot.core.outbox.outbox import Message
-    from tests.support.service_harness import Clock
+    from tests.support.outbox_queue import QueueHarness
 
 BEGIN = (
     "from bot.core.outbox import lease_owners; print(lease_owners.register(), flush=True); input()"
 )
-
-
-@pytest.fixture
-def post(db: Database, clock: Clock) -> QueueHarness:
-    return QueueHarness(db, Queue("test", lease=60_000), clock)
 
 
 @pytest.fixture

@@ -18,11 +18,6 @@ LEASE = 60_000
 
 
 @pytest.fixture
-def post(db: Database, clock: Clock) -> QueueHarness:
-    return QueueHarness(db, Queue("test", lease=LEASE), clock)
-
-
-@pytest.fixture
 def kept(db: Database, clock: Clock) -> QueueHarness:
     return QueueHarness(db, Queue("kept", lease=LEASE, keep=True), clock)
 

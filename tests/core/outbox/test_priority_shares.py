@@ -22,11 +22,6 @@ if TYPE_CHECKING:
 NAMES = {REPLY: "R", ALERT: "A", NOTICE: "N"}
 
 
-@pytest.fixture
-def post(db: Database, clock: Clock) -> QueueHarness:
-    return QueueHarness(db, Queue("test", lease=60_000), clock)
-
-
 def sends(post: QueueHarness, count: int) -> str:
     """Claim and settle one after the other; the classes, a letter each."""
     classes = ""

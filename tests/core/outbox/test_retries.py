@@ -5,24 +5,16 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING
 
-import pytest
-
 from bot.core.outbox import outbox
 from bot.core.outbox.outbox import State
-from bot.core.outbox.queue_policy import NOTICE, Queue
-from tests.support.outbox_queue import QueueHarness
+from bot.core.outbox.queue_policy import NOTICE
 
 if TYPE_CHECKING:
-    from bot.core.database.database import Database, Transaction
+    from bot.core.database.database import Transaction
     from bot.core.outbox.outbox import Message
-    from tests.support.service_harness import Clock
+    from tests.support.outbox_queue import QueueHarness
 
 AGAIN = State({"word": "one", "tries": 1}, lane="again:a", priority=NOTICE)
-
-
-@pytest.fixture
-def post(db: Database, clock: Clock) -> QueueHarness:
-    return QueueHarness(db, Queue("test", lease=60_000), clock)
 
 
 def retry(

@@ -8,7 +8,6 @@ import time
 from itertools import count
 from typing import TYPE_CHECKING
 
-import pytest
 from structlog.testing import capture_logs
 
 from bot.core.outbox import worker
@@ -18,7 +17,6 @@ from tests.support.outbox_queue import QueueHarness
 from tests.support.product_process import until
 from tests.support.worker_harness import (
     ATTEMPTS,
-    QUEUE,
     SECONDS,
     RecordingHandler,
     ended,
@@ -28,18 +26,10 @@ from tests.support.worker_harness import (
 )
 
 if TYPE_CHECKING:
+    import pytest
+
     from bot.core.database.database import Database
     from tests.support.service_harness import Clock
-
-
-@pytest.fixture
-def post(db: Database, clock: Clock) -> QueueHarness:
-    return QueueHarness(db, QUEUE, clock)
-
-
-@pytest.fixture
-def hands(post: QueueHarness) -> RecordingHandler:
-    return RecordingHandler(post)
 
 
 async def test_a_put_message_is_handled_at_once(

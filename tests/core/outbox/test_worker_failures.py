@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING
 
-import pytest
 from structlog.testing import capture_logs
 
 from bot.core.database import database as db_module
@@ -13,11 +12,9 @@ from bot.core.errors import StorageError
 from bot.core.outbox import lease_owners, leases, outbox, worker
 from bot.core.outbox.queue_policy import FAILURES
 from bot.core.outbox.worker import STORAGE_PAUSE
-from tests.support.outbox_queue import QueueHarness
 from tests.support.product_process import until
 from tests.support.worker_harness import (
     ATTEMPTS,
-    QUEUE,
     SECONDS,
     RecordingHandler,
     ended,
@@ -27,18 +24,11 @@ from tests.support.worker_harness import (
 )
 
 if TYPE_CHECKING:
+    import pytest
+
     from bot.core.database.database import Database
+    from tests.support.outbox_queue import QueueHarness
     from tests.support.service_harness import Clock
-
-
-@pytest.fixture
-def post(db: Database, clock: Clock) -> QueueHarness:
-    return QueueHarness(db, QUEUE, clock)
-
-
-@pytest.fixture
-def hands(post: QueueHarness) -> RecordingHandler:
-    return RecordingHandler(post)
 
 
 async def test_a_storage_error_counts_as_no_attempt(

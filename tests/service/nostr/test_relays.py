@@ -1,270 +1,28 @@
-"""A relay is trusted with nothing: not with answers, their order, their number or their size."""
+"""Relays: shared, bounded and dialled through the guard, whatever one of them does."""
 
 from __future__ import annotations
 
 import asyncio
-import json
 import socket
-import sys
 import time
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from websockets.asyncio.server import serve
 from websockets.http11 import Response
 
-from bot.core.errors import BadAnswer, ForbiddenAddress, Unreachable
+from bot.core.errors import ForbiddenAddress, Unreachable
 from bot.core.net.guarded_socket import GuardedDialler
 from bot.core.net.http_client import ssl_context
 from bot.core.net.webhook_addresses import AllowList
-from bot.service.nostr.connection_string import parse_connection
-from bot.service.nostr.encryption import Cryptor, Scheme
-from bot.service.nostr.events import sign_event
-from bot.service.nostr.keys import SecretKey
-from bot.service.nostr.relay_connection import BYTES_PER_ASK, MAX_FRAME, guarded_dial
+from bot.service.nostr.relay_connection import BYTES_PER_ASK, guarded_dial
 from bot.service.nostr.relays import Relays, zone_of
-from bot.service.nostr.wallet import REQUEST, RESPONSE, Call, WalletError, Wallets
+from tests.support.relay_calls import call, honest
 from tests.support.scripted_relay import Request, scripted_relay
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable
-
-    from bot.service.nostr.connection_string import Connection
+from tests.support.service_harness import LOOPBACK
 
 PING = b"\x89\x00"
 """A frame of RFC 6455 without a payload."""
-
-LOOPBACK = AllowList.parse("127.0.0.1")
-WALLET, APP, STRANGER = (SecretKey(f"{number:064x}") for number in (7, 8, 9))
-TAKEN, REFUSED = (True, ""), (False, "rate-limited:\n slow\x1b down")
-TO_APP = Cryptor(WALLET.shared_with(APP.public))
-
-
-def now() -> int:
-    return int(time.time() * 1000)
-
-
-def answer(request: Request, body: Any = None, **changes: Any) -> dict[str, Any]:
-    """The wallet's answer to a request, or one with other parts."""
-    text = body or {"result_type": "get_info", "result": {"methods": ["make_invoice"]}}
-    parts = {
-        "key": WALLET,
-        "kind": RESPONSE,
-        "tags": (("p", APP.public), ("e", request.event["id"])),
-        "content": TO_APP.seal(Scheme.NIP44, json.dumps(text)),
-        "created_at": request.event["created_at"],
-    } | changes
-    return sign_event(**parts).as_json()
-
-
-def connection(*urls: str) -> Connection:
-    relays = "&".join(f"relay={url}" for url in urls)
-    text = f"nostr+walletconnect://{WALLET.public}?{relays}&secret={8:064x}"
-    return parse_connection(text, LOOPBACK)
-
-
-@pytest.fixture
-async def relays() -> AsyncIterator[Relays]:
-    pool = Relays(guarded_dial(GuardedDialler(LOOPBACK), ssl_context()))
-    yield pool
-    await pool.close()
-    assert pool.connections == 0
-
-
-async def call(relays: Relays, *urls: str, patience: tuple[float, ...] = (5.0,)) -> dict[str, Any]:
-    wallets = Wallets(relays, now)
-    return await wallets.call(connection(*urls), Scheme.NIP44, Call("get_info", {}, patience))
-
-
-async def honest(request: Request) -> None:
-    await request.send("OK", request.event["id"], *TAKEN)
-    await request.send_event(answer(request))
-
-
-async def test_a_wallets_answer_arrives(relays: Relays) -> None:
-    async with scripted_relay(honest) as relay:
-        assert await call(relays, relay.url) == {"methods": ["make_invoice"]}
-        assert [message[0] for message in relay.heard[:2]] == ["REQ", "EVENT"]
-
-
-@pytest.mark.simulation
-async def test_of_what_a_relay_has_stored_the_newest_is_asked_for(relays: Relays) -> None:
-    async with scripted_relay(honest) as relay:
-        await call(relays, relay.url)
-        await Wallets(relays, now).find_scheme(connection(relay.url))
-    asked = [message[2] for message in relay.heard if message[0] == "REQ"]
-    assert [one["limit"] for one in asked] == [1, 1]
-
-
-async def test_a_request_is_sealed_signed_and_ends(relays: Relays) -> None:
-    async with scripted_relay(honest) as relay:
-        await call(relays, relay.url)
-        event = next(message[1] for message in relay.heard if message[0] == "EVENT")
-    tags = dict(event["tags"])
-    assert (event["kind"], event["pubkey"]) == (REQUEST, APP.public)
-    assert (tags["p"], tags["encryption"]) == (WALLET.public, "nip44_v2")
-    assert int(tags["expiration"]) == event["created_at"] + 60
-    assert json.loads(TO_APP.open(event["content"])) == {"method": "get_info", "params": {}}
-
-
-FALSE_ANSWERS: dict[str, Callable[[Request], Any]] = {
-    "another key": lambda request: answer(request, key=STRANGER),
-    "our own key": lambda request: answer(request, key=APP),
-    "another request": lambda request: answer(request, tags=(("p", APP.public), ("e", "00" * 32))),
-    "no request": lambda request: answer(request, tags=(("p", APP.public),)),
-    "another app": lambda request: answer(
-        request, tags=(("p", STRANGER.public), ("e", request.event["id"]))
-    ),
-    "another kind": lambda request: answer(request, kind=23194),
-    "a wrong id": lambda request: answer(request) | {"id": "00" * 32},
-    "a wrong signature": lambda request: answer(request) | {"sig": "00" * 64},
-    "changed content": lambda request: answer(request) | {"content": "x"},
-    "the request itself": lambda request: request.event,
-    "no event": lambda _: {},
-    "nothing": lambda _: None,
-}
-
-
-@pytest.mark.parametrize("lie", FALSE_ANSWERS)
-async def test_an_answer_with_a_flaw_is_passed_over(relays: Relays, lie: str) -> None:
-    async def script(request: Request) -> None:
-        await request.send_event(FALSE_ANSWERS[lie](request))
-        await honest(request)
-
-    async with scripted_relay(script) as relay:
-        assert await call(relays, relay.url) == {"methods": ["make_invoice"]}
-
-
-@pytest.mark.parametrize("lie", FALSE_ANSWERS)
-async def test_an_answer_with_a_flaw_alone_is_silence(relays: Relays, lie: str) -> None:
-    async def script(request: Request) -> None:
-        await request.send_event(FALSE_ANSWERS[lie](request))
-
-    async with scripted_relay(script) as relay:
-        with pytest.raises(Unreachable, match="no answer"):
-            await call(relays, relay.url, patience=(0.1,))
-
-
-async def test_an_answer_that_is_replayed_counts_for_its_own_request_only(relays: Relays) -> None:
-    kept: list[dict[str, Any]] = []
-
-    async def script(request: Request) -> None:
-        kept.append(answer(request))
-        await request.send_event(kept[0])
-
-    async with scripted_relay(script) as relay:
-        await call(relays, relay.url)
-        with pytest.raises(Unreachable):
-            await call(relays, relay.url, patience=(0.1,))
-
-
-async def test_each_try_is_a_new_event(relays: Relays) -> None:
-    """Wallets drop a request that they know, and a relay that restarted has lost it."""
-
-    async def script(request: Request) -> None:
-        if len([one for one in relay.heard if one[0] == "EVENT"]) == 2:
-            await honest(request)
-
-    async with scripted_relay(script) as relay:
-        await call(relays, relay.url, patience=(0.1, 5.0))
-        sent = [message[1]["id"] for message in relay.heard if message[0] == "EVENT"]
-    assert len(set(sent)) == 2
-
-
-@pytest.mark.parametrize(
-    "text",
-    ["", "x", "{}", "[]", '["EVENT"]', '["EVENT", 1, 2]', '["OK", 1]', "[" * 100, "\x00", "[NaN]"],
-)
-async def test_nonsense_of_a_relay_is_passed_over(relays: Relays, text: str) -> None:
-    async def script(request: Request) -> None:
-        await request.send_text(text)
-        await honest(request)
-
-    async with scripted_relay(script) as relay:
-        assert await call(relays, relay.url)
-
-
-async def test_an_oversized_event_ends_the_connection(relays: Relays) -> None:
-    async def script(request: Request) -> None:
-        await request.send_event(answer(request, content="x" * MAX_FRAME))
-
-    async with scripted_relay(script) as relay:
-        with pytest.raises(Unreachable):
-            await call(relays, relay.url)
-        assert relays.connections == 0
-
-
-async def test_a_relay_that_floods_is_cut_off(relays: Relays) -> None:
-    async def script(request: Request) -> None:
-        while True:
-            await request.send_event(answer(request, key=STRANGER))
-
-    async with scripted_relay(script) as relay:
-        with pytest.raises(Unreachable, match="more than was asked for"):
-            await call(relays, relay.url)
-        assert relays.connections == 0
-
-
-async def test_an_answer_of_any_length_of_nonsense_is_refused(relays: Relays) -> None:
-    async def script(request: Request) -> None:
-        await request.send_event(answer(request, content="x" * 90_000))
-
-    async with scripted_relay(script) as relay:
-        with pytest.raises(BadAnswer):
-            await call(relays, relay.url)
-
-
-@pytest.mark.parametrize(
-    "body",
-    [
-        {"result_type": "pay_invoice", "result": {}},
-        {"result_type": "get_info", "result": []},
-        {"result_type": "get_info"},
-        {"result": {}},
-        [1],
-    ],
-)
-async def test_an_answer_to_another_question_is_refused(relays: Relays, body: Any) -> None:
-    async def script(request: Request) -> None:
-        await request.send_event(answer(request, body))
-
-    async with scripted_relay(script) as relay:
-        with pytest.raises(BadAnswer):
-            await call(relays, relay.url)
-
-
-@pytest.mark.parametrize(
-    ("error", "code"),
-    [
-        ({"code": "RATE_LIMITED", "message": "x"}, "RATE_LIMITED"),
-        ({"code": "<b>&", "message": "x"}, "OTHER"),
-        ({"code": "A" * 1_000}, "A" * 40),
-        ({"message": 1}, "OTHER"),
-        ("text", "OTHER"),
-    ],
-)
-async def test_an_error_is_told_by_its_code_alone(relays: Relays, error: Any, code: str) -> None:
-    async def script(request: Request) -> None:
-        await request.send_event(answer(request, {"error": error}))
-
-    async with scripted_relay(script) as relay:
-        with pytest.raises(WalletError) as caught:
-            await call(relays, relay.url)
-    assert caught.value.code == code
-    assert str(caught.value) == f"the wallet answered {code}"
-
-
-@pytest.mark.parametrize("refusal", ["OK", "CLOSED"])
-async def test_a_request_that_no_relay_takes_ends_at_once(relays: Relays, refusal: str) -> None:
-    async def script(request: Request) -> None:
-        if refusal == "OK":
-            await request.send("OK", request.event["id"], *REFUSED)
-        else:
-            await request.send("CLOSED", request.subscription, *REFUSED[1:])
-
-    async with scripted_relay(script) as one, scripted_relay(script) as two:
-        with pytest.raises(Unreachable, match="rate-limited: slow down"):
-            await call(relays, one.url, two.url)
 
 
 async def test_one_of_two_relays_is_enough(relays: Relays) -> None:
@@ -326,7 +84,7 @@ async def test_a_relay_that_floods_with_pings_is_cut_off(relays: Relays) -> None
 
 
 async def test_relays_of_one_zone_leave_room_for_others(
-    monkeypatch: pytest.MonkeyPatch,
+    relays: Relays, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Whoever owns a zone can invent relays; here a zone is an address."""
     monkeypatch.setattr("bot.service.nostr.relays.ZONE_CONNECTIONS", 2)
@@ -335,9 +93,6 @@ async def test_relays_of_one_zone_leave_room_for_others(
     async def silent(_: Request) -> None:
         asked.release()
 
-    everywhere = AllowList.parse("127.0.0.0/8")
-    monkeypatch.setattr(sys.modules[__name__], "LOOPBACK", everywhere)
-    relays = Relays(guarded_dial(GuardedDialler(everywhere), ssl_context()))
     async with scripted_relay(silent) as bad, scripted_relay(honest, "127.0.0.2") as good:
         urls = [f"{bad.url}/{number}" for number in range(3)]
         waiting = [asyncio.create_task(call(relays, url)) for url in urls[:2]]
@@ -355,7 +110,6 @@ async def test_relays_of_one_zone_leave_room_for_others(
         urls[2] = f"{good.url}/c"
         assert await call(relays, urls[2])
         assert relays.connections <= 4
-    await relays.close()
 
 
 def test_a_zone_is_the_end_of_a_name_or_an_address() -> None:
@@ -433,7 +187,7 @@ async def test_the_next_address_of_a_relay_is_dialled_when_one_refuses() -> None
         return ["127.0.0.2", "127.0.0.1"]
 
     async with scripted_relay(honest) as relay:
-        dialler = GuardedDialler(AllowList.parse("127.0.0.0/8"), resolve)
+        dialler = GuardedDialler(LOOPBACK, resolve)
         port = int(relay.url.rpartition(":")[2])
         connected = await dialler.connect("relay.example.com", port, 5)
         assert connected.getpeername()[0] == "127.0.0.1"

@@ -10,13 +10,7 @@ from bot.core.outbox import outbox
 from bot.service.model.payout import BANK, LIGHTNING
 from bot.service.model.rail_answers import Arrived
 from bot.service.usecases import looking
-from tests.support.checkout_steps import (
-    begun,
-    found,
-    hear,
-    settled,
-    state_of,
-)
+from tests.support.checkout_steps import begun, found, hear, settled, state_of
 from tests.support.real_rails import RESERVATION, ScriptedRail, open_annas_service
 
 if TYPE_CHECKING:

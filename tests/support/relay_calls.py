@@ -1,0 +1,55 @@
+"""Calls of a wallet over relays, and its answers, true and false."""
+
+from __future__ import annotations
+
+import json
+import time
+from typing import TYPE_CHECKING, Any
+
+from bot.service.nostr.connection_string import parse_connection
+from bot.service.nostr.encryption import Cryptor, Scheme
+from bot.service.nostr.events import sign_event
+from bot.service.nostr.keys import SecretKey
+from bot.service.nostr.wallet import RESPONSE, Call, Wallets
+from tests.support.service_harness import LOOPBACK
+
+if TYPE_CHECKING:
+    from bot.service.nostr.connection_string import Connection
+    from bot.service.nostr.relays import Relays
+    from tests.support.scripted_relay import Request
+
+WALLET, APP, STRANGER = (SecretKey(f"{number:064x}") for number in (7, 8, 9))
+TO_APP = Cryptor(WALLET.shared_with(APP.public))
+
+
+def now() -> int:
+    return int(time.time() * 1000)
+
+
+def answer(request: Request, body: Any = None, **changes: Any) -> dict[str, Any]:
+    """The wallet's answer to a request, or one with other parts."""
+    text = body or {"result_type": "get_info", "result": {"methods": ["make_invoice"]}}
+    parts = {
+        "key": WALLET,
+        "kind": RESPONSE,
+        "tags": (("p", APP.public), ("e", request.event["id"])),
+        "content": TO_APP.seal(Scheme.NIP44, json.dumps(text)),
+        "created_at": request.event["created_at"],
+    } | changes
+    return sign_event(**parts).as_json()
+
+
+def connection(*urls: str) -> Connection:
+    relays = "&".join(f"relay={url}" for url in urls)
+    text = f"nostr+walletconnect://{WALLET.public}?{relays}&secret={8:064x}"
+    return parse_connection(text, LOOPBACK)
+
+
+async def call(relays: Relays, *urls: str, patience: tuple[float, ...] = (5.0,)) -> dict[str, Any]:
+    wallets = Wallets(relays, now)
+    return await wallets.call(connection(*urls), Scheme.NIP44, Call("get_info", {}, patience))
+
+
+async def honest(request: Request) -> None:
+    await request.acknowledge()
+    await request.send_event(answer(request))
