@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import signal
 import subprocess
-import time
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -19,14 +18,9 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Mapping
     from pathlib import Path
 
-    from tests.support.rail_shop import RailShop
-
 START_SECONDS = 180.0
 FUNDS = 1_000_000
 """Satoshi of the payer."""
-
-SOON = 2.0
-"""Seconds from paying to the record of the payment: 1.5 between looks, and the look itself."""
 
 SETTINGS = {
     "LNBITS_ADMIN_UI": "true",
@@ -191,16 +185,3 @@ async def lightning_network(folder: Path) -> AsyncIterator[Lightning]:
         await node.close()
         if shop is not None:
             await shop.close()
-
-
-async def quickest_payment(shop: RailShop, lightning: Lightning, payments: int = 3) -> float:
-    """Pay some checkouts; the fewest seconds until one was recorded, on a machine that pauses."""
-    path = await shop.create(units=payments)
-    waits = []
-    for _ in range(payments):
-        page = await shop.open(path)
-        await lightning.pay(await shop.shown_invoice(page))
-        began = time.monotonic()
-        await shop.reach(page, "paid")
-        waits.append(time.monotonic() - began)
-    return min(waits)

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from tests.lnbits.address_service import LNbitsAddress
-from tests.lnbits.lnbits_server import SOON, quickest_payment
+from tests.lnbits.sales import SOON, quickest_payment, sell_late, sell_one
 from tests.lnbits.test_field_packages import ask_packages
 from tests.support.lightning_wallet import serve_wallet, text_answer
-from tests.support.rail_shop import PRICE, RailShop, open_rail_shop
+from tests.support.rail_shop import RailShop, open_rail_shop
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -41,36 +41,20 @@ async def test_an_address_is_paid_and_reports_it_itself(
     tmp_path: Path, lightning: Lightning
 ) -> None:
     async with selling(tmp_path, lightning) as (shop, _):
-        path = await shop.create(units=2)
-        page = await shop.open(path)
-        await lightning.pay(await shop.shown_invoice(page))
-        assert (await shop.reach(page, "paid"))["amount"] == PRICE
-        receipt = await shop.payer.get(page, follow_redirects=True)
-        assert "Thank you! Your payment went through." in receipt.text
-        ((paid),) = await shop.payments(path)
-        assert (paid["paidBy"]["kind"], paid["paidBy"]["amount"]) == ("lightning", PRICE)
-        assert shop.units(path) == (1, 0)
+        await sell_one(shop, lightning, "lightning")
         assert await quickest_payment(shop, lightning) < SOON
 
 
 async def test_money_after_the_reservation_is_late(tmp_path: Path, lightning: Lightning) -> None:
     async with selling(tmp_path, lightning, RESERVATION_SECONDS="2") as (shop, _):
-        path = await shop.create(units=1)
-        page = await shop.open(path)
-        invoice = await shop.shown_invoice(page)
-        await shop.reach(page, "lapsed")
-        await lightning.pay(invoice)
-        await shop.reach(page, "late")
-        assert shop.units(path) == (0, 0)
+        await sell_late(shop, lightning)
 
 
 async def test_a_wallet_that_is_down_or_lies_costs_no_unit(
     tmp_path: Path, lightning: Lightning
 ) -> None:
     async with selling(tmp_path, lightning) as (shop, address):
-        path = await shop.create(units=3)
-        paid = await shop.open(path)
-        invoice = await shop.shown_invoice(paid)
+        path, paid, invoice = await shop.check_out(units=3)
         lies: list[dict[str, Any]] = [
             {"pr": invoice},
             {"pr": "lnbc1"},

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.lnbits.lnbits_server import SOON, quickest_payment
+from tests.lnbits.sales import SOON, open_lnbits_shop, quickest_payment, sell_late, sell_one
 from tests.support.product_process import PATIENCE, patient_client, running_product, until
 from tests.support.rail_shop import PRICE, REAL_RAILS, invoices_on, open_rail_shop
 from tests.support.sellers_and_payers import lines_of, link_of, pay, seller
@@ -32,58 +32,34 @@ async def test_a_seller_is_paid_in_their_own_wallet(tmp_path: Path, lightning: L
         account = await shop.connect("lnbits", url=page_of_wallet, key=lightning.seller.inkey)
         assert (account.status_code, account.json()["automatic"]) == (200, True)
 
-        path = await shop.create(units=2)
-        page = await shop.open(path)
-        await lightning.pay(await shop.shown_invoice(page))
-        assert (await shop.reach(page, "paid"))["amount"] == PRICE
-        receipt = await shop.payer.get(page, follow_redirects=True)
-        assert "Thank you! Your payment went through." in receipt.text
-        ((paid),) = await shop.payments(path)
-        assert (paid["paidBy"]["kind"], paid["paidBy"]["amount"]) == ("lnbits", PRICE)
-        assert shop.units(path) == (1, 0)
+        receipt = await sell_one(shop, lightning, "lnbits")
         balance = {"X-Api-Key": lightning.seller.inkey}
         wallet = await shop_wallet.http.get("/api/v1/wallet", headers=balance)
         assert wallet.json()["balance"] == PRICE * 1_000
-        for shown in (account.text, receipt.text):
+        for shown in (account.text, receipt):
             assert lightning.seller.inkey not in shown
 
 
 async def test_a_payment_is_recorded_two_seconds_after_it_at_most(
     tmp_path: Path, lightning: Lightning
 ) -> None:
-    async with open_rail_shop(tmp_path, RAILS="lnbits") as shop:
-        shop.run.secrets.add(lightning.seller.inkey)
-        await shop.connect("lnbits", url=lightning.shop.url, key=lightning.seller.inkey)
+    async with open_lnbits_shop(tmp_path, lightning) as shop:
         assert await quickest_payment(shop, lightning) < SOON
 
 
 async def test_money_after_the_reservation_is_late_and_recorded(
     tmp_path: Path, lightning: Lightning
 ) -> None:
-    async with open_rail_shop(tmp_path, RAILS="lnbits", RESERVATION_SECONDS="2") as shop:
-        shop.run.secrets.add(lightning.seller.inkey)
-        await shop.connect("lnbits", url=lightning.shop.url, key=lightning.seller.inkey)
-        path = await shop.create(units=1)
-        page = await shop.open(path)
-        invoice = await shop.shown_invoice(page)
-        await shop.reach(page, "lapsed")
-        await lightning.pay(invoice)
-        await shop.reach(page, "late")
-        assert shop.units(path) == (0, 0)
-        ((late),) = await shop.payments(path)
-        assert late["paidBy"]["amount"] == PRICE
+    async with open_lnbits_shop(tmp_path, lightning, RESERVATION_SECONDS="2") as shop:
+        await sell_late(shop, lightning)
 
 
 async def test_a_payment_is_told_once_however_often_lnbits_tells_it(
     tmp_path: Path, lightning: Lightning
 ) -> None:
     """LNbits announces each payment twice; a second payment of an invoice it refuses itself."""
-    async with open_rail_shop(tmp_path, RAILS="lnbits") as shop:
-        shop.run.secrets.add(lightning.seller.inkey)
-        await shop.connect("lnbits", url=lightning.shop.url, key=lightning.seller.inkey)
-        path = await shop.create(units=5)
-        page = await shop.open(path)
-        invoice = await shop.shown_invoice(page)
+    async with open_lnbits_shop(tmp_path, lightning) as shop:
+        path, page, invoice = await shop.check_out()
         await lightning.pay(invoice)
         await shop.reach(page, "paid")
         again = {"out": True, "bolt11": invoice}
@@ -99,12 +75,8 @@ async def test_an_lnbits_that_stops_half_way_loses_no_money(
     tmp_path: Path, lightning: Lightning
 ) -> None:
     """The invoice is paid at the node while the shop's LNbits is down: no webhook ever comes."""
-    async with open_rail_shop(tmp_path, RAILS="lnbits") as shop:
-        shop.run.secrets.add(lightning.seller.inkey)
-        await shop.connect("lnbits", url=lightning.shop.url, key=lightning.seller.inkey)
-        path = await shop.create(units=5)
-        page = await shop.open(path)
-        invoice = await shop.shown_invoice(page)
+    async with open_lnbits_shop(tmp_path, lightning) as shop:
+        path, page, invoice = await shop.check_out()
         await lightning.shop.stop(signal.SIGKILL)
         await lightning.pay(invoice)
         await shop.run.line("no connection to")
@@ -133,9 +105,8 @@ async def test_a_lightning_address_of_lnbits_is_confirmed_by_its_seller(
         assert problem["message"] == f"{host} says: Lightning address not found."
         account = await shop.connect("lightning", address=f"LIGHTNING:Lemonade@{host}")
         assert (account.status_code, account.json()["automatic"]) == (200, False)
-        path = await shop.create(units=5)
-        page = await shop.open(path)
-        await lightning.pay(await shop.shown_invoice(page))
+        path, page, invoice = await shop.check_out()
+        await lightning.pay(invoice)
         async with patient_client(shop.run.url) as payer:
             assert (await payer.post(page, data={"action": "claim"})).status_code == 303
         await shop.reach(page, "claimed")

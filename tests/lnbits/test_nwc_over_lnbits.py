@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from tests.lnbits.sales import sell_one
 from tests.support.nwc_wallet import LocalRelay, NwcWallet
-from tests.support.rail_shop import PRICE, open_rail_shop
+from tests.support.rail_shop import open_rail_shop
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -64,13 +65,5 @@ async def test_money_of_lnbits_arrives_over_nostr(tmp_path: Path, lightning: Lig
     ):
         shop.run.secrets.update({wallet.secret, lightning.seller.inkey})
         assert (await shop.connect("nwc", connection=wallet.connection)).status_code == 200
-        path = await shop.create(units=2)
-        page = await shop.open(path)
-        invoice = await shop.shown_invoice(page)
-        assert (await shop.checkout(page))["state"] == "open"
-        await lightning.pay(invoice)
-        assert (await shop.reach(page, "paid"))["amount"] == PRICE
-        (paid,) = await shop.payments(path)
-        assert (paid["paidBy"]["kind"], paid["paidBy"]["amount"]) == ("nwc", PRICE)
-        assert shop.units(path) == (1, 0)
+        await sell_one(shop, lightning, "nwc")
         assert {heard["scheme"] for heard in wallet.heard} == {"nip04"}

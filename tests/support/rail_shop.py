@@ -68,6 +68,12 @@ class RailShop:
         assert again.headers["location"] == answer.headers["location"]
         return str(answer.headers["location"])
 
+    async def check_out(self, units: int = 5) -> tuple[str, str, str]:
+        """Create a drop and press Pay; return its path, the checkout's page and invoice."""
+        path = await self.create(units)
+        page = await self.open(path)
+        return path, page, await self.shown_invoice(page)
+
     async def checkout(self, page: str) -> dict[str, Any]:
         answer = await self.seller.get(f"/v3/checkouts/{page.rpartition('/')[2]}")
         assert answer.status_code == 200, answer.text
