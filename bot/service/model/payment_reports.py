@@ -108,6 +108,29 @@ class LetterReport(PaymentReport):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ClaimLetter:
+    """A claim to tell its seller by letter: a payer says that the money of a checkout was sent.
+
+    `amount` is the price in minor units of `currency`, `paid_amount` what the payer gives where
+    that is another one. The seller may answer until `lapses_at`.
+    """
+
+    app_id: str
+    request_id: str
+    checkout_id: str
+    address: str
+    recipient_id: str
+    product: str
+    amount: int
+    currency: str
+    reference: str | None
+    claimed_at: int
+    lapses_at: int
+    paid_amount: int | None = None
+    paid_currency: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ReceiptReport(PaymentReport):
     """A payment to confirm to its payer at `address`, with nothing that its seller wrote.
 

@@ -1,4 +1,4 @@
-"""The texts of letters: about one payment, about several, and to confirm an address."""
+"""The texts of letters: about a payment or a claim, about several, and to confirm an address."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from email.message import EmailMessage
 from functools import cache
 from hashlib import sha256
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 from urllib.parse import quote, urlsplit
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined, select_autoescape
@@ -27,13 +27,16 @@ from bot.core.text.initials import initials
 from bot.core.text.sanitize import DIRECTION_MARKS
 from bot.core.text.translations import DEFAULT, t
 from bot.service.model import redirects
+from bot.service.model.payment_reports import LetterReport
 from bot.service.model.recipient import CONFIRM, DAY, STOP, VALID
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from bot.service.model.payment_reports import LetterReport
+    from bot.service.model.payment_reports import ClaimLetter
     from bot.service.model.seller import SellerProfile
+
+    Report: TypeAlias = LetterReport | ClaimLetter
 
 TEMPLATES = Path(__file__).with_name("templates")
 PAYER = {"paymail": "mail-paymail", "email": "mail-email", "phoneNumber": "mail-phone"}
@@ -70,25 +73,28 @@ def refuse_unwritable() -> Iterator[None]:
 
 @refuse_unwritable()
 def payment_letter(
-    reports: Sequence[LetterReport],
+    reports: Sequence[Report],
     target: LetterTarget,
     origin: LetterOrigin,
     seller: SellerProfile | None = None,
 ) -> EmailMessage:
-    """Write the letter about one payment or several; the same reports give the same letter.
+    """Write the letter about one payment or claim, or several of them.
 
-    `seller` is who is paid: their name and colour head the letter. Raises MailRefused if its
-    address is invalid or its text can't be written.
+    The same reports give the same letter. `seller` is who is paid: their name and colour head the
+    letter. Raises MailRefused if its address is invalid or its text can't be written.
     """
     if len(reports) == 1:
         (report,) = reports
-        words = _words(report, origin.public_url) | _head(seller)
-        return compose(words, report.completed_at, target, origin)
-    ids = "".join(report.transaction_id for report in reports)
+        if isinstance(report, LetterReport):
+            words = _words(report, origin.public_url)
+        else:
+            words = _claim_words(report)
+        return compose(words | _head(seller), _reported_at(report), target, origin)
+    ids = "".join(map(_id, reports))
     marked = f"{target.id}-{sha256(ids.encode()).hexdigest()[:16]}"
     several = LetterTarget(marked, target.address, target.stop)
     words = _summary(reports) | _head(seller)
-    return compose(words, reports[-1].completed_at, several, origin)
+    return compose(words, _reported_at(reports[-1]), several, origin)
 
 
 @refuse_unwritable()
@@ -182,20 +188,55 @@ def _keys(report: LetterReport) -> tuple[str, str, str | None]:
     return "mail-subject", "mail-heading", None
 
 
-def _summary(reports: Sequence[LetterReport]) -> dict[str, Any]:
+def _claim_words(report: ClaimLetter) -> dict[str, Any]:
+    amount, name = (
+        amounts.format_money(report.amount, report.currency, DEFAULT),
+        _line(report.product),
+    )
+    subject = {"name": name, "amount": amount.replace("\u00a0", " ")}
+    rows = [
+        ("mail-product", name),
+        ("mail-paid-in", _paid(report)),
+        ("mail-payer-reference", report.reference),
+        ("mail-claimed", t(DEFAULT, "mail-at", at=moment(report.claimed_at))),
+        ("mail-answer-by", t(DEFAULT, "mail-at", at=moment(report.lapses_at))),
+        ("mail-request", report.request_id),
+    ]
+    return {
+        "subject": t(DEFAULT, "mail-subject-claim", **subject),
+        "heading": t(DEFAULT, "mail-heading-claim", amount=amount),
+        "intro": t(DEFAULT, "mail-claim"),
+        "rows": [(t(DEFAULT, key), value) for key, value in rows if value],
+        "why": t(DEFAULT, "mail-why"),
+    }
+
+
+def _id(report: Report) -> str:
+    return report.transaction_id if isinstance(report, LetterReport) else report.checkout_id
+
+
+def _reported_at(report: Report) -> int:
+    return report.completed_at if isinstance(report, LetterReport) else report.claimed_at
+
+
+def _summary(reports: Sequence[Report]) -> dict[str, Any]:
+    payments = [report for report in reports if isinstance(report, LetterReport)]
     sums: Counter[str] = Counter()
-    for report in reports:
+    for report in payments:
         if not report.underpaid:
             sums[report.currency] += report.amount
     total = " + ".join(amounts.format_money(sums[code], code, DEFAULT) for code in sorted(sums))
     rest = len(reports) - LISTED
+    counts = {"mail-many": len(payments), "mail-many-claimed": len(reports) - len(payments)}
+    title = ", ".join(t(DEFAULT, key, count=count) for key, count in counts.items() if count)
+    intro = t(DEFAULT, "mail-many-total", total=total, rest=max(rest, 0))
     return {
-        "subject": t(DEFAULT, "mail-many-subject", count=len(reports)),
-        "heading": t(DEFAULT, "mail-many-heading", count=len(reports)),
+        "subject": title,
+        "heading": title,
         "warning": _warning(reports),
-        "intro": t(DEFAULT, "mail-many", total=total, rest=max(rest, 0)),
+        "intro": intro if payments else None,
         "rows": [
-            (t(DEFAULT, "mail-at", at=moment(report.completed_at)), _brief(report))
+            (t(DEFAULT, "mail-at", at=moment(_reported_at(report))), _brief(report))
             for report in reports[-LISTED:]
         ],
         "stacked": True,
@@ -203,17 +244,22 @@ def _summary(reports: Sequence[LetterReport]) -> dict[str, Any]:
     }
 
 
-def _warning(reports: Sequence[LetterReport]) -> str | None:
+def _warning(reports: Sequence[Report]) -> str | None:
+    payments = [report for report in reports if isinstance(report, LetterReport)]
     counts = {
-        "mail-many-oversold": sum(report.oversold for report in reports),
-        "mail-many-underpaid": sum(report.underpaid for report in reports),
+        "mail-many-claims": len(reports) - len(payments),
+        "mail-many-oversold": sum(report.oversold for report in payments),
+        "mail-many-underpaid": sum(report.underpaid for report in payments),
     }
     return " ".join(t(DEFAULT, key, count=count) for key, count in counts.items() if count) or None
 
 
-def _brief(report: LetterReport) -> str:
-    """Return a payment as one line: amount, product, payer."""
+def _brief(report: Report) -> str:
+    """Return a payment as one line: amount, product, payer; a claim with its reference."""
     amount = amounts.format_money(report.amount, report.currency, DEFAULT)
+    if not isinstance(report, LetterReport):
+        amount = t(DEFAULT, "mail-brief-claim", amount=amount)
+        return " · ".join(filter(None, [amount, _line(report.product), report.reference]))
     if report.underpaid:
         amount = t(DEFAULT, "mail-brief-underpaid", amount=amount, paid=_paid(report) or "")
     payer = (_line(report.user_data.get(field, "")) for field in PAYER)
@@ -233,7 +279,7 @@ def _rows(report: LetterReport, name: str) -> list[tuple[str, str]]:
     return [(t(DEFAULT, key), value) for key, value in rows if value]
 
 
-def _paid(report: LetterReport) -> str | None:
+def _paid(report: Report) -> str | None:
     if report.paid_amount is None or report.paid_currency is None:
         return None
     return amounts.format_money(report.paid_amount, report.paid_currency, DEFAULT)

@@ -16,6 +16,7 @@ from bot.service.model.delivery import (
     ReceiptLetter,
 )
 from bot.service.model.payment_reports import (
+    ClaimLetter,
     ClaimReport,
     ConfirmationQuestion,
     ErasedLetter,
@@ -31,12 +32,14 @@ if TYPE_CHECKING:
     from bot.core.database.database import Database, Row, Transaction
     from bot.core.outbox.queue_policy import Queue
 
-Report: TypeAlias = WebhookReport | ClaimReport | LetterReport | ReceiptReport | RejectionNotice
+Report: TypeAlias = (
+    WebhookReport | ClaimReport | LetterReport | ClaimLetter | ReceiptReport | RejectionNotice
+)
 """What is delivered: a payment's report, or one of a checkout without a payment."""
 
 WEBHOOK_PAYLOADS = PayloadKinds(webhook=WebhookReport, claim=ClaimReport)
 LETTER_PAYLOADS = PayloadKinds(
-    letter=LetterReport, question=ConfirmationQuestion, erased=ErasedLetter
+    letter=LetterReport, claim=ClaimLetter, question=ConfirmationQuestion, erased=ErasedLetter
 )
 RECEIPT_PAYLOADS = PayloadKinds(
     receipt=ReceiptReport, rejection=RejectionNotice, erased=ErasedLetter
@@ -133,7 +136,9 @@ def insert(tx: Transaction, report: Report, number: str) -> str:
         channel=channel.value,
         address=address,
         created_at=at,
-        recipient_id=report.recipient_id if isinstance(report, LetterReport) else None,
+        recipient_id=report.recipient_id
+        if isinstance(report, LetterReport | ClaimLetter)
+        else None,
         checkout_id=None if isinstance(report, PaymentReport) else report.checkout_id,
     )
     return delivery_id
@@ -152,6 +157,8 @@ def _addressed(report: Report) -> tuple[Channel, str, int]:
             return Channel.RECEIPT, report.address, report.rejected_at
         case LetterReport():
             return Channel.EMAIL, report.address, report.completed_at
+        case ClaimLetter():
+            return Channel.EMAIL, report.address, report.claimed_at
 
 
 async def page(

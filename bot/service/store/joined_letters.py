@@ -1,7 +1,7 @@
-"""SQL of letters that report several payments: each member's delivery names the leading one.
+"""SQL of letters that report several payments or claims.
 
-The leader's message is sent; the others are `joined` in the outbox until it is settled, so that a
-lost answer repeats the same letter.
+Each member's delivery names the leading one, whose message is sent; the others are `joined` in the
+outbox until it is settled, so that a lost answer repeats the same letter.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from bot.service.store.deliveries import LETTER_PAYLOADS
 
 if TYPE_CHECKING:
     from bot.core.database.database import Transaction
-    from bot.service.model.payment_reports import LetterReport
+    from bot.service.model.payment_reports import ClaimLetter, LetterReport
 
 MOST = 2000
 """Payments in one letter."""
@@ -59,8 +59,8 @@ def first_waiting(tx: Transaction, recipient_id: str) -> str | None:
     return row["id"] if row else None
 
 
-def reports(tx: Transaction, leader: str) -> list[LetterReport]:
-    """Return the payments that a letter reports, the earliest first."""
+def reports(tx: Transaction, leader: str) -> list[LetterReport | ClaimLetter]:
+    """Return the payments and claims that a letter reports, the earliest first."""
     return [LETTER_PAYLOADS.decode(row["body"]) for row in tx.query(BODIES, leader=leader)]
 
 

@@ -11,7 +11,13 @@ from bot.core.ops import audit
 from bot.core.outbox import outbox
 from bot.core.outbox.queue_policy import Queue
 from bot.service.model.delivery import Channel
-from bot.service.model.payment_reports import ClaimReport, LetterReport, PaidBy, WebhookReport
+from bot.service.model.payment_reports import (
+    ClaimLetter,
+    ClaimReport,
+    LetterReport,
+    PaidBy,
+    WebhookReport,
+)
 from bot.service.model.recipient import RecipientState
 from bot.service.model.request import Kind, PaymentState, WebhookEvent
 from bot.service.store import deliveries, joined_letters, recipients
@@ -95,14 +101,29 @@ def queue_deliveries(tx: Transaction, request: PaymentRequest, payment: Payment)
         _put_webhook(tx, webhook, deliveries.insert(tx, webhook, outbox.new_id(at)), at)
     recipient = recipients.find(tx, request.recipient.id) if request.recipient else None
     if terms.email and recipient:
-        _queue_letter(tx, request, payment, recipient)
+        letter = _payment_letter(request, payment, recipient, terms.email)
+        _queue_letter(tx, letter, recipient, at)
 
 
 def queue_claim(tx: Transaction, request: PaymentRequest, checkout: Checkout) -> None:
-    """Queue the webhook of a checkout just claimed, if the request asks for this event."""
-    webhook, at = request.terms.webhook, checkout.claimed_at or 0
-    if webhook is None or WebhookEvent.CLAIMED not in (webhook.events or ()):
-        return
+    """Queue the webhook of a checkout just claimed, and the letter, if the request asks for them.
+
+    The letter goes to every address that payments are reported to: a claim lapses without an
+    answer.
+    """
+    webhook = request.terms.webhook
+    if webhook is not None and WebhookEvent.CLAIMED in (webhook.events or ()):
+        _queue_claim_webhook(tx, request, checkout, webhook)
+    recipient = recipients.find(tx, request.recipient.id) if request.recipient else None
+    if request.terms.email and recipient:
+        letter = _claim_letter(request, checkout, recipient, request.terms.email)
+        _queue_letter(tx, letter, recipient, letter.claimed_at)
+
+
+def _queue_claim_webhook(
+    tx: Transaction, request: PaymentRequest, checkout: Checkout, webhook: Webhook
+) -> None:
+    at = checkout.claimed_at or 0
     report = ClaimReport(
         app_id=request.app_id,
         request_id=request.id,
@@ -116,6 +137,28 @@ def queue_claim(tx: Transaction, request: PaymentRequest, checkout: Checkout) ->
         custom_parameters=webhook.custom_parameters,
     )
     _put_webhook(tx, report, deliveries.insert(tx, report, outbox.new_id(at)), at)
+
+
+def _claim_letter(
+    request: PaymentRequest, checkout: Checkout, recipient: Recipient, address: str
+) -> ClaimLetter:
+    terms, paid = request.terms, checkout.quote
+    converted = (paid.amount, paid.currency) != (terms.amount, terms.currency)
+    return ClaimLetter(
+        app_id=request.app_id,
+        request_id=request.id,
+        checkout_id=checkout.id,
+        address=address,
+        recipient_id=recipient.id,
+        product=terms.product.name,
+        amount=terms.amount,
+        currency=terms.currency,
+        reference=checkout.reference,
+        claimed_at=checkout.claimed_at or 0,
+        lapses_at=checkout.lapses_at,
+        paid_amount=paid.amount if converted else None,
+        paid_currency=paid.currency if converted else None,
+    )
 
 
 def _webhook_report(request: PaymentRequest, webhook: Webhook, payment: Payment) -> WebhookReport:
@@ -141,19 +184,12 @@ def _put_webhook(
     outbox.put(tx, queue, lane, report, at, key=delivery_id)
 
 
-def _queue_letter(
-    tx: Transaction, request: PaymentRequest, payment: Payment, recipient: Recipient
-) -> None:
-    """Queue a letter, due when the confirmation link expires while the address is unconfirmed."""
-    at, due_at = payment.completed_at, None
-    address = request.terms.email or ""
-    if recipient.state is RecipientState.UNCONFIRMED:
-        if not recipient.asks:
-            recipient_consent.ask_confirmation(tx, recipient, address, request.id, at)
-        due_at = max(at, recipient.lapses_at())
+def _payment_letter(
+    request: PaymentRequest, payment: Payment, recipient: Recipient, address: str
+) -> LetterReport:
     paid = payment.paid
     converted = (paid.amount, paid.currency) != (payment.amount, payment.currency)
-    letter = LetterReport(
+    return LetterReport(
         address=address,
         recipient_id=recipient.id,
         product=request.terms.product.name,
@@ -162,6 +198,17 @@ def _queue_letter(
         underpaid=payment.state is PaymentState.UNDERPAID,
         **_facts(request, payment),
     )
+
+
+def _queue_letter(
+    tx: Transaction, letter: LetterReport | ClaimLetter, recipient: Recipient, at: int
+) -> None:
+    """Queue a letter, due when the confirmation link expires while the address is unconfirmed."""
+    due_at = None
+    if recipient.state is RecipientState.UNCONFIRMED:
+        if not recipient.asks:
+            recipient_consent.ask_confirmation(tx, recipient, letter.address, letter.request_id, at)
+        due_at = max(at, recipient.lapses_at())
     delivery_id = deliveries.insert(tx, letter, outbox.new_id(at))
     outbox.put(tx, MAILS, recipient.address, letter, at, key=delivery_id, due_at=due_at)
 

@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING
 
 from bot.core.outbox import outbox, queries
 from bot.core.outbox.queue_policy import Pace, Queue
-from bot.service.model.payment_reports import ConfirmationQuestion
+from bot.service.model.checkout_states import CheckoutState
+from bot.service.model.payment_reports import ClaimLetter, ConfirmationQuestion
 from bot.service.model.recipient import DAY, RecipientState
-from bot.service.store import deliveries, recipients, requests
+from bot.service.store import checkouts, deliveries, recipients, requests
 from bot.service.store import joined_letters as store
 
 if TYPE_CHECKING:
@@ -45,17 +46,18 @@ ASK_SELLER = Pace(4 * 60 * MINUTE, burst=5)
 UNSUBSCRIBED = "the recipient wants no emails"
 UNCONFIRMED = "nobody confirmed the address in time"
 ERASED = "the address was erased"
+ANSWERED = "the claim was answered, or has lapsed"
 
 
 @dataclass(frozen=True, slots=True)
 class Letter:
-    """A letter that may be sent: it reports payments, or with none of them asks its reader.
+    """A letter that may be sent: it reports payments and claims, or without any asks its reader.
 
     `seller` is who is paid, where that is known; a question never names them.
     """
 
     recipient: Recipient
-    reports: tuple[LetterReport, ...] = ()
+    reports: tuple[LetterReport | ClaimLetter, ...] = ()
     seller: SellerProfile | None = None
 
 
@@ -71,6 +73,9 @@ def prepare_letter(tx: Transaction, message: Message, now: int) -> Letter | None
         return None
     if isinstance(message.body, ConfirmationQuestion):
         return _question(tx, message, recipient, now)
+    if isinstance(message.body, ClaimLetter) and _is_answered(tx, message, now):
+        outbox.end(tx, MAILS, message, now, ANSWERED)
+        return None
     at = _begin(tx, message, recipient, now)
     if at is not None:
         outbox.release(tx, MAILS, message, at)
@@ -104,8 +109,16 @@ def _hindrance(recipient: Recipient | None, now: int) -> str | None:
     return UNSUBSCRIBED if recipient.state is RecipientState.ENDED else None
 
 
+def _is_answered(tx: Transaction, message: Message, now: int) -> bool:
+    """Return whether a claim needs no answer any more, unless its letter was begun before."""
+    if store.leader_of(tx, message.id) is not None:
+        return False
+    checkout = checkouts.find(tx, message.body.checkout_id)
+    return checkout is None or checkout.state(now) is not CheckoutState.CLAIMED
+
+
 def _begin(tx: Transaction, message: Message, recipient: Recipient, now: int) -> int | None:
-    """Begin the letter of a payment; return when to try again if it has to wait."""
+    """Begin the letter of a payment or a claim; return when to try again if it has to wait."""
     if recipient.state is RecipientState.UNCONFIRMED:
         return recipient.lapses_at()
     if store.leader_of(tx, message.id) is not None:

@@ -8,6 +8,12 @@ mail-subject-underpaid = { $name }: nur { $paid } von { $amount } eingegangen
 mail-heading-underpaid = Nur { $paid } von { $amount } eingegangen
 mail-underpaid = Das ist weniger als der Preis und zählt deshalb nicht als Verkauf. Bitte schicken Sie es zurück und bitten Sie um den vollen Betrag.
 mail-brief-underpaid = nur { $paid } von { $amount }
+mail-subject-claim = { $name }: Sind { $amount } angekommen?
+mail-heading-claim = Sind { $amount } angekommen?
+mail-claim = Jemand hat gemeldet, dass dieses Geld unterwegs ist. Bitte sehen Sie auf Ihrem Konto nach und bestätigen Sie die Zahlung oder lehnen Sie sie ab, dort, wo Sie den Zahlungslink erstellt haben. Als Verkauf zählt sie erst, wenn Sie sie bestätigen.
+mail-brief-claim = { $amount }, noch nicht bestätigt
+mail-claimed = Gemeldet
+mail-answer-by = Bitte antworten bis
 
 mail-product = Für
 mail-paid-in = Gezahlt als
@@ -35,11 +41,23 @@ mail-stop = Diese E-Mails abbestellen
 
 # Several payments in one letter.
 
-mail-many-subject = { $count } Zahlungen eingegangen
-mail-many-heading = { $count } Zahlungen eingegangen
-mail-many = { $rest ->
+mail-many =
+    { $count ->
+        [one] { $count } Zahlung eingegangen
+       *[other] { NUMBER($count) } Zahlungen eingegangen
+    }
+mail-many-claimed =
+    { $count ->
+        [one] { $count } Zahlung zu bestätigen
+       *[other] { NUMBER($count) } Zahlungen zu bestätigen
+    }
+mail-many-total = { $rest ->
     [0] Summe: { $total }
    *[other] Summe: { $total }. Hier sind die neuesten Zahlungen; { NUMBER($rest) } weitere gingen ihnen voraus.
+}
+mail-many-claims = { $count ->
+    [one] Bei einer Zahlung ist das Geld laut Meldung unterwegs. Bitte sehen Sie auf Ihrem Konto nach und bestätigen Sie sie oder lehnen Sie sie ab, dort, wo Sie den Zahlungslink erstellt haben.
+   *[other] Bei { NUMBER($count) } Zahlungen ist das Geld laut Meldung unterwegs. Bitte sehen Sie auf Ihrem Konto nach und bestätigen Sie jede oder lehnen Sie sie ab, dort, wo Sie den Zahlungslink erstellt haben.
 }
 mail-many-oversold = { $count ->
     [one] Eine Zahlung kam, als schon alles verkauft war. Bitte erstatten Sie sie.

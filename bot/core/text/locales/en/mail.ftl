@@ -8,6 +8,12 @@ mail-subject-underpaid = { $name }: only { $paid } of { $amount } received
 mail-heading-underpaid = Only { $paid } of { $amount } received
 mail-underpaid = That's less than the price, so it doesn't count as a sale. Please send it back, and ask the payer for the full amount.
 mail-brief-underpaid = only { $paid } of { $amount }
+mail-subject-claim = { $name }: has { $amount } arrived?
+mail-heading-claim = Has { $amount } arrived?
+mail-claim = Someone says they've sent this money. Please look for it in your account, then confirm or reject the payment where you made the payment link. It isn't a sale until you confirm it.
+mail-brief-claim = { $amount }, not confirmed yet
+mail-claimed = Reported
+mail-answer-by = Please answer by
 
 mail-product = For
 mail-paid-in = Paid as
@@ -35,11 +41,23 @@ mail-stop = Stop these emails
 
 # Several payments in one letter.
 
-mail-many-subject = { $count } payments received
-mail-many-heading = { $count } payments received
-mail-many = { $rest ->
+mail-many =
+    { $count ->
+        [one] { $count } payment received
+       *[other] { NUMBER($count) } payments received
+    }
+mail-many-claimed =
+    { $count ->
+        [one] { $count } payment to confirm
+       *[other] { NUMBER($count) } payments to confirm
+    }
+mail-many-total = { $rest ->
     [0] Total: { $total }
    *[other] Total: { $total }. Here are the latest payments; there were { NUMBER($rest) } more.
+}
+mail-many-claims = { $count ->
+    [one] One payer says they've sent the money. Please look for it in your account, then confirm or reject the payment where you made the payment link.
+   *[other] { NUMBER($count) } payers say they've sent the money. Please look for it in your account, then confirm or reject each payment where you made the payment link.
 }
 mail-many-oversold = { $count ->
     [one] One payment arrived after you sold out. Please refund the payer.
