@@ -21,6 +21,8 @@ from bot.service.nostr.events import Event, Filter, read_event
 if TYPE_CHECKING:
     import ssl
 
+    from websockets.protocol import Event as Received
+
     from bot.core.net.guarded_socket import GuardedDialler
 
 MAX_FRAME = 128 * 1024
@@ -41,6 +43,10 @@ BYTES_PER_ASK = 160 * 1024
 MOST_BYTES = 16 * BYTES_PER_ASK
 """Bytes likewise: pings and the like are answered without being messages."""
 
+PIECE = 4 * 1024
+"""Bytes that are parsed before frames are counted: 80,000 pings, which fit into the bytes of one
+ask, would stop the event loop for a second."""
+
 SILENT_SECONDS = 3.0
 """Seconds of an ask without a single message, after which the connection counts as dead: half-open
 ones are noticed by pings only later."""
@@ -50,16 +56,25 @@ MOST_HEARD = 32
 
 
 class BoundedConnection(ClientConnection):
-    """A WebSocket that is cut off once its peer has sent `bytes_left` bytes."""
+    """A WebSocket that is cut off once its peer has sent `bytes_left` bytes or too many frames.
+
+    `frames_left` counts pings and fragments too.
+    """
 
     bytes_left = BYTES_PER_ASK
+    frames_left = MOST_FRAMES
 
     def data_received(self, data: bytes) -> None:
         self.bytes_left -= len(data)
-        if self.bytes_left < 0:
-            self.transport.abort()
-        else:
-            super().data_received(data)
+        for start in range(0, len(data), PIECE):
+            if self.bytes_left < 0 or self.frames_left < 0:
+                self.transport.abort()
+                return
+            super().data_received(data[start : start + PIECE])
+
+    def process_event(self, event: Received) -> None:
+        self.frames_left -= 1
+        super().process_event(event)
 
 
 Dial = Callable[[str], Awaitable[BoundedConnection]]
@@ -181,6 +196,7 @@ class RelayConnection:
         assert self._socket
         self._frames_left = min(self._frames_left + FRAMES_PER_ASK, MOST_FRAMES)
         self._socket.bytes_left = min(self._socket.bytes_left + BYTES_PER_ASK, MOST_BYTES)
+        self._socket.frames_left = MOST_FRAMES
 
     def end(self, problem: str) -> None:
         """Close the connection at once; whoever still asks hears that the relay is gone."""

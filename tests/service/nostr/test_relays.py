@@ -83,6 +83,18 @@ async def test_a_relay_that_floods_with_pings_is_cut_off(relays: Relays) -> None
             await call(relays, relay.url)
 
 
+async def test_pings_are_counted_also_where_their_bytes_are_few(relays: Relays) -> None:
+    """Tens of thousands fit into the bytes of an ask, and each costs as much as a message."""
+
+    async def flood(request: Request) -> None:
+        await request.send_bytes(PING * 4_000)
+        await honest(request)
+
+    async with scripted_relay(flood) as relay:
+        with pytest.raises(Unreachable, match="no relay takes the request"):
+            await call(relays, relay.url)
+
+
 async def test_relays_of_one_zone_leave_room_for_others(
     relays: Relays, monkeypatch: pytest.MonkeyPatch
 ) -> None:
