@@ -86,6 +86,15 @@ def literal_address(host: str) -> Address | None:
     return _read_v4(plain)
 
 
+def zone_of(host: str) -> str:
+    """Return what the owner of a host's name has: its last two labels, or its address.
+
+    An owner can invent names below it, all of which stay silent.
+    """
+    address = literal_address(host)
+    return str(address) if address else ".".join(_plain_host(host).split(".")[-2:])
+
+
 def _plain_host(host: str) -> str:
     """Return the host as a resolver compares it: lower case, no brackets, no trailing dot."""
     folded = unicodedata.normalize("NFKC", host).replace("。", ".").lower()

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from bot.core.errors import Unreachable
-from bot.core.net.webhook_addresses import literal_address
+from bot.core.net import webhook_addresses
 from bot.service.nostr.relay_connection import MOST_HEARD, Ask, Refusal, RelayConnection
 
 if TYPE_CHECKING:
@@ -32,9 +32,7 @@ IDLE_SECONDS = 30.0
 
 def zone_of(url: str) -> str:
     """Return what the owner of a relay's name has: its last two labels, or its address."""
-    host = urlsplit(url).hostname or ""
-    address = literal_address(host)
-    return str(address) if address else ".".join(host.rstrip(".").split(".")[-2:])
+    return webhook_addresses.zone_of(urlsplit(url).hostname or "")
 
 
 class Relays:

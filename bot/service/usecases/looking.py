@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import structlog
 
+from bot.core.net.webhook_addresses import zone_of
 from bot.core.outbox import bulk_changes, outbox
 from bot.core.outbox.payload_kinds import PayloadKinds
 from bot.core.outbox.queue_policy import Queue
@@ -37,6 +38,9 @@ LOOK_SECONDS = 15
 ROOM = 256
 """Looks at once in this process: wallets that never answer fill their own lanes only."""
 
+ZONE_ROOM = ROOM // 4
+"""Of these, at wallets of one zone, whose owner can invent hosts and ports."""
+
 NOT_YET = "the money has not arrived"
 
 
@@ -48,21 +52,23 @@ class DueLook:
     once: bool = False
 
 
-def _wallet(lane: str) -> str | None:
-    return lane or None
+def zone_of_lane(lane: str) -> str | None:
+    """Return the zone of a lane, which is `host:port` or `relay/key`; None where no host is."""
+    host, has_key, _ = lane.partition("/")
+    return zone_of(host if has_key else host.rpartition(":")[0] or host) or None
 
 
 LOOKS = Queue(
     "looks",
     lease=60_000,
     ordered=False,
-    width=64,
-    group=_wallet,
-    group_width=16,
+    width=16,
+    group=zone_of_lane,
+    group_width=ZONE_ROOM,
     payloads=PayloadKinds(look=DueLook),
 )
-"""Looks for money. A lane a wallet's host, each a group of its own, so that one that hangs delays
-no other; test money has the lane '', which waits for nobody and so has no group.
+"""Looks for money. A lane a wallet's host, a group a zone, so that one that hangs delays no other;
+test money has the lane '', which waits for nobody and so has no group.
 """
 
 

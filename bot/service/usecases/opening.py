@@ -50,9 +50,11 @@ OPENINGS = Queue(
     lease=60_000,
     ordered=False,
     width=8,
+    group=looking.zone_of_lane,
+    group_width=looking.ZONE_ROOM,
     payloads=PayloadKinds(opening=DueOpening),
 )
-"""Checkouts to open; a lane a wallet's host, so that one that hangs delays no other."""
+"""Checkouts to open; lanes and groups as for looks, so that one that hangs delays no other."""
 
 
 def queue_opening(tx: Transaction, checkout: Checkout) -> None:

@@ -1,0 +1,49 @@
+"""The turns of wallets: whoever owns a domain takes no more than a share of them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING
+
+import pytest
+
+from bot.core.outbox import outbox
+from bot.service.usecases.looking import LOOKS, ROOM, ZONE_ROOM, DueLook, zone_of_lane
+from bot.service.usecases.opening import OPENINGS, DueOpening
+
+if TYPE_CHECKING:
+    from bot.core.database.database import Transaction
+    from bot.core.outbox.queue_policy import Queue
+    from tests.support.service_harness import ServiceHarness
+
+
+@pytest.mark.parametrize("queue", [OPENINGS, LOOKS], ids=lambda queue: queue.name)
+async def test_wallets_of_one_zone_leave_room_for_others(
+    service: ServiceHarness, queue: Queue
+) -> None:
+    """Whoever owns a domain can invent hosts and ports that never answer."""
+    body = DueLook("one") if queue is LOOKS else DueOpening("one")
+    lanes = [f"w{number}.silent.example:{443 + number}" for number in range(ROOM)]
+
+    def work(tx: Transaction) -> Counter[str]:
+        for lane in [*lanes, *lanes, "good.example:443", f"relay.example/{'ab' * 32}"]:
+            outbox.put(tx, queue, lane, body, service.clock())
+        claimed = outbox.claim(tx, queue, service.clock(), ROOM)
+        return Counter(str(zone_of_lane(message.lane)) for message in claimed)
+
+    found = await service.db.transaction(work)
+    assert found == {"silent.example": ZONE_ROOM, "good.example": 1, "relay.example": 1}
+
+
+@pytest.mark.parametrize(
+    ("lane", "zone"),
+    [
+        ("wallet.example.org:443", "example.org"),
+        ("192.0.2.7:8443", "192.0.2.7"),
+        ("2001:db8::7:443", "2001:db8::7"),
+        (f"relay.example.org/{'ab' * 32}", "example.org"),
+        ("", None),
+    ],
+)
+def test_a_lane_names_its_zone(lane: str, zone: str | None) -> None:
+    assert zone_of_lane(lane) == zone
