@@ -33,7 +33,10 @@ class Attempt:
 
 @dataclass
 class Twin:
-    """A request; `external` are the ids of its money that came."""
+    """A request; `external` are the ids of its money that came, `short` what was too little of it.
+
+    `replaced` are the ids of payments that were told as too little first, once for each time.
+    """
 
     id: str
     kind: Kind
@@ -47,6 +50,8 @@ class Twin:
     decreased: int = 0
     attempts: dict[str, Attempt] = field(default_factory=dict)
     external: set[str] = field(default_factory=set)
+    short: dict[str, int] = field(default_factory=dict)
+    replaced: list[str] = field(default_factory=list)
 
     def held_by(self, holder: Holder, now: int) -> str | None:
         """Return the checkout that holds a unit for this payer."""
@@ -90,17 +95,25 @@ class Twin:
             and (self.expires_at is None or now < self.expires_at)
         )
 
-    def arrive(self, checkout: str, external_id: str, now: int, *, short: bool) -> str | None:
+    def arrive(
+        self, checkout: str, external_id: str, now: int, *, short: int | None = None
+    ) -> str | None:
         """Book money that arrived: for its unit, for another that is left, or for none.
 
-        Return the state of its payment, None if it was booked before.
+        `short` is the amount of too little; what raises or completes it takes its place. Return the
+        state of its payment, None if it was booked before.
         """
-        if short:
-            external_id = f"{external_id}:underpaid"
+        before = self.short.pop(external_id, None)
         if external_id in self.external:
-            return None
+            if before is None:
+                return None
+            if short is not None and short <= before:
+                self.short[external_id] = before
+                return None
+            self.replaced.append(external_id)
         self.external.add(external_id)
-        if short:
+        if short is not None:
+            self.short[external_id] = short
             return "underpaid"
         one = self.attempts[checkout]
         state = one.at(now)

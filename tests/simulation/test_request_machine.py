@@ -102,7 +102,7 @@ class Payments(Shop):
         if not self.real and manner in {Manner.AT_ONCE, Manner.TWICE}:
             assert standing.payment is not None
             external = f"sandbox-{standing.checkout_id}"
-            assert twin.arrive(standing.checkout_id, external, self.now, short=False) == "paid"
+            assert twin.arrive(standing.checkout_id, external, self.now) == "paid"
         else:
             assert standing.payment is None
         if not slow:
@@ -206,7 +206,7 @@ class Payments(Shop):
                 self.db.run(act)
             return
         if state in HOLDING | GIVEN_UP:
-            state = twin.arrive(checkout, it.settles_as, self.now, short=False) or ""
+            state = twin.arrive(checkout, it.settles_as, self.now) or ""
         assert self.db.run(act).stored_state == state
 
     @rule(form=Shop.forms)
@@ -242,7 +242,7 @@ class Payments(Shop):
                 self.wallets[0].amount = amount
             asyncio.run(handler.handle(message))
             if amount is not None:
-                short = amount < asked
+                short = amount if amount < asked else None
                 self._twin_of(checkout).arrive(checkout, it.settles_as, self.now, short=short)
 
     @rule(form=Shop.forms)
@@ -258,9 +258,11 @@ class Payments(Shop):
             return  # it has no invoice that could be paid
         it = self._checkout(checkout)
         external = it.settles_as if repeat else f"more-{self.token()}"
-        settlement = Settlement(it.kind, checkout, external, it.quote.amount + change)
+        amount = it.quote.amount + change
+        settlement = Settlement(it.kind, checkout, external, amount)
         first = self.db.run(lambda tx: settling.record_settlement(tx, settlement, self.now))
-        expected = twin.arrive(checkout, external, self.now, short=change < 0)
+        short = amount if change < 0 else None
+        expected = twin.arrive(checkout, external, self.now, short=short)
         assert (first and first.state.value) == expected
 
     @rule(twin=Shop.twins, count=st.integers(1, 3), late=st.booleans())

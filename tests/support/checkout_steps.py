@@ -54,7 +54,7 @@ async def begin(
     **form: Any,
 ) -> str:
     """Post a form with fields of PaymentForm; return the id of its checkout."""
-    order = PaymentForm(request_id, token, user_data={}, way=way, **form)
+    order = PaymentForm(request_id, token, way=way, **{"user_data": {}} | form)
     standing = await service.db.transaction(
         lambda tx: paying.pay(tx, service.context, order, service.clock())
     )

@@ -185,7 +185,7 @@ def _refund(payment: AlertPayment, language: str) -> list[str]:
     if paid is None:
         return []
     surplus = 0 if payment.underpaid else paid.surplus(payment.amount, payment.currency)
-    if not (payment.underpaid or payment.oversold or surplus):
+    if not (payment.underpaid or payment.oversold or surplus > 0):
         return []
     return [f"{refund_hint(paid, language)} {t(language, 'claims-refund-mark')}"]
 

@@ -54,11 +54,13 @@ def paid_by_lines(paid: PaidBy, price: tuple[int, str] | None, language: str) ->
 
 
 def surplus_line(paid: PaidBy, price: tuple[int, str], language: str) -> list[str]:
-    """Return how much more than the price arrived, nothing where it is no more."""
+    """Return how much more or less than the price arrived, nothing where it is the price."""
     more = paid.surplus(*price)
     if not more:
         return []
-    return [t(language, "claims-surplus", more=_money(more, paid.currency, language))]
+    if more > 0:
+        return [t(language, "claims-surplus", more=_money(more, paid.currency, language))]
+    return [t(language, "claims-shortfall", less=_money(-more, paid.currency, language))]
 
 
 def refund_hint(paid: PaidBy, language: str) -> str:

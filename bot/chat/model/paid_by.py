@@ -53,9 +53,12 @@ class PaidBy:
             return None
 
     def surplus(self, price: int, currency: str) -> int:
-        """Return how much more than asked arrived for a price, 0 where that can't be known."""
+        """Return how much more than asked arrived for a price, less than 0 where it is too little.
+
+        0 where that can't be known.
+        """
         asked = self.asked(price, currency)
-        return 0 if asked is None else max(0, self.amount - asked)
+        return 0 if asked is None else self.amount - asked
 
     @property
     def sources(self) -> tuple[str, ...]:

@@ -127,7 +127,8 @@ class MissingPayments:
                 ids = [paid.transaction_id for paid in page]
                 known = await known_transactions(self._db, request_id, ids)
                 for paid in page:
-                    if paid.transaction_id not in known:
+                    was_short = known.get(paid.transaction_id)
+                    if was_short is None or (was_short and not paid.underpaid):
                         unknown.append(paid)
                         missing -= not paid.underpaid and (paid.completed_at or 0) <= now
                 if missing <= 0:

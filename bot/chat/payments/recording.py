@@ -20,6 +20,7 @@ from bot.chat.store.received_payments import (
     count_alerts,
     known_number,
     replace_placeholder,
+    replace_underpaid,
     settle_uncertain,
 )
 from bot.chat.store.takings import takings
@@ -52,17 +53,23 @@ class Ledger:
 
         `left` is the drop's units left after it, None if the server sent no number. It replaces a
         placeholder if there is one, and its alert is then marked "possibly repeated": nobody knows
-        whether it is the payment that the placeholder stands for.
+        whether it is the payment that the placeholder stands for. What completes an underpaid
+        payment takes its place, and has an alert of its own.
         """
         since = self._now - WEBHOOK_RETRIES
         replaced = replace_placeholder(self._tx, listing_id, payment, since)
         if replaced and payment.found:
             self._refresh(listing_id)
             return False
-        if not replaced and not add_payment(self._tx, listing_id, payment, self._now):
+        if not replaced and not self._add(listing_id, payment):
             return False
         self._announce(listing_id, payment, left, repeated=replaced)
         return True
+
+    def _add(self, listing_id: str, payment: Payment) -> bool:
+        return add_payment(self._tx, listing_id, payment, self._now) or replace_underpaid(
+            self._tx, listing_id, payment, self._now
+        )
 
     def _announce(
         self, listing_id: str, payment: Payment, left: int | None, *, repeated: bool = False

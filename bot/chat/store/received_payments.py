@@ -9,7 +9,7 @@ from bot.chat.model.payment_reference import fold_reference
 from bot.chat.model.transaction_number import fold_number
 from bot.chat.model.wish import Wish
 from bot.chat.store.listings import SELECT_LISTING, Listing, in_clause, read_listing
-from bot.chat.store.takings import EARNED, OVERSOLD, UNDERPAID, add_amount
+from bot.chat.store.takings import EARNED, OVERSOLD, PAID_BACK, UNDERPAID, add_amount
 from bot.core import exact_json
 
 if TYPE_CHECKING:
@@ -26,6 +26,11 @@ BY_WEBHOOK, FOUND_LATER, UNCERTAIN = 0, 1, 2
 """How a payment became known: by its webhook, by the reconciler, or by a webhook that replaced a
 placeholder, which may stand for another payment."""
 
+SHORT = (
+    "DELETE FROM received_payments WHERE request_id = :request AND transaction_id = :transaction"
+    " AND listing_id = :listing AND underpaid = 1 AND (:is_short = 0 OR amount < :amount)"
+    " RETURNING amount, currency, paid_back_at"
+)
 FREE_PLACEHOLDER = (
     "SELECT transaction_id, amount, currency, oversold FROM received_payments"
     " WHERE request_id = :request AND listing_id = :listing AND transaction_id LIKE :placeholder"
@@ -115,6 +120,27 @@ def add_payment(tx: Transaction, listing_id: str, payment: Payment, now: int) ->
     if fresh:
         add_amount(tx, listing_id, (payment.amount, payment.currency), payment.settlement)
     return fresh
+
+
+def replace_underpaid(tx: Transaction, listing_id: str, payment: Payment, now: int) -> bool:
+    """Replace recorded underpaid money by what the payment has become: whole, or more of it.
+
+    Return False if there is none. A mark that it was paid back goes with it.
+    """
+    rows = tx.query(
+        SHORT,
+        request=payment.request_id,
+        transaction=payment.transaction_id,
+        listing=listing_id,
+        is_short=int(payment.underpaid),
+        amount=payment.amount,
+    )
+    for row in rows:
+        before = row["amount"], row["currency"]
+        add_amount(tx, listing_id, before, UNDERPAID, -1)
+        if row["paid_back_at"] is not None:
+            add_amount(tx, listing_id, before, UNDERPAID + PAID_BACK, -1)
+    return bool(rows) and add_payment(tx, listing_id, payment, now)
 
 
 def is_checkout_paid(tx: Transaction, listing_id: str, checkout_id: str) -> bool:
@@ -236,13 +262,16 @@ def settle_uncertain(tx: Transaction, listing_id: str, most: int) -> list[int]:
     return [int(row["received_at"]) for row in rows]
 
 
-async def known_transactions(db: Database, request_id: str, ids: Sequence[str]) -> set[str]:
-    """Return those of a request's transactions that are recorded, read without the writer."""
+async def known_transactions(db: Database, request_id: str, ids: Sequence[str]) -> dict[str, bool]:
+    """Return those of a request's transactions that are recorded, and which are underpaid.
+
+    It reads without the writer.
+    """
     wanted, params = in_clause(ids)
     rows = await db.query(
-        "SELECT transaction_id FROM received_payments"  # noqa: S608 - our own names
+        "SELECT transaction_id, underpaid FROM received_payments"  # noqa: S608 - our own names
         f" WHERE request_id = :request AND transaction_id IN {wanted}",
         request=request_id,
         **params,
     )
-    return {row["transaction_id"] for row in rows}
+    return {row["transaction_id"]: bool(row["underpaid"]) for row in rows}

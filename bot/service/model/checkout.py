@@ -113,14 +113,16 @@ class Checkout:
 class Settlement:
     """A rail's report that the money of a checkout arrived.
 
-    `external_id` is one payment, however often its rail reports it. `amount` is what arrived, None
-    for exactly what was asked.
+    `external_id` is one payment, however often its rail reports it. `amount` is what arrived of it
+    in all, None for exactly what was asked. `confirmed`: its seller says so, so that what arrived
+    before is enough.
     """
 
     rail: str
     checkout_id: str
     external_id: str
     amount: int | None = None
+    confirmed: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,10 +12,6 @@ if TYPE_CHECKING:
     from bot.service.model.request import Payment
 
 
-UNDERPAID = ":underpaid"
-"""What follows the reference of a payment of too little: the whole amount may still arrive."""
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PaymentReport:
     """What a webhook and a letter both report; `amount` in minor units of `currency`.
@@ -54,9 +50,8 @@ class PaidBy:
     def of(cls, payment: Payment) -> Self:
         """Return how a payment came."""
         paid, rate = payment.paid, payment.paid.rate
-        reference = payment.external_id.removesuffix(UNDERPAID)
         known = (str(rate.rate), rate.source, rate.at) if rate else ()
-        return cls(payment.rail, paid.amount, paid.currency, reference, *known)
+        return cls(payment.rail, paid.amount, paid.currency, payment.external_id, *known)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

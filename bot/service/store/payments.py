@@ -70,13 +70,18 @@ def insert(tx: Transaction, payment: Payment, settlement: Settlement) -> None:
     )
 
 
-def checkout_of(tx: Transaction, settlement: Settlement) -> str | None:
-    """Return the id of the checkout that a settlement has paid, None if it is new."""
+def of_settlement(tx: Transaction, settlement: Settlement) -> Payment | None:
+    """Return the payment that a settlement has made, None if it is new."""
     row = tx.one(
-        "SELECT checkout_id FROM payments WHERE external_id = :external_id",
+        "SELECT * FROM payments WHERE external_id = :external_id",
         external_id=settlement.external_id,
     )
-    return row["checkout_id"] if row else None
+    return _payment(row) if row else None
+
+
+def delete_underpaid(tx: Transaction, payment_id: str) -> None:
+    """Delete an underpaid payment, for the one that takes its place under its id."""
+    tx.execute("DELETE FROM payments WHERE id = :id AND state = 'underpaid'", id=payment_id)
 
 
 def first_of_checkout(tx: Transaction, checkout_id: str) -> Payment | None:

@@ -60,8 +60,9 @@ def cancel(tx: Transaction, request_id: str, checkout_id: str, now: int) -> bool
 def confirm(tx: Transaction, app_id: str, checkout_id: str, now: int) -> Checkout:
     """Record the payment of a checkout by its seller's word; a paid one stays as it is.
 
-    If the rail reports the same money later, it is this payment. Raises NotFound, and WrongState
-    while the checkout is opening.
+    An underpaid payment counts as the whole one, with the amount that arrived. If the rail reports
+    the same money later, it is this payment. Raises NotFound, and WrongState while the checkout is
+    opening.
     """
     checkout = _of_app(tx, app_id, checkout_id, now)
     state = checkout.state(now)
@@ -69,7 +70,7 @@ def confirm(tx: Transaction, app_id: str, checkout_id: str, now: int) -> Checkou
         return checkout
     if state is CheckoutState.OPENING:
         raise WrongState(state, "Confirm it once it's open.")
-    settlement = Settlement(checkout.kind, checkout.id, checkout.settles_as)
+    settlement = Settlement(checkout.kind, checkout.id, checkout.settles_as, confirmed=True)
     settling.record_settlement(tx, settlement, now)
     _audit(tx, app_id, "checkout.confirmed", checkout, now)
     return _found(tx, checkout_id)

@@ -13,7 +13,6 @@ import structlog
 from bot.core.errors import NotFound
 from bot.core.money.amounts import MAX_MINOR
 from bot.service.model import quote
-from bot.service.model.payment_reports import UNDERPAID
 from bot.service.model.payout import SANDBOX
 from bot.service.model.request import Payment, PaymentState
 from bot.service.store import checkouts, payments, requests, unit_moves
@@ -31,26 +30,33 @@ log = structlog.get_logger()
 def record_settlement(tx: Transaction, settlement: Settlement, now: int) -> Payment | None:
     """Record the payment of a settlement; return None if it was recorded before.
 
-    Raises NotFound for an unknown checkout.
+    One payment is one row and one transaction number: what completes an underpaid payment, or
+    raises it, takes its place. Raises NotFound for an unknown checkout.
     """
     checkout = checkouts.find(tx, settlement.checkout_id)
     if checkout is None:
         raise NotFound(f"There is no checkout {settlement.checkout_id}.")
-    paid = _paid(checkout, settlement.amount)
-    short = paid.amount < checkout.quote.amount
-    if short:  # the whole amount may still arrive under the invoice's own id
-        settlement = replace(settlement, external_id=settlement.external_id + UNDERPAID)
-    known = payments.checkout_of(tx, settlement)
-    if known:
-        if known != checkout.id:
-            raise RuntimeError(f"one payment was reported for two checkouts: {settlement}")
+    known = payments.of_settlement(tx, settlement)
+    if known and known.checkout_id != checkout.id:
+        raise RuntimeError(f"one payment was reported for two checkouts: {settlement}")
+    paid = known.paid if known and settlement.confirmed else _paid(checkout, settlement.amount)
+    short = paid.amount < checkout.quote.amount and not settlement.confirmed
+    if known and not _adds(known, paid, short=short):
         return None
     state = PaymentState.UNDERPAID if short else unit_moves.take_unit(tx, checkout, now)
     request = requests.find_ever(tx, checkout.request_id, now)
     if request is None:
         raise RuntimeError(f"checkout {checkout.id} has no request")
     payment = replace(_payment(request, checkout, settlement, state, now), paid=paid)
+    if known:
+        payments.delete_underpaid(tx, known.id)
+        payment = replace(payment, id=known.id)
     return _record(tx, request, checkout, settlement, payment)
+
+
+def _adds(known: Payment, paid: Quote, *, short: bool) -> bool:
+    """Return whether a report of `paid` in all completes a recorded payment, or raises it."""
+    return known.state is PaymentState.UNDERPAID and (not short or paid.amount > known.paid.amount)
 
 
 def record_at_once(

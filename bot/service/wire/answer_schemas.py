@@ -228,7 +228,9 @@ class StatsAnswer(Answer):
 class WebhookEvent(Answer):
     """Body of the webhook of a payment; `oversold` if no unit was left for it.
 
-    `underpaid`, `checkoutId` and `paidBy` are for requests that name `events`.
+    `underpaid`, `checkoutId` and `paidBy` are for requests that name `events`. A payment that was
+    `underpaid` is reported again under its `transactionId` when more of it arrives, and without
+    `underpaid` once it is whole or confirmed.
     """
 
     payment_request_id: Id

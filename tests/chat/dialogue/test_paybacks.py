@@ -141,3 +141,31 @@ async def test_underpaid_money_is_named_apart_from_the_sum(steps: ClaimSteps) ->
     await steps.cards.work()
     assert "Underpaid: $1.00 (1 payment, not counted above)" in steps.newest.text
     assert "Total: $2.50 from 1 payment" in steps.newest.text
+
+
+async def test_too_little_money_that_is_made_a_sale_is_counted_once(steps: ClaimSteps) -> None:
+    """In whatever order its webhooks come; a mark that it was paid back is over."""
+    short = {"kind": "bank", "amount": 1, "currencyCode": "USD", "reference": "R"}
+    for number, (underpaid, is_back) in enumerate(((True, False), (True, True), (False, False))):
+        paid = {"transactionId": f"t{number}", "paidBy": short}
+        if underpaid:
+            await steps.pay(**paid, underpaid=True)
+        if is_back:
+            await steps.press(steps.newest, DETAILS)
+            await steps.press(steps.newest, BACK)
+            await steps.press(steps.newest, SKIP)
+        await steps.pay(**paid)
+        assert number == 2 or "$1.50 less than the price arrived." in steps.newest.text
+        await steps.pay(**paid, underpaid=True)
+        money = sums(steps)
+        assert (money.earned, money.earned_count) == ((((number + 1) * 250, "USD"),), number + 1)
+        assert (money.short, money.short_count, money.returned) == ((), 0, ())
+    rows = steps.chat.rows("received_payments")
+    assert [(row["underpaid"], row["paid_back_at"]) for row in rows] == [(0, None)] * 3
+
+
+async def test_more_of_too_little_money_raises_its_sum(steps: ClaimSteps) -> None:
+    for amount, sum_of in ((1, 100), (2, 200), (1.5, 200)):
+        by = {"kind": "bank", "amount": amount, "currencyCode": "USD", "reference": "R"}
+        await steps.pay(underpaid=True, paidBy=by)
+        assert (sums(steps).short, sums(steps).short_count) == (((sum_of, "USD"),), 1)

@@ -231,3 +231,22 @@ async def test_real_money_is_found_with_its_rail_and_underpaid_money_is_no_missi
     )
     assert chat.listing(listing.id).paid_count == 1
     assert chat.rows("claims")[0]["state"] == "paid"
+
+
+async def test_underpaid_money_that_became_a_sale_is_found_again(
+    chat: ChatHarness, looking: Reconciler, peer: ScriptedServer, sam: Person
+) -> None:
+    """The webhook of its confirmation was lost."""
+    listing = chat.add_listing(sam, DROP, service_answer())
+    short = Payment(REQUEST_ID, "t1", 100, "USD", {}, underpaid=True)
+    assert await chat.recorder.record(listing, short, None)
+    by = {"kind": "bank", "amount": 1, "currencyCode": "USD", "reference": "R1"}
+    price = {"amount": 2.5, "currencyCode": "USD", "completedAt": "2027-01-15T07:00:00Z"}
+    await peer.add_answers(
+        http_response(200, {"items": [item(listing, paymentsCount=1, **units(4))]}),
+        http_response(200, {"items": [{"transactionId": "t1", "paidBy": by} | price]}),
+    )
+    assert await looking.compare() == 1
+    (row,) = chat.rows("received_payments")
+    assert (row["amount"], row["underpaid"]) == (250, 0)
+    assert chat.listing(listing.id).paid_count == 1

@@ -237,9 +237,9 @@ SERVICE = (
     )
     """,
     "CREATE INDEX idempotency_oldest ON idempotency (created_at)",
-    # One for each payment and channel, or for each time that a checkout was claimed; the outbox has
-    # its state under the same id. `letter` is the delivery whose letter reports this payment too;
-    # its own id where it has its own letter.
+    # One for each payment and channel, another when an underpaid payment is raised or completed,
+    # and one for each claim of a checkout; the outbox has its state under the same id. `letter` is
+    # the delivery whose letter reports this payment too; its own id where it has its own letter.
     """
     CREATE TABLE deliveries (
         id TEXT PRIMARY KEY,
@@ -251,10 +251,10 @@ SERVICE = (
         address TEXT NOT NULL,
         recipient_id TEXT,
         letter TEXT,
-        created_at BIGINT NOT NULL,
-        UNIQUE (payment_id, channel)
+        created_at BIGINT NOT NULL
     )
     """,
+    "CREATE INDEX deliveries_payment ON deliveries (payment_id, channel)",
     "CREATE INDEX deliveries_newest ON deliveries (app_id, created_at, id)",
     "CREATE INDEX deliveries_oldest ON deliveries (created_at, id)",
     "CREATE INDEX deliveries_request ON deliveries (request_id, created_at, id)",

@@ -62,11 +62,7 @@ async def test_too_little_money_takes_no_unit_and_the_whole_amount_may_still_com
         wallet.looks = [Arrived(amount)]
         service.clock.advance(2)
         assert await hear(service) == 1
-    external = f"hash-{it.id}"
-    assert await settled(service) == [
-        (f"{external}:underpaid", "underpaid", asked - 1),
-        (external, "paid", asked),
-    ]
+    assert await settled(service) == [(f"hash-{it.id}", "paid", asked)]
     assert await units(service) == (2, 0, 1, 0)
 
 

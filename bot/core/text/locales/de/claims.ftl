@@ -92,6 +92,7 @@ claims-worth = { $price } = { $paid } ({ $source })
 claims-median = Median aus { $sources }
 claims-and = { $first } und { $last }
 claims-surplus = ⚠️ Es kamen { $more } mehr als der Preis.
+claims-shortfall = ⚠️ Es kamen { $less } weniger als der Preis.
 
 ## Too little money
 

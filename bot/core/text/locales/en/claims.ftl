@@ -92,6 +92,7 @@ claims-worth = { $price } = { $paid } ({ $source })
 claims-median = median of { $sources }
 claims-and = { $first } and { $last }
 claims-surplus = ⚠️ { $more } more than the price arrived.
+claims-shortfall = ⚠️ { $less } less than the price arrived.
 
 ## Too little money
 
