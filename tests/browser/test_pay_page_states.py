@@ -122,7 +122,7 @@ async def test_a_payer_cancels_by_keyboard_and_goes_back_to_the_offer(
         await expect(page.get_by_role("heading", name="Cancelled")).to_be_visible()
         await expect(page.get_by_text("You haven't been charged")).to_be_visible()
         await expect(button).to_have_count(0)
-        await page.get_by_role("link", name="Back to payment").click()
+        await page.get_by_role("link", name="Start again").click()
         await expect(page.get_by_text("1 of 1 left")).to_be_visible()
     assert [row["state"] for row in await service.rows("checkouts")] == ["cancelled"]
 

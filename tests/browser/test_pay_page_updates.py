@@ -272,5 +272,5 @@ async def test_an_open_page_shows_that_the_reservation_lapsed(
     service.clock.advance(900)
     await looked(service, page, "/checkout/")
     await expect(page.get_by_role("heading", name="Time's up")).to_be_visible()
-    await expect(page.get_by_role("link", name="Back to payment")).to_be_visible()
+    await expect(page.get_by_role("link", name="Start again")).to_be_visible()
     assert await kept(page)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
@@ -15,8 +16,9 @@ from playwright.async_api import expect
 from bot.service.usecases import claiming
 from tests.support import real_page_states as states
 from tests.support.browser_payer import payer
-from tests.support.chromium import DESK, SMALL, check_looks
+from tests.support.chromium import DESK, SMALL, check_looks, fits
 from tests.support.real_page_states import REAL_STATES, RealScene, open_real_scene
+from tests.support.real_rails import OWNER
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -80,6 +82,57 @@ async def test_an_invoice_turns_to_paid_by_itself(browser: Browser, scene: RealS
         assert (await link.get_attribute("href") or "").startswith(f"lightning:{states.INVOICE}")
         await scene.arrive()
         await expect(page.get_by_role("heading", name="Paid")).to_be_visible()
+
+
+@pytest.mark.parametrize("size", [SMALL, DESK], ids=["small phone", "desk"])
+async def test_the_code_comes_where_its_place_was(
+    browser: Browser, scene: RealScene, size: dict[str, int]
+) -> None:
+    """Its place is as large as the code, so that what follows moves little."""
+    where = await states.opening(scene)
+    async with payer(browser, scene.service, viewport=size) as who:
+        page = await who.look(where)
+        place = await page.locator("p.square").bounding_box()
+        facts = await page.locator("#facts").bounding_box()
+        await scene.open()
+        code = page.get_by_role("img", name="QR code with the Lightning invoice")
+        await expect(code).to_be_visible()
+        shown = await code.bounding_box()
+    assert place
+    assert shown
+    assert facts
+    assert [shown[side] for side in ("x", "width", "height")] == [
+        place[side] for side in ("x", "width", "height")
+    ]
+    assert place["y"] + place["height"] < facts["y"]
+
+
+async def test_a_long_amount_breaks_no_title(browser: Browser, scene: RealScene) -> None:
+    """It goes to a line of its own; the name and the amount of a way are read together."""
+    await states.two_ways(scene)
+    dear = await scene.link(receivers=[{"sendAmount": 123456.5, "destination": f"account:{OWNER}"}])
+    async with payer(browser, scene.service, viewport=SMALL) as who:
+        page = await who.look(dear)
+        assert await fits(page)
+        title, amount = page.locator("label", has_text="Lightning"), page.locator("#sum-2")
+        boxes = [await one.bounding_box() for one in (title, amount)]
+        assert [box["height"] for box in boxes if box] == [24, 24]
+        radio = page.get_by_role("radio", name="Lightning")
+        await expect(radio).to_have_accessible_description(re.compile("^≈ 135,548,570 sat Takes"))
+
+
+async def test_a_payer_who_waits_takes_the_pages_address_along(
+    browser: Browser, scene: RealScene
+) -> None:
+    where = await states.claimed(scene)
+    async with payer(browser, scene.service) as who:
+        await who.context.grant_permissions(["clipboard-read", "clipboard-write"])
+        page = await who.look(where)
+        await page.get_by_role("button", name="Copy Address of this page").press("Enter")
+        await expect(page.get_by_role("button", name="Copied Address")).to_be_visible()
+        copied = await page.evaluate("navigator.clipboard.readText()")
+    assert copied.startswith(("http://", "https://"))
+    assert copied.endswith(where)
 
 
 async def test_what_is_copied_is_what_banks_take(browser: Browser, scene: RealScene) -> None:

@@ -70,7 +70,7 @@ AGAIN: dict[tuple[str, str], str] = {
     (CheckoutState.FAILED, payout.LIGHTNING): "page-retry",
     (CheckoutState.FAILED, TAP): "page-retry",
 }
-"""The link back to the pay page where it isn't "Back to payment", by state and way."""
+"""The link back to the pay page where it isn't "Start again", by state and way."""
 
 ASK_SELLER: frozenset[str] = frozenset(
     {
@@ -84,6 +84,9 @@ SELLER_FIRST: frozenset[str] = frozenset(
     {CheckoutState.REJECTED, CheckoutState.OVERSOLD, UNDERPAID, UNCONFIRMED}
 )
 """States in which nobody but the seller can help."""
+
+HOPELESS = frozenset({"lied", "tooSmall", "tooLarge"})
+"""Reasons for which another try at an invoice fails as well."""
 
 
 def checkout_page(
@@ -101,8 +104,8 @@ def checkout_page(
         "scripted": True,
         "watch": outcomes.checkout_path(held.request_id, held.id),
         "now": now,
-        "turns": shown == CheckoutState.OPENING
-        or (shown == CheckoutState.OPEN and held.pay_with is None),
+        "opening": shown == CheckoutState.OPENING,
+        "turns": shown == CheckoutState.OPEN and held.pay_with is None,
         "sign": SIGNS.get(shown),
         "transaction_id": payment and payment.id,
         **_pace(held, state, now),
@@ -126,6 +129,7 @@ def unclaimed(reader: Reader, request: PaymentRequest, held: Checkout) -> dict[s
         "again": None,
         "refresh": None,
         "asks_seller": True,
+        "seller_first": True,
     }
 
 
@@ -229,7 +233,7 @@ def _steps(reader: Reader, request: PaymentRequest, held: Checkout, shown: str) 
     way, is_open = _way(held), shown == CheckoutState.OPEN
     claim = SENT.get(way) if shown in CLAIMABLE else None
     then = "page-sent-held" if request.units else "page-sent-then"
-    restart = AGAIN.get((shown, way), "page-again") if shown in OVER else None
+    restart = AGAIN.get((shown, way), "page-restart") if shown in OVER else None
     return {
         "claim": claim,
         "reference": None if is_open else held.reference,
@@ -239,7 +243,14 @@ def _steps(reader: Reader, request: PaymentRequest, held: Checkout, shown: str) 
         "then": named(reader, request, then) if claim and is_open else None,
         "cancel": is_open,
         "restart": restart,
-        "seller_first": shown in SELLER_FIRST,
+        "kept": named(reader, request, _kept(held)) if shown == CheckoutState.CLAIMED else None,
+        "seller_first": shown in SELLER_FIRST or held.failure in HOPELESS,
         "start": f"/pay/{held.request_id}",
         "asks_seller": shown in ASK_SELLER or (shown == CheckoutState.CANCELLED and way in SENT),
     }
+
+
+def _kept(held: Checkout) -> str:
+    """Return the text that says how a payer hears of the seller's decision."""
+    emails = held.language is not None and "email" in held.user_data
+    return "page-claimed-emailed" if emails else "page-claimed-kept"

@@ -6,6 +6,7 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 from bot.core.money import amounts
+from bot.service.model import payout
 from bot.service.model.checkout_states import CheckoutState
 from bot.service.page.pay_ways import name_of
 from bot.service.page.sellers_name import named
@@ -16,11 +17,8 @@ if TYPE_CHECKING:
     from bot.service.model.request import PaymentRequest
     from bot.service.page.forms import Reader
 
-FIELDS = ("code", "key", "id", "holder", "address", "city", "iban", "bic", "amount")
+FIELDS = ("key", "id", "holder", "address", "city", "iban", "bic", "amount")
 """The copyable fields of banks beside the reference, which have a label each."""
-
-LONG = frozenset({"code"})
-"""Fields that nobody reads, shown on one line."""
 
 GROUPED = frozenset({"iban"})
 """Fields that people read in groups of four; the copy has none."""
@@ -54,13 +52,17 @@ def values(reader: Reader, request: PaymentRequest, held: Checkout, shown: str) 
     name = way_name(held)
     fields = dict(given.fields)
     reference = fields.pop("reference", None)
+    invoice, code = given.lightning_invoice, fields.pop("code", None)
     return {
         "pay_with": {
             "folded": shown == CheckoutState.CLAIMED,
             "picture": f"/pay/{held.request_id}/checkout/{held.id}/code.png",
             "picture_text": reader.t(f"page-code-{name}"),
             "link": _link(given),
-            "invoice": given.lightning_invoice,
+            "opens": "page-open-wallet" if invoice else "page-open-upi",
+            "quiet": held.kind == payout.BANK or not held.automatic,  # "I've paid" follows
+            "long": invoice or code,
+            "long_name": "page-field-invoice" if invoice else "page-field-code",
             "fields": [_field(reader, *field) for field in fields.items()],
             "reference": reference,
             "reference_hint": named(reader, request, "page-reference-hint"),
@@ -80,7 +82,6 @@ def _field(reader: Reader, field: str, value: str) -> dict[str, str]:
         value = _local(reader, value)
     groups = " ".join(value[at : at + 4] for at in range(0, len(value), 4))
     return {
-        "kind": "long" if field in LONG else "",
         "label": reader.t(f"page-field-{field}"),
         "shown": groups if field in GROUPED else value,
         "value": value,

@@ -51,7 +51,8 @@ async def show(request: Request) -> Response:
     reader = forms.reader(request)
     values = checkout_values.checkout_page(reader, found, held, payment, now)
     others = held.stored_state is CheckoutState.OPEN and await _has_other_ways(service, found, now)
-    return outcomes.page("checkout.html", service, reader, found, values | {"others": others})
+    values |= {"others": others, "link": _link(service, held)}
+    return outcomes.page("checkout.html", service, reader, found, values)
 
 
 async def _changed(
@@ -125,10 +126,16 @@ async def _refused(request: Request, service: Service, held: Checkout, now: int)
         raise NotFound
     reader = forms.reader(request)
     payment = await payments.read_of_checkout(service.db, held.id)
-    values = checkout_values.checkout_page(reader, found, held, payment, now) | {"others": False}
+    values = checkout_values.checkout_page(reader, found, held, payment, now)
+    values |= {"others": False, "link": _link(service, held)}
     if held.state(now) is CheckoutState.LAPSED:
         values |= checkout_values.unclaimed(reader, found, held)
     return outcomes.page("checkout.html", service, reader, found, values, status=409)
+
+
+def _link(service: Service, held: Checkout) -> str:
+    """Return the address of a checkout's page, for its payer to keep."""
+    return service.public_url + outcomes.checkout_path(held.request_id, held.id)
 
 
 async def _held(request: Request) -> tuple[Service, Checkout]:

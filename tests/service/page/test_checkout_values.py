@@ -78,7 +78,7 @@ def test_a_claim_that_nobody_decided_may_be_made_again_and_is_not_to_be_paid_aga
     assert values["title"] == "Mia's Ceramics hasn't confirmed your payment"
     assert "If you've sent it, don't pay again: tap “I've sent the money”" in why(values)
     assert (values["claim"], values["seller_first"]) == ("page-sent", True)
-    assert (values["reference"], values["restart"]) == ("K7M2Q9XD", "page-again")
+    assert (values["reference"], values["restart"]) == ("K7M2Q9XD", "page-restart")
 
 
 @pytest.mark.parametrize(
@@ -98,6 +98,43 @@ def test_a_wallet_that_gave_no_invoice_is_explained(reason: str | None, said: st
     assert said in why(values)
     assert "You haven't been charged." in why(values)
     assert (values["restart"], values["start"]) == ("page-retry", f"/pay/{REQUEST}")
+
+
+@pytest.mark.parametrize(
+    ("reason", "seller_first"),
+    [
+        *((one, False) for one in ("slow", "refused")),
+        *((one, True) for one in ("lied", "tooLarge")),
+    ],
+)
+def test_the_seller_comes_before_another_try_that_would_fail_as_well(
+    reason: str, *, seller_first: bool
+) -> None:
+    values = page(lightning(CheckoutState.FAILED, pay_with=None, failure=reason))
+    assert (values["asks_seller"], values["seller_first"]) == (True, seller_first)
+
+
+def test_a_claim_that_came_too_late_is_for_the_seller_to_solve() -> None:
+    assert checkout_values.unclaimed(ENGLISH, request(), bank(**PAST))["seller_first"]
+
+
+@pytest.mark.parametrize(
+    ("fields", "said"),
+    [
+        ({}, "To check on your payment later, keep this address."),
+        ({"user_data": {"email": "erna@example.org"}}, "keep this address."),
+        (
+            {"user_data": {"email": "erna@example.org"}, "language": "en"},
+            "We'll email you once Mia's Ceramics has checked.",
+        ),
+    ],
+)
+def test_a_payer_who_waits_may_close_the_page(fields: dict[str, Any], said: str) -> None:
+    """An email is promised only to an address that gets receipts."""
+    kept = page(bank(CheckoutState.CLAIMED, claimed_at=NOW, **fields))["kept"]
+    assert kept.startswith("You can close this page. ")
+    assert kept.endswith(said)
+    assert page(bank(**fields))["kept"] is None
 
 
 def test_too_little_money_is_said_and_nothing_more_is_asked_for() -> None:

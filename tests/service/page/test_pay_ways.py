@@ -79,7 +79,7 @@ def test_wallets_are_one_way_to_payers_and_told_apart_all_the_same() -> None:
             (
                 "Bank transfer isn't available right now: other payments still have to be"
                 " confirmed."
-                " Pay by Lightning instead."
+                " Pay with Lightning instead."
             ),
         ),
         (

@@ -62,7 +62,7 @@ async def test_a_payer_chooses_a_way(scene: RealScene) -> None:
     path = await states.two_ways(scene)
     text = (await get(scene, path)).text
     assert text.index('value="bank:sepa"') < text.index('value="lightning"')
-    assert 'value="bank:sepa" aria-describedby="how-1" checked' in text
+    assert 'value="bank:sepa" aria-describedby="sum-1 how-1" checked' in text
     await scene.pay(way="lightning")
     (row,) = await scene.service.rows("checkouts")
     assert (row["way"], row["state"]) == ("lightning", "opening")

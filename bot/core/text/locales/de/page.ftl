@@ -96,7 +96,7 @@ page-by-lightning = Mit Lightning bezahlen
 page-by-sepa = Per Überweisung bezahlen
 page-by-pix = Mit Pix bezahlen
 page-by-upi = Mit UPI bezahlen
-page-by-swiss = Per QR-Rechnung bezahlen
+page-by-swiss = Per QR‑Rechnung bezahlen
 
 page-uncharged = Es wurde nichts abgebucht.
 page-scheduled = Bald geöffnet
@@ -228,10 +228,14 @@ page-sent-then = Danach prüft und bestätigt { $seller } die Zahlung.
 page-sent-held = Danach prüft und bestätigt { $seller } die Zahlung. Bis dahin bleibt ein Stück für Sie reserviert.
 page-claimed-at = Von Ihnen gemeldet
 page-held-until = Für Sie reserviert bis
+page-claimed-emailed = Sie können diese Seite schließen. Wir schreiben Ihnen eine E-Mail, sobald { $seller } nachgesehen hat.
+page-claimed-kept = Sie können diese Seite schließen. Bewahren Sie diese Adresse auf, um später nachzusehen.
+page-field-link = Adresse dieser Seite
 page-payment-data = Zahlungsdaten
 page-claim-none = Es ist nichts mehr für Sie frei
 page-claim-none-why = Inzwischen ist alles verkauft oder für andere reserviert. Falls Sie das Geld gesendet haben, hilft { $seller } weiter: Nennen Sie dort den Verwendungszweck { $reference }. Ihre Zahlung lässt sich noch bestätigen oder erstatten.
 page-again = Zurück zur Zahlung
+page-restart = Neu beginnen
 page-retry = Noch einmal versuchen
 
 page-invalidBody = Das Formular war nicht lesbar

@@ -82,13 +82,13 @@ page-way-closed =
     { $way } isn't available right now: other payments still have to be confirmed. { $other ->
         [none] Please try again later.
         [sepa] Pay by bank transfer instead.
-       *[other] Pay by { $title } instead.
+       *[other] Pay with { $title } instead.
     }
 page-way-unpriced =
     The price can't be converted right now. { $other ->
         [none] Please try again in a few minutes.
         [sepa] Try again in a few minutes, or pay by bank transfer instead.
-       *[other] Try again in a few minutes, or pay by { $title } instead.
+       *[other] Try again in a few minutes, or pay with { $title } instead.
     }
 page-way-gone = You can't pay that way any more. You haven't been charged. Please choose another way.
 page-median = median of { $sources }
@@ -229,10 +229,14 @@ page-sent-then = { $seller } will then check and confirm.
 page-sent-held = { $seller } will then check and confirm. We'll hold one for you until then.
 page-claimed-at = Reported by you
 page-held-until = Held for you until
+page-claimed-emailed = You can close this page. We'll email you once { $seller } has checked.
+page-claimed-kept = You can close this page. To check on your payment later, keep this address.
+page-field-link = Address of this page
 page-payment-data = Payment details
 page-claim-none = We can't hold one for you any more
 page-claim-none-why = The others have been sold or are being held for someone else. If you've sent the money, contact { $seller } and give the reference { $reference }: they can still confirm your payment, or refund you.
 page-again = Back to payment
+page-restart = Start again
 page-retry = Try again
 
 page-invalidBody = We couldn't read the form
