@@ -26,6 +26,17 @@ if TYPE_CHECKING:
 
     from playwright.async_api import Browser
 
+GOOD_SHIFT = 0.1
+"""The cumulative layout shift below which pages count as calm (web.dev/articles/cls)."""
+
+SHIFTS = """
+    window.shifted = 0;
+    new PerformanceObserver((seen) => {
+      for (const shift of seen.getEntries()) window.shifted += shift.value;
+    }).observe({ type: "layout-shift", buffered: true });
+"""
+"""Sums up how far the parts of a page move by themselves."""
+
 pytestmark = pytest.mark.asyncio(loop_scope="session")  # one browser serves all
 
 
@@ -84,6 +95,20 @@ async def test_an_invoice_turns_to_paid_by_itself(browser: Browser, scene: RealS
         await expect(page.get_by_role("heading", name="Paid")).to_be_visible()
 
 
+@pytest.mark.parametrize("state", ["invoice", "bank_code"])
+async def test_nothing_moves_when_the_script_runs(
+    browser: Browser, scene: RealScene, state: str
+) -> None:
+    """The countdown and the buttons to copy have their places from the first paint."""
+    where = await REAL_STATES[state](scene)
+    async with payer(browser, scene.service, viewport=SMALL) as who:
+        await who.context.add_init_script(SHIFTS)
+        page = await who.look(where)
+        await expect(page.get_by_role("timer")).to_be_visible()
+        await expect(page.get_by_role("button", name="Copy").first).to_be_visible()
+        assert await page.evaluate("shifted") < GOOD_SHIFT / 10
+
+
 @pytest.mark.parametrize("size", [SMALL, DESK], ids=["small phone", "desk"])
 async def test_the_code_comes_where_its_place_was(
     browser: Browser, scene: RealScene, size: dict[str, int]
@@ -91,6 +116,7 @@ async def test_the_code_comes_where_its_place_was(
     """Its place is as large as the code, so that what follows moves little."""
     where = await states.opening(scene)
     async with payer(browser, scene.service, viewport=size) as who:
+        await who.context.add_init_script(SHIFTS)
         page = await who.look(where)
         place = await page.locator("p.square").bounding_box()
         facts = await page.locator("#facts").bounding_box()
@@ -98,6 +124,7 @@ async def test_the_code_comes_where_its_place_was(
         code = page.get_by_role("img", name="QR code with the Lightning invoice")
         await expect(code).to_be_visible()
         shown = await code.bounding_box()
+        assert await page.evaluate("shifted") < GOOD_SHIFT
     assert place
     assert shown
     assert facts
@@ -118,7 +145,7 @@ async def test_a_long_amount_breaks_no_title(browser: Browser, scene: RealScene)
         boxes = [await one.bounding_box() for one in (title, amount)]
         assert [box["height"] for box in boxes if box] == [24, 24]
         radio = page.get_by_role("radio", name="Lightning")
-        await expect(radio).to_have_accessible_description(re.compile("^≈ 135,548,570 sat Takes"))
+        await expect(radio).to_have_accessible_description(re.compile(r"^≈ 135,548,570\ssat Takes"))
 
 
 async def test_a_payer_who_waits_takes_the_pages_address_along(

@@ -105,7 +105,8 @@ def checkout_page(
         "watch": outcomes.checkout_path(held.request_id, held.id),
         "now": now,
         "opening": shown == CheckoutState.OPENING,
-        "turns": shown == CheckoutState.OPEN and held.pay_with is None,
+        "turns": shown == CheckoutState.OPENING
+        or (shown == CheckoutState.OPEN and held.pay_with is None),
         "sign": SIGNS.get(shown),
         "transaction_id": payment and payment.id,
         **_pace(held, state, now),
