@@ -324,6 +324,7 @@ async def test_doctor_has_nothing_to_fix_in_a_running_bot(tmp_path: Path) -> Non
         f"ok   inline feedback: {FEEDBACK_UNKNOWN}",
         f"ok   PUBLIC_URL: {run.url}",
         f"ok   server: answers at {run.url}",
+        "ok   RAILS: sandbox: payments are test money",
         "ok   SMTP_URL: not set, so email notifications are refused",
     ]
 

@@ -29,7 +29,8 @@ SERVICE = (
     ),
     Family(
         "payments",
-        "Payments booked: with their unit, after its reservation had lapsed, with no unit left.",
+        "Payments booked: with their unit, after its reservation had lapsed, with no unit left,"
+        " with less than the price.",
         ("settlement",),
         (tuple(PaymentState),),
     ),

@@ -38,7 +38,7 @@ class MoneyFacts:
 async def check(settings: Settings, now: Callable[[], int], facts: MoneyFacts) -> list[Finding]:
     """Check the rails, and ask every source of rates if they are needed."""
     if settings.payments_url is not None:
-        return []
+        return _check_unused(settings)
     if settings.test_money:
         return _check_test_money(facts)
     found = await _check_rails(settings, facts)
@@ -47,10 +47,18 @@ async def check(settings: Settings, now: Callable[[], int], facts: MoneyFacts) -
     return [*found, *_check_table(settings)]
 
 
+def _check_unused(settings: Settings) -> list[Finding]:
+    """Check that RAILS isn't expected to work at another server."""
+    if settings.test_money:
+        return []
+    text = f"not used: payments are those of {settings.payments_url}. Delete RAILS or PAYMENTS_URL"
+    return [fix("RAILS", text)]
+
+
 def _check_test_money(facts: MoneyFacts) -> list[Finding]:
     """Check that no seller expects real money, whose links test money doesn't pay."""
     if not facts.accounts:
-        return []
+        return [ok("RAILS", "sandbox: payments are test money")]
     text = (
         f"sellers have connected {_count(sum(facts.accounts.values()))}, but RAILS is sandbox:"
         f" their links can't be paid. Set RAILS={','.join(facts.accounts)}"
@@ -97,12 +105,23 @@ async def _check_rates(
     names = [sources.name_of(url) for url in settings.rates_urls]
     answers = dict(zip(names, await asyncio.gather(*map(_ask, settings.rates_urls)), strict=True))
     known = {name: answer for name, answer in answers.items() if not isinstance(answer, str)}
+    failed = {name: answer for name, answer in answers.items() if isinstance(answer, str)}
+    if failed and not known:
+        return [fix("RATES_URLS", _describe_outage(failed))]
     found = [
         fix("RATES_URLS", f"{name}: {answer}; check its address, or replace it")
-        for name, answer in answers.items()
-        if isinstance(answer, str)
+        for name, answer in failed.items()
     ]
     return [*found, _compare(known, len(names), now(), facts)]
+
+
+def _describe_outage(failed: Mapping[str, str]) -> str:
+    """Describe the failure of all sources, which is more often this machine's than theirs."""
+    lines = [f"\n     {name}: {answer}" for name, answer in failed.items()]
+    return (
+        "no source answers, so prices can't be converted: check this machine's connection, then"
+        f" the addresses{''.join(lines)}"
+    )
 
 
 async def _ask(url: str) -> dict[str, Decimal] | str:

@@ -43,8 +43,34 @@ def converting(sources: list[RateSource]) -> dict[str, Any]:
     return PUBLIC | {"rails": "nwc", "rates_urls": ",".join(one.url for one in sources)}
 
 
-async def test_test_money_alone_is_no_finding() -> None:
-    assert await checked(**PUBLIC) == []
+async def test_test_money_is_named_as_such() -> None:
+    assert await checked(**PUBLIC) == [("RAILS", True, "sandbox: payments are test money")]
+
+
+async def test_rails_beside_another_server_are_reported_as_unused() -> None:
+    """Otherwise an operator would wait for sellers' accounts that nobody can connect."""
+    other: dict[str, Any] = {
+        "payments_url": "https://pay.other.example",
+        "app_id": "a",
+        "app_secret": "s",
+    }
+    assert await checked(**PUBLIC, **other) == []
+    told = "not used: payments are those of https://pay.other.example. Delete RAILS or PAYMENTS_URL"
+    assert await checked(**BANK, **other) == [("RAILS", False, told)]
+
+
+async def test_sources_that_all_fail_are_one_finding_about_the_connection() -> None:
+    """Three lines that ask to replace three sources would hide that the machine is offline."""
+    async with serve_sources(*AGREED[:2]) as found:
+        for one in found:
+            one.status = 503
+        *_, rates = await checked(**converting(found))
+        names = [one.name for one in found]
+    told = (
+        "no source answers, so prices can't be converted: check this machine's connection, then"
+        f" the addresses\n     {names[0]}: it answered 503\n     {names[1]}: it answered 503"
+    )
+    assert rates == ("RATES_URLS", False, told)
 
 
 async def test_test_money_for_sellers_who_expect_real_money_is_a_fault() -> None:
