@@ -7,7 +7,8 @@ from bot.core.errors import NotFound
 from bot.service.api.paging import RowId
 from bot.service.http import responses
 from bot.service.http.callers import Calling, Serving
-from bot.service.http.openapi import OF_CHECKOUTS, operation
+from bot.service.http.documented_failures import OF_CHECKOUTS
+from bot.service.http.openapi import operation
 from bot.service.store import checkouts
 from bot.service.usecases import claiming
 from bot.service.usecases.claiming import UNKNOWN

@@ -6,7 +6,13 @@ from typing import Any
 from fastapi import APIRouter
 from starlette.responses import JSONResponse
 
-from bot.service.api import checkout_routes, delivery_routes, payout_routes, request_routes
+from bot.service.api import (
+    checkout_routes,
+    delivery_routes,
+    hint_route,
+    payout_routes,
+    request_routes,
+)
 from bot.service.http import responses
 from bot.service.http.callers import Serving
 from bot.service.http.compression import Text, TextResponse
@@ -24,6 +30,7 @@ def spec(public_url: str) -> dict[str, Any]:
             request_routes.router,
             payout_routes.router,
             checkout_routes.router,
+            hint_route.router,
             delivery_routes.router,
             request_routes.public_router,
         ),

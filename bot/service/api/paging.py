@@ -11,7 +11,7 @@ from starlette.responses import Response
 
 from bot.core.errors import FieldProblem, InvalidBody
 from bot.service.http import responses
-from bot.service.http.openapi import NO_CURSOR
+from bot.service.http.documented_failures import NO_CURSOR
 from bot.service.model.request import Status
 from bot.service.store.requests import Place
 from bot.service.wire.json_answers import Json

@@ -8,7 +8,8 @@ from starlette.responses import Response
 from bot.service.api.paging import RowId
 from bot.service.http import bodies, responses
 from bot.service.http.callers import Calling, Serving, state
-from bot.service.http.openapi import AUTHENTICATED, OF_PAYOUTS, body, failures, operation
+from bot.service.http.documented_failures import OF_PAYOUTS, OF_REMOVALS, failures
+from bot.service.http.openapi import AUTHENTICATED, body, operation
 from bot.service.model.payout import BANK
 from bot.service.wire import body_parsing, payout_answers
 from bot.service.wire.payout_schemas import OWNER_PATTERN, PayoutAnswer, PayoutList
@@ -75,7 +76,7 @@ async def connect(request: Request, service: Serving, caller: Calling) -> Respon
     response_class=Response,
     responses={
         200: {"description": "It is gone; the body is empty."},
-        **failures(400, 401, 404, 429, said=OF_PAYOUTS),
+        **failures(400, 401, 404, 429, said=OF_REMOVALS),
     },
     openapi_extra=AUTHENTICATED,
 )

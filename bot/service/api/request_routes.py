@@ -14,13 +14,13 @@ from bot.service.api import paging
 from bot.service.api.paging import MAX_PAGE, Cursor, InState, Limit, RowId
 from bot.service.http import bodies, callers, responses
 from bot.service.http.callers import Calling, Serving
+from bot.service.http.documented_failures import failures
 from bot.service.http.openapi import (
     AUTHENTICATED,
     KEYED,
     OF_WRITING,
     OPEN,
     body,
-    failures,
     operation,
 )
 from bot.service.http.plain_route import PlainRoute

@@ -28,6 +28,7 @@ import uvloop
 
 from bot.core.database.vault import Vault
 from bot.service.app import create_app
+from bot.service.http import hint_addresses
 from bot.service.rails.bank import BankRail
 from bot.service.rails.rail import Rails
 from bot.service.usecases import applications
@@ -92,7 +93,8 @@ class Run:
 
 async def run(folder: Path) -> list[Run]:
     async with open_service(folder, mails=True) as service:
-        app = create_app(with_accounts(make_service(service.db, service.clock, mails=True)))
+        made = with_accounts(make_service(service.db, service.clock, mails=True))
+        app = create_app(made)
         other = service.db.run(
             lambda tx: applications.create(tx, service.vault, "other", service.clock())
         )
@@ -104,6 +106,8 @@ async def run(folder: Path) -> list[Run]:
             words = {"PAID": [paid], "PAYMENTS": payments, "ACCOUNTS": await connect(app, service)}
             words["OPEN"] = await open_checkouts(service, "never")
             words["CLAIMED"] = await open_checkouts(service, "claimed")
+            hinted = hint_addresses.hint_url("", made.payer_key, words["OPEN"][0])
+            words["HINTED"], words["TOKENS"] = ([part] for part in hinted.split("/")[-2:])
             write_users(folder, {"shop": service.credentials, "other": other})
             write_config(folder, REQUESTS=requests, **words)
             return await schemathesis(folder, f"http://127.0.0.1:{site.port}")

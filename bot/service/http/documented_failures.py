@@ -1,0 +1,170 @@
+"""The documented refusals of calls: when each comes, and an answer as its example."""
+
+from __future__ import annotations
+
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+
+from bot.core.errors import NoSuchAddress
+from bot.service.usecases import claiming, payouts
+from bot.service.wire.answer_schemas import ErrorAnswer
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+
+class Failure(NamedTuple):
+    """A documented refusal: when it comes, and the parts of an answer as an example."""
+
+    when: str
+    code: str
+    message: str
+    field: str = ""
+    problem: str = ""
+
+
+Failures: TypeAlias = "Mapping[int, Failure]"
+"""Refusals by their status."""
+
+FAILURES = {
+    400: Failure(
+        "A field is wrong (`invalidBody`), or email is asked for (`emailUnavailable`).",
+        "invalidBody",
+        "product.name: is required",
+        "product.name",
+        "is required",
+    ),
+    401: Failure(
+        "The App-Id and App-Secret headers are missing or wrong (`unauthorized`).",
+        "unauthorized",
+        "The App-Id and App-Secret headers are missing or wrong.",
+    ),
+    404: Failure(
+        "The application has nothing of this id, or no longer what the key made (`notFound`).",
+        "notFound",
+        "There is no such payment request.",
+    ),
+    409: Failure(
+        "It can't be done now (`notLimited`, `notEnoughUnits`, `idempotencyMismatch`).",
+        "notEnoughUnits",
+        "3 units remain, 5 were to be taken out.",
+    ),
+    413: Failure(
+        "The body is larger than 64 KiB (`bodyTooLarge`).",
+        "bodyTooLarge",
+        "The body is larger than 64 KiB.",
+    ),
+    415: Failure(
+        "The body is not JSON (`unsupportedMediaType`).",
+        "unsupportedMediaType",
+        "Send the body as application/json.",
+    ),
+    429: Failure(
+        "Too many calls (`rateLimited`): see Retry-After.",
+        "rateLimited",
+        "Too many calls: slow down.",
+    ),
+    500: Failure(
+        "Something went wrong here (`internal`); it is in the operator's log.",
+        "internal",
+        "Something went wrong here. It is in the operator's log.",
+    ),
+    503: Failure(
+        "The service can't be used just now (`unavailable`): see Retry-After.",
+        "unavailable",
+        "Not just now: please try again.",
+    ),
+}
+NO_CURSOR = "is none that this list gave"
+OF_READING = {
+    400: Failure(
+        "A parameter is wrong (`invalidBody`).",
+        "invalidBody",
+        f"cursor: {NO_CURSOR}",
+        "cursor",
+        NO_CURSOR,
+    ),
+    404: FAILURES[404]._replace(when="There is nothing of this id (`notFound`)."),
+}
+"""The same for calls without a body."""
+
+OF_PAYOUTS = {
+    400: Failure(
+        "A field is wrong, or the server takes test money, which goes to no account"
+        " (`invalidBody`).",
+        "invalidBody",
+        "owner: is required",
+        "owner",
+        "is required",
+    ),
+    429: FAILURES[429]._replace(
+        when="Too many calls, or too many accounts at once (`rateLimited`): see Retry-After."
+    ),
+}
+"""The same for calls about payout accounts."""
+
+OF_REMOVALS = {
+    400: Failure(
+        "The server takes test money, which goes to no account (`invalidBody`).",
+        "invalidBody",
+        payouts.TEST_MONEY,
+    ),
+    404: Failure(
+        "The application has no such payout account (`notFound`).",
+        "notFound",
+        payouts.UNKNOWN,
+    ),
+}
+"""The same for the removal of a payout account."""
+
+OF_CHECKOUTS = {
+    404: Failure(
+        "The application has no such checkout (`notFound`).",
+        "notFound",
+        claiming.UNKNOWN,
+    ),
+    409: Failure(
+        "The checkout is in a state that doesn't allow it (`wrongState`).",
+        "wrongState",
+        "This checkout is opening. Confirm it once it's open.",
+    ),
+}
+"""The same for calls about checkouts."""
+
+OF_HINTS = {
+    404: Failure("No checkout has this address (`notFound`).", "notFound", NoSuchAddress.default),
+}
+"""The same for hints of wallets."""
+
+ANYWHERE = (500, 503)
+NO_JSON = 415
+"""The status that marks calls with a body."""
+
+LATER = frozenset({429, 503})
+"""Statuses with a Retry-After header."""
+
+RETRY_AFTER = {
+    "Retry-After": {
+        "description": "Seconds to wait",
+        "required": True,
+        "schema": {"type": "integer", "minimum": 1},
+    }
+}
+NOTHING_ELSE: Failures = MappingProxyType({})
+
+
+def failures(*codes: int, said: Failures = NOTHING_ELSE) -> dict[int | str, dict[str, Any]]:
+    """Return the error answers of a route; `said` has its own words on some."""
+    known = {**FAILURES, **({} if NO_JSON in codes else OF_READING), **said}
+    return {code: _answer(code, known[code]) for code in (*codes, *ANYWHERE)}
+
+
+def _answer(code: int, it: Failure) -> dict[str, Any]:
+    info = [{"field": it.field, "message": it.problem}] if it.field else []
+    example = {"code": it.code, "message": it.message, "info": info}
+    answer: dict[str, Any] = {
+        "model": ErrorAnswer,
+        "description": it.when,
+        "content": {"application/json": {"example": example}},
+    }
+    return answer | ({"headers": RETRY_AFTER} if code in LATER else {})
