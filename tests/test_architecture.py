@@ -88,7 +88,7 @@ ROOMS = {
     ),
     "service.store": Room("service.model core"),
     "service.rates": Room("service.model service.rails service.store core", "httpx structlog"),
-    "service.rates.median": Room(pure=True),
+    "service.rates.median": Room("core.text", pure=True),
     "service.rates.sources": Room("core.errors core.exact_json core.money", pure=True),
     "service.usecases": Room(
         "service.banking service.model service.rails service.store core", "structlog"

@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 from bot.chat.messages.reply import escaped
 from bot.chat.model.paid_by import BANK, LIGHTNING_KINDS
 from bot.core.money.amounts import format_money
+from bot.core.text.rate_sources import rate_source_text
 from bot.core.text.translations import t
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from bot.chat.model.paid_by import PaidBy
 
 # Limits in UTF-16 units.
 _REFERENCE = 80
 _KIND = 24
-_SOURCE = 60
+_SOURCE = 200
 
 
 def way_text(kind: str, language: str) -> str:
@@ -50,7 +50,10 @@ def paid_by_lines(paid: PaidBy, price: tuple[int, str] | None, language: str) ->
     if price is None or asked is None or price[1] == paid.currency:
         return lines
     worth = {"price": _money(*price, language), "paid": _money(asked, paid.currency, language)}
-    return [*lines, t(language, "claims-worth", **worth, source=_source(paid.sources, language))]
+    return [
+        *lines,
+        t(language, "claims-worth", **worth, source=_source(paid.source or "", language)),
+    ]
 
 
 def surplus_line(paid: PaidBy, price: tuple[int, str], language: str) -> list[str]:
@@ -70,14 +73,8 @@ def refund_hint(paid: PaidBy, language: str) -> str:
     return t(language, "claims-refund-bank" if paid.kind == BANK else "claims-refund-other")
 
 
-def _source(sources: Sequence[str], language: str) -> str:
-    """Name the source of a rate, or the sources of a median: "median of a, b and c"."""
-    names = [escaped(name, _SOURCE) for name in sources]
-    if not names[1:]:
-        return "".join(names)
-    first, last = ", ".join(names[:-1]), names[-1]
-    both = t(language, "claims-and", first=first, last=last)
-    return t(language, "claims-median", sources=both)
+def _source(source: str, language: str) -> str:
+    return escaped(rate_source_text(source, partial(t, language)), _SOURCE)
 
 
 def _money(amount: int, currency: str, language: str) -> str:

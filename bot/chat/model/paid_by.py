@@ -18,9 +18,6 @@ LIGHTNING_KINDS = frozenset(["lightning", "lnbits", "nwc"])
 LONGEST_TEXT = 200
 """Characters of a kind, a reference, a rate or a source; a longer one is not believed."""
 
-MEDIAN = "median of "
-"""The beginning of a source that names several, separated by commas."""
-
 
 @dataclass(frozen=True, slots=True)
 class PaidBy:
@@ -59,15 +56,6 @@ class PaidBy:
         """
         asked = self.asked(price, currency)
         return 0 if asked is None else self.amount - asked
-
-    @property
-    def sources(self) -> tuple[str, ...]:
-        """Return the names of the sources of the rate; several for a median."""
-        if not self.source:
-            return ()
-        if not self.source.startswith(MEDIAN):
-            return (self.source,)
-        return tuple(part.strip() for part in self.source.removeprefix(MEDIAN).split(","))
 
 
 def read_paid_by(raw: Any, read_time: Callable[[Any], int | None]) -> PaidBy | None:

@@ -8,6 +8,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from bot.core.money import amounts
+from bot.core.text.rate_sources import rate_source_text
 from bot.service.model import redirects
 from bot.service.model.request import (
     NO_PAYOUT,
@@ -39,9 +40,6 @@ AHEAD = frozenset({None, NO_PAYOUT, RESERVED, UNPRICED})
 
 PREVIEW_SIZE = (1200, 630)
 """Pixels of the picture that chats show for a shared link, as Open Graph recommends."""
-
-MEDIAN = "median of "
-"""What the source of a rate starts with that was made of several (rates' own word)."""
 
 ASK_SELLER = frozenset(
     {Status.EXPIRED, PAUSED, Status.COMPLETED, Status.SOLD_OUT, NO_PAYOUT, WAY_CLOSED}
@@ -247,7 +245,7 @@ def exchange_text(reader: Reader, request: PaymentRequest, quote: Quote | None) 
         "page-exchanged",
         amount=money_text(quote.amount, quote.currency, reader.tag),
         rate=_rate(reader, request.terms.currency, quote, quote.rate),
-        source=source_text(reader, quote.rate),
+        source=rate_source_text(quote.rate.source, reader.t),
         at=page_times.utc(quote.rate.at),
     )
 
@@ -259,17 +257,9 @@ def rate_text(
     if quote.rate is None:
         return None
     rate = _rate(reader, currency, quote, quote.rate)
-    source = source_text(reader, quote.rate)
+    source = rate_source_text(quote.rate.source, reader.t)
     text = reader.t("page-rate", rate=rate, source=source, at=PLACE)
     return page_times.timed(text, page_times.moment(reader, quote.rate.at, style))
-
-
-def source_text(reader: Reader, rate: ExchangeRate) -> str:
-    """Return who published a rate; of several the median is taken."""
-    if not rate.source.startswith(MEDIAN):
-        return rate.source
-    sources = rate.source.removeprefix(MEDIAN).replace(" and ", ", ")
-    return reader.t("page-median", sources=sources)
 
 
 def _rate(reader: Reader, currency: str, quote: Quote, rate: ExchangeRate) -> str:

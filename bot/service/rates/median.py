@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import TYPE_CHECKING
 
+from bot.core.text.rate_sources import rate_source
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -44,9 +46,8 @@ class Median:
 
     @property
     def source(self) -> str:
-        """Return who publishes it, as people read it."""
-        *others, last = self.sources
-        return f"median of {', '.join(others)} and {last}" if others else last
+        """Return who publishes it."""
+        return rate_source(self.sources)
 
 
 def median(prices: Sequence[Price], now: int, configured: int) -> Median | None:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from bot.core.errors import MoneyError
 from bot.core.money.amounts import MAX_TEXT
+from bot.core.text.rate_sources import BY_DEFINITION
 from bot.service.model.request import ExchangeRate
 from bot.service.rails.exchange_rates import crossed
 from bot.service.rates.median import Median, Price, median
@@ -17,8 +18,6 @@ if TYPE_CHECKING:
 
 UNITS = {BITCOIN: Decimal(1), SATOSHI: Decimal(10**8)}
 """What one bitcoin is, in the currencies that are paid."""
-
-BY_DEFINITION = "1 BTC = 100,000,000 SAT"
 
 
 class StoredRates:

@@ -11,7 +11,7 @@ from bot.chat.messages.payloads import Alert, AlertPayment
 from bot.chat.messages.reply import TEXT_LIMIT, shown_units
 from bot.chat.model.paid_by import PaidBy
 
-THREE = "median of coinbase.com, kraken.com, yadio.io"
+THREE = "median of coinbase.com, kraken.com and yadio.io"
 BY_LIGHTNING = PaidBy("lnbits", 4812, "SAT", "f" * 64, "962.4", THREE, 1)
 BY_BANK = PaidBy("bank", 1230, "EUR", "K7F290XM")
 LISTING = "listing000"

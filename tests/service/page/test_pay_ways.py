@@ -42,7 +42,7 @@ def test_each_way_says_what_happens_and_what_it_costs() -> None:
     assert (lightning["title"], lightning["amount"]) == ("Lightning", "≈ 20,312\xa0sat")
     assert lightning["how"] == "Takes a few seconds, from any Lightning wallet."
     rate = lightning["rate"]
-    assert rate.before == "1 EUR = 1,097.946 sat (median of a.example, b.example, "
+    assert rate.before == "1 EUR = 1,097.946 sat (median of a.example and b.example, "
     assert rate.moment.style == "clock"
     assert (bank["title"], bank["amount"], bank["rate"]) == ("Bank transfer", "€18.50", None)
     assert bank["how"] == "From your banking app; Mia's Ceramics confirms when it arrives."

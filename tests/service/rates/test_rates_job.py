@@ -10,11 +10,12 @@ import pytest
 from structlog.testing import capture_logs
 
 from bot.core.errors import MoneyError
+from bot.core.text.rate_sources import BY_DEFINITION
 from bot.service.model.request import ExchangeRate
 from bot.service.rates import rates_job, sources
 from bot.service.rates.median import FRESH
 from bot.service.rates.rates_job import LONGEST_ANSWER, RatesJob
-from bot.service.rates.stored_rates import BY_DEFINITION, StoredRates
+from bot.service.rates.stored_rates import StoredRates
 from tests.support.rate_sources import coinbase, kraken, serve_sources, yadio
 
 if TYPE_CHECKING:

@@ -89,8 +89,6 @@ claims-by-other = über { $kind }
 claims-how = Bezahlt { $way }
 claims-how-reference = Bezahlt { $way }, Verwendungszweck <code>{ $reference }</code>
 claims-worth = { $price } = { $paid } ({ $source })
-claims-median = Median aus { $sources }
-claims-and = { $first } und { $last }
 claims-surplus = ⚠️ Es kamen { $more } mehr als der Preis.
 claims-shortfall = ⚠️ Es kamen { $less } weniger als der Preis.
 

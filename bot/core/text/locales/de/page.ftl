@@ -90,7 +90,6 @@ page-way-unpriced =
        *[other] Versuchen Sie es in ein paar Minuten noch einmal, oder bezahlen Sie per { $title }.
     }
 page-way-gone = So können Sie gerade nicht mehr bezahlen. Es wurde nichts abgebucht. Bitte wählen Sie einen anderen Zahlungsweg.
-page-median = Median aus { $sources }
 page-rate = { $rate } ({ $source }, { $at })
 page-by-lightning = Mit Lightning bezahlen
 page-by-sepa = Per Überweisung bezahlen

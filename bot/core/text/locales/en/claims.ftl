@@ -89,8 +89,6 @@ claims-by-other = by { $kind }
 claims-how = Paid { $way }
 claims-how-reference = Paid { $way }, reference <code>{ $reference }</code>
 claims-worth = { $price } = { $paid } ({ $source })
-claims-median = median of { $sources }
-claims-and = { $first } and { $last }
 claims-surplus = ⚠️ { $more } more than the price arrived.
 claims-shortfall = ⚠️ { $less } less than the price arrived.
 

@@ -91,7 +91,6 @@ page-way-unpriced =
        *[other] Try again in a few minutes, or pay with { $title } instead.
     }
 page-way-gone = You can't pay that way any more. You haven't been charged. Please choose another way.
-page-median = median of { $sources }
 page-rate = { $rate } ({ $source }, { $at })
 page-by-lightning = Pay with Lightning
 page-by-sepa = Pay by bank transfer
