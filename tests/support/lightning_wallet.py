@@ -221,7 +221,6 @@ def asked(wallet_details: dict[str, Any], now: int, **changed: Any) -> Asked:
     """Return what a rail is asked for 21 satoshi, for a quarter of an hour."""
     plain = Asked(
         checkout_id="checkout-1",
-        request_id="request-1",
         amount=21,
         currency="SAT",
         memo="Coffee & cake for two people",

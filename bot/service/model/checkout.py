@@ -28,6 +28,7 @@ class Checkout:
     `automatic`: the rail learns of its money itself. `external_id` is the invoice's, over all
     rails, or the `reference` that a bank transfer has. `pay_with` is what the payer is shown, None
     while it is opening, `look` what the rail looks for, `failure` why it could not be opened.
+    `lie` is the first answer of its wallet that was not believed.
     `host` is the wallet's, '' without one. `lapses_at` is the end of its unit, `expires_at` that of
     its invoice; `looked_at` is the time of the last look, None where no wallet is asked. `language`
     is that of the receipt to email to the payer, None if none is.
@@ -52,6 +53,7 @@ class Checkout:
     pay_with: PayWith | None = None
     look: dict[str, Any] = field(default_factory=dict)
     failure: str | None = None
+    lie: str | None = None
     opened_at: int | None = None
     looked_at: int | None = None
     expires_at: int | None = None
@@ -64,6 +66,11 @@ class Checkout:
         return self.stored_state
 
     @property
+    def wallet_host(self) -> str:
+        """Return the wallet's or relay's host, for the log: without the key of a wallet there."""
+        return self.host.partition("/")[0]
+
+    @property
     def settles_as(self) -> str:
         """Return the external id of its payment."""
         return self.external_id or f"{self.kind}-{self.id}"
@@ -72,7 +79,6 @@ class Checkout:
         """Return what its rail is asked, for the product's name and the account's details."""
         return Asked(
             checkout_id=self.id,
-            request_id=self.request_id,
             amount=self.quote.amount,
             currency=self.quote.currency,
             memo=memo,

@@ -49,7 +49,6 @@ class Asked:
     """
 
     checkout_id: str
-    request_id: str
     amount: int
     currency: str
     memo: str
@@ -110,11 +109,23 @@ class Unavailable:
     detail: str = ""
 
 
+class Lie(StrEnum):
+    """What can't be true of a wallet's answer, as the operator reads it in the log."""
+
+    OTHER_INVOICE = "otherInvoice"
+    PREIMAGE = "preimage"
+    AMOUNT = "amount"
+
+
 @dataclass(frozen=True, slots=True)
 class Waiting:
-    """Nothing has arrived yet, or the wallet could not say; `detail` is for the log."""
+    """Nothing has arrived yet, or the wallet could not say; `detail` is for the log.
+
+    `lie`: the wallet says that money arrived, and its answer is not believed.
+    """
 
     detail: str = ""
+    lie: Lie | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,6 +19,7 @@ from bot.service.model.rail_answers import (
     Arrived,
     Asked,
     Connected,
+    Lie,
     Look,
     Opened,
     PayWith,
@@ -81,11 +82,11 @@ class LightningAddressRail(HttpRail):
             return Waiting(str(error))
         shown = opened.pay_with and opened.pay_with.lightning_invoice
         if found.invoice and shown and found.invoice.lower() != shown:
-            return Waiting("the wallet answers for another invoice")
+            return Waiting("the wallet answers for another invoice", Lie.OTHER_INVOICE)
         if not found.settled:
             return Waiting()
         if found.preimage and not invoice.fits(found.preimage, opened.external_id):
-            return Waiting("the wallet's preimage does not fit the invoice")
+            return Waiting("the wallet's preimage does not fit the invoice", Lie.PREIMAGE)
         return Arrived()
 
     async def _find(self, wanted: LightningAddress) -> tuple[str, PayOffer]:

@@ -32,6 +32,7 @@ from bot.service.model.rail_answers import (
     Asked,
     Connected,
     Gone,
+    Lie,
     Look,
     Opened,
     PayWith,
@@ -215,7 +216,7 @@ def _read_payment(fields: Mapping[str, Any], asked: Asked, opened: Opened) -> Lo
     }
     for name, value in ours.items():
         if details.get(name) != value:
-            return Waiting(f"the answer is about another payment: {name}")
+            return Waiting(f"the answer is about another payment: {name}", Lie.OTHER_INVOICE)
     if fields.get("paid") is not True:
         return Gone("failed") if details.get("status") == "failed" else Waiting()
     return _read_arrival(details.get("amount"), fields.get("preimage"), opened.external_id)
@@ -224,10 +225,10 @@ def _read_payment(fields: Mapping[str, Any], asked: Asked, opened: Opened) -> Lo
 def _read_arrival(amount: Any, preimage: Any, payment_hash: str) -> Look:
     """Return what came in: an amount below zero went out, and some wallets know no preimage."""
     if type(amount) is not int or not invoice.MSAT <= amount <= invoice.MOST:
-        return Waiting("the payment did not come in")
+        return Waiting("the payment did not come in", Lie.AMOUNT)
     known = isinstance(preimage, str) and preimage.strip("0")
     if known and not invoice.fits(preimage, payment_hash):
-        return Waiting("the wallet's preimage does not fit the invoice")
+        return Waiting("the wallet's preimage does not fit the invoice", Lie.PREIMAGE)
     return Arrived(amount // invoice.MSAT)
 
 

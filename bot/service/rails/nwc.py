@@ -120,6 +120,8 @@ class NwcRail:
                 look = await self._look_in_list(asked, opened)
         except WalletError as error:
             return Gone(str(error)) if error.code == "NOT_FOUND" else Waiting(str(error))
+        except nwc_answers.WalletLie as error:
+            return Waiting(str(error), error.lie)
         except (Unreachable, TimeoutError, BadAnswer, BadConnection) as error:
             return Waiting(str(error))
         return look

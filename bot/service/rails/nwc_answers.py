@@ -7,12 +7,21 @@ from typing import TYPE_CHECKING, Any
 from bot.core.errors import BadAnswer, FieldProblem
 from bot.service.lightning import invoice
 from bot.service.model.payout_problems import Wrong
-from bot.service.model.rail_answers import Arrived, Gone, Waiting
+from bot.service.model.rail_answers import Arrived, Gone, Lie, Waiting
 from bot.service.nostr.wallet import WalletError
 
 if TYPE_CHECKING:
     from bot.core.errors import BotError
     from bot.service.model.rail_answers import Look
+
+
+class WalletLie(BadAnswer):
+    """An answer about a payment that can't be true."""
+
+    def __init__(self, lie: Lie, message: str) -> None:
+        super().__init__(message)
+        self.lie = lie
+
 
 NEEDED = ("make_invoice", "lookup_invoice")
 
@@ -114,11 +123,11 @@ def _is_harmless(method: str) -> bool:
 def read_lookup(found: dict[str, Any], payment_hash: str, *, ended: bool) -> Look | None:
     """Return what `lookup_invoice` says; None where it can mean a payment or the invoice's end.
 
-    `state` is optional. Without it, `settled_at` is also set for an invoice that has `ended`
-    unpaid.
+    Raises WalletLie. `state` is optional. Without it, `settled_at` is also set for an invoice that
+    has `ended` unpaid.
     """
     if found.get("payment_hash") != payment_hash or found.get("type") not in (None, "incoming"):
-        raise BadAnswer("the wallet answered about another invoice")
+        raise WalletLie(Lie.OTHER_INVOICE, "the wallet answered about another invoice")
     state = found.get("state")
     if isinstance(state, str):
         return _of_state(state.lower(), found, payment_hash)
@@ -128,7 +137,10 @@ def read_lookup(found: dict[str, Any], payment_hash: str, *, ended: bool) -> Loo
 
 
 def read_list(found: dict[str, Any], payment_hash: str) -> Look:
-    """Return what `list_transactions` says, which lists only what has arrived."""
+    """Return what `list_transactions` says, which lists only what has arrived.
+
+    Raises WalletLie.
+    """
     listed = found.get("transactions")
     for entry in listed if isinstance(listed, list) else ():
         if isinstance(entry, dict) and entry.get("payment_hash") == payment_hash:
@@ -145,7 +157,7 @@ def _of_state(state: str, found: dict[str, Any], payment_hash: str) -> Look:
 
 
 def _arrived(found: dict[str, Any], payment_hash: str) -> Arrived:
-    """Return the money. Raises BadAnswer for an impossible one.
+    """Return the money. Raises WalletLie for an impossible one.
 
     A preimage that is not the invoice's is a lie, none is not: some wallets can't tell it.
     """
@@ -153,8 +165,8 @@ def _arrived(found: dict[str, Any], payment_hash: str) -> Arrived:
     if amount is not None and (
         type(amount) is not int or not invoice.MSAT <= amount <= invoice.MOST
     ):
-        raise BadAnswer("the wallet names an impossible amount")
+        raise WalletLie(Lie.AMOUNT, "the wallet names an impossible amount")
     is_known = isinstance(preimage, str) and preimage not in {"", _ZEROS}
     if is_known and not invoice.fits(str(preimage), payment_hash):
-        raise BadAnswer("the wallet names a preimage that is not the invoice's")
+        raise WalletLie(Lie.PREIMAGE, "the wallet names a preimage that is not the invoice's")
     return Arrived(None if amount is None else amount // invoice.MSAT)

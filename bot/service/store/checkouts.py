@@ -16,6 +16,7 @@ from bot.service.store.state_conditions import GIVEN_UP, HOLDS
 if TYPE_CHECKING:
     from bot.core.database.database import Database, Row, Transaction
     from bot.service.model.checkout import Holder
+    from bot.service.model.rail_answers import Lie
 
 INSERT = """
     INSERT INTO checkouts (id, request_id, token, state, user_data, quote, created_at, lapses_at,
@@ -117,9 +118,10 @@ def is_known(tx: Transaction, external_id: str) -> bool:
     return tx.one(sql, external_id=external_id) is not None
 
 
-def mark_looked(tx: Transaction, checkout_id: str, now: int) -> None:
-    """Store when the wallet was asked last."""
-    tx.execute("UPDATE checkouts SET looked_at = :now WHERE id = :id", id=checkout_id, now=now)
+def mark_looked(tx: Transaction, checkout_id: str, now: int, lie: Lie | None) -> None:
+    """Store when the wallet was asked last, and its first lie."""
+    sql = "UPDATE checkouts SET looked_at = :now, lie = COALESCE(lie, :lie) WHERE id = :id"
+    tx.execute(sql, id=checkout_id, now=now, lie=lie)
 
 
 def is_reference(tx: Transaction, reference: str) -> bool:
@@ -208,6 +210,7 @@ def _found(row: Row | None) -> Checkout | None:
         pay_with=_pay_with(row["pay_with"]),
         look=exact_json.loads(row["look"]) if row["look"] else {},
         failure=row["failure"],
+        lie=row["lie"],
         opened_at=row["opened_at"],
         looked_at=row["looked_at"],
         expires_at=row["expires_at"],

@@ -16,7 +16,7 @@ from bot.core.outbox.queue_policy import Queue
 from bot.core.outbox.worker import Job
 from bot.service.model import look_times
 from bot.service.model.checkout import Settlement
-from bot.service.model.rail_answers import Arrived, Waiting
+from bot.service.model.rail_answers import Arrived, Lie, Waiting
 from bot.service.store import checkouts, payout_accounts
 from bot.service.usecases import settling
 
@@ -140,6 +140,13 @@ class LookHandler:
         payment = await self._db.transaction_until_stored(
             lambda tx: self._settle(tx, message, found)
         )
+        lie = found.lie if isinstance(found, Waiting) else None
+        if checkout and lie and checkout.lie is None:  # later looks would only repeat it
+            log.warning(
+                "wallet's answer not believed",
+                checkout=checkout.id, kind=checkout.kind,
+                host=checkout.wallet_host, reason=str(lie),
+            )  # fmt: skip
         if payment is not None:
             settling.log_payment(payment)
         elif isinstance(found, Arrived):
@@ -167,7 +174,7 @@ class LookHandler:
             log.exception("look failed", checkout=checkout.id, kind=checkout.kind)
             return Waiting()
         if isinstance(found, Arrived) and found.amount is not None and found.amount <= 0:
-            found = Waiting("the wallet named no amount that could be paid")
+            found = Waiting("the wallet named no amount that could be paid", Lie.AMOUNT)
         if not isinstance(found, Arrived):
             log.debug("no money yet", checkout=checkout.id, kind=checkout.kind, reason=found.detail)
         return found
@@ -183,7 +190,8 @@ class LookHandler:
             checkout = checkouts.find(tx, task.checkout_id)
         due_at = None
         if checkout is not None and _may_look(checkout):
-            checkouts.mark_looked(tx, checkout.id, now)
+            lie = found.lie if isinstance(found, Waiting) else None
+            checkouts.mark_looked(tx, checkout.id, now, lie)
             opened_at, expires_at = checkout.opened_at or now, checkout.expires_at or now
             due_at = look_times.next_look(opened_at, expires_at, now)
         if due_at is None or task.once:

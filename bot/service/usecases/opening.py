@@ -82,13 +82,16 @@ class OpeningHandler:
         if after is None or answer is None:
             return
         state = after.state(self._now())
-        if isinstance(answer, Unavailable):
-            reason, detail = answer.reason, answer.detail
-            log.warning("checkout not opened", checkout=checkout_id, reason=reason, detail=detail)
-        elif state is CheckoutState.FAILED:
-            log.warning("used or ended invoice refused", checkout=checkout_id)
-        else:
+        if not isinstance(answer, Unavailable) and state is not CheckoutState.FAILED:
             log.info("checkout opened", checkout=checkout_id, state=state.value)
+            return
+        if not isinstance(answer, Unavailable):
+            answer = Unavailable("lied", "the invoice was used before, or has ended")
+        log.warning(
+            "checkout not opened",
+            checkout=checkout_id, kind=after.kind, host=after.wallet_host,
+            reason=answer.reason, detail=answer.detail,
+        )  # fmt: skip
 
     def _read(self, tx: Transaction, checkout_id: str) -> tuple[str, Asked] | None:
         """Return the kind and what to ask; None if nobody waits for it any more."""

@@ -16,7 +16,7 @@ RAIL = BankRail()
 
 async def asked(amount: int = 1230) -> Asked:
     details = (await RAIL.connect(SEPA)).details
-    return Asked("c1", "r1", amount, "EUR", "Coffee", "RF19234567", 0, 1000, details)
+    return Asked("c1", amount, "EUR", "Coffee", "RF19234567", 0, 1000, details)
 
 
 async def test_a_checkout_opens_at_once_with_its_code_and_is_never_looked_at() -> None:

@@ -9,7 +9,15 @@ import pytest
 
 from bot.core.errors import InvalidBody
 from bot.core.net.webhook_addresses import AllowList
-from bot.service.model.rail_answers import Arrived, Connected, Opened, PayWith, Unavailable, Waiting
+from bot.service.model.rail_answers import (
+    Arrived,
+    Connected,
+    Lie,
+    Opened,
+    PayWith,
+    Unavailable,
+    Waiting,
+)
 from bot.service.rails import wallet_http
 from bot.service.rails.lightning_address import LightningAddressRail
 from tests.support.lightning_invoices import InvoiceDraft
@@ -281,7 +289,7 @@ async def test_a_preimage_of_another_invoice_is_a_lie(shop: Shop, preimage: str)
     """The first invoice was that of connecting."""
     found = await shop.opened()
     shop.wallet.changed["verify"] = {"settled": True, "preimage": preimage}
-    lie = Waiting("the wallet's preimage does not fit the invoice")
+    lie = Waiting("the wallet's preimage does not fit the invoice", Lie.PREIMAGE)
     assert await shop.look(found) == lie
 
 
@@ -289,7 +297,7 @@ async def test_an_answer_about_another_invoice_is_a_lie(shop: Shop) -> None:
     found = await shop.opened()
     shop.wallet.paid.add(found.external_id)
     shop.wallet.changed["verify"] = {"pr": InvoiceDraft(5_000, shop.clock()).write()}
-    lie = Waiting("the wallet answers for another invoice")
+    lie = Waiting("the wallet answers for another invoice", Lie.OTHER_INVOICE)
     assert await shop.look(found) == lie
 
 

@@ -14,6 +14,7 @@ from bot.service.model.rail_answers import (
     Arrived,
     Connected,
     Gone,
+    Lie,
     Opened,
     PayWith,
     Unavailable,
@@ -344,7 +345,7 @@ async def test_paid_without_details_is_anybodys_answer(shop: Shop, details: Any)
 async def test_a_preimage_of_another_invoice_is_a_lie(shop: Shop, preimage: str) -> None:
     found = await shop.paid()
     shop.wallet.changed["payment"] = {"preimage": preimage}
-    lie = Waiting("the wallet's preimage does not fit the invoice")
+    lie = Waiting("the wallet's preimage does not fit the invoice", Lie.PREIMAGE)
     assert await shop.look(found) == lie
 
 

@@ -63,7 +63,7 @@ def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
 def ask(wallet: NwcWallet, amount: int = 21, encryption: str = "nip44_v2") -> Asked:
     details = {"connection": wallet.connection, "encryption": encryption}
     at = now()
-    return Asked("c1", "r1", amount, "SAT", "Lemonade", "", at, at + LIFE, details)
+    return Asked("c1", amount, "SAT", "Lemonade", "", at, at + LIFE, details)
 
 
 async def opened(rail: NwcRail, wallet: NwcWallet) -> Opened:
@@ -174,9 +174,7 @@ async def test_an_invoice_is_asked_for_with_amount_name_and_end(
 
 async def test_a_long_name_is_cut_between_characters(rail: NwcRail, wallet: NwcWallet) -> None:
     asked = ask(wallet)
-    long = Asked(
-        "c", "r", 1, "SAT", "🍋" * 200, "", asked.created_at, asked.lapses_at, asked.details
-    )
+    long = Asked("c", 1, "SAT", "🍋" * 200, "", asked.created_at, asked.lapses_at, asked.details)
     assert isinstance(await rail.open(long), Opened)
     assert wallet.heard[0]["params"]["description"] == "🍋" * 75
 

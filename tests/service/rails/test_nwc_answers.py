@@ -9,8 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bot.core.errors import BadAnswer
-from bot.service.model.rail_answers import Arrived, Gone, Look, Waiting
+from bot.service.model.rail_answers import Arrived, Gone, Lie, Look, Waiting
 from bot.service.rails import nwc_answers
+from bot.service.rails.nwc_answers import WalletLie
 from tests.support.lightning_invoices import PREIMAGE, hash_of
 
 HASH = hash_of()
@@ -86,8 +87,10 @@ def test_a_time_of_settling_without_a_state_says_nothing_once_the_invoice_has_en
     ],
 )
 def test_a_lie_about_a_payment_is_refused(lie: dict[str, Any]) -> None:
-    with pytest.raises(BadAnswer):
+    with pytest.raises(WalletLie) as told:
         read(PAID | lie)
+    expected = Lie(next(iter(lie))) if {"amount", "preimage"} & lie.keys() else Lie.OTHER_INVOICE
+    assert told.value.lie is expected
 
 
 @pytest.mark.parametrize(

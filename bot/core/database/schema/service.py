@@ -159,6 +159,7 @@ SERVICE = (
         pay_with TEXT,
         look TEXT,
         failure TEXT,
+        lie TEXT,
         opened_at BIGINT,
         looked_at BIGINT,
         expires_at BIGINT,

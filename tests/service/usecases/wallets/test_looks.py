@@ -5,8 +5,9 @@ from __future__ import annotations
 from functools import partial
 
 import pytest
+from structlog.testing import capture_logs
 
-from bot.service.model.rail_answers import Arrived, Gone
+from bot.service.model.rail_answers import Arrived, Gone, Lie, Waiting
 from bot.service.store import checkouts, unit_moves
 from bot.service.usecases import claiming
 from tests.support.checkout_steps import (
@@ -134,3 +135,35 @@ async def test_money_for_a_cancelled_checkout_is_late_or_oversold(
     service.clock.advance(2)
     assert await hear(service) == 2
     assert [await state_of(service, it.id) for it in (one, two)] == ["late", "oversold"]
+
+
+async def test_a_wallet_that_lies_is_warned_of_once_for_each_checkout(
+    service: ServiceHarness, wallet: ScriptedRail
+) -> None:
+    """With its host, and neither a wallet's key behind it nor the answer; money is still found."""
+    with capture_logs() as lines:
+        for lie, answer in (("preimage", Waiting("x", Lie.PREIMAGE)), ("amount", Arrived(-1))):
+            it = await begun(service)
+            await service.db.transaction(
+                lambda tx: tx.execute("UPDATE checkouts SET host = 'relay.example/ab12'")
+            )
+            for found in (answer, Waiting("y", Lie.OTHER_INVOICE), answer, Arrived()):
+                wallet.looks = [found]
+                service.clock.advance(2)
+                await hear(service)
+            assert await state_of(service, it.id) == "paid"
+            warned = [
+                line
+                for line in lines
+                if line["log_level"] == "warning" and line["checkout"] == it.id
+            ]
+            assert warned == [
+                {
+                    "event": "wallet's answer not believed",
+                    "log_level": "warning",
+                    "checkout": it.id,
+                    "kind": "lightning",
+                    "host": "relay.example",
+                    "reason": lie,
+                }
+            ]
