@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from bot.chat.cards.card_text import list_page
 from bot.chat.cards.request_card import card_of
-from bot.chat.dialogue import alert_settings, getting_paid, incoming, payment_search, sharing
+from bot.chat.dialogue import alert_settings, find_command, getting_paid, incoming, sharing
 from bot.chat.dialogue.form_effects import apply_outcome
 from bot.chat.forms.bot_texts import about_service, help_reply, settings, start_reply
 from bot.chat.forms.form import new_form, resume_offer, take_message
@@ -83,7 +83,7 @@ def show_page(context: EventContext, command: str, text: str = "") -> None:
         case "cancel":
             apply_outcome(context, cancel(context.draft, context.seller))
         case "find":
-            payment_search.find(context, text)
+            find_command.find(context, text)
         case "alerts":
             alert_settings.show_undelivered(context)
         case "payments" | "list" | "getpaid" | "settings" | "help":

@@ -6,10 +6,10 @@ A queue stores them, so their fields have types that exist at run time, and time
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Any, Self
 
 if TYPE_CHECKING:
-    from bot.service.model.request import Payment
+    from bot.service.model.request import Payment, Quote
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,6 +29,26 @@ class PaymentReport:
     remaining_units: int | None = None
     reserved_units: int | None = None
     oversold: bool = False
+
+
+def payment_facts(app_id: str, payment: Payment) -> dict[str, Any]:
+    """Return the fields that every report of a payment has."""
+    return {
+        "app_id": app_id,
+        "request_id": payment.request_id,
+        "transaction_id": payment.id,
+        "amount": payment.amount,
+        "currency": payment.currency,
+        "completed_at": payment.completed_at,
+        "oversold": payment.oversold,
+    }
+
+
+def converted_facts(amount: int, currency: str, paid: Quote) -> dict[str, Any]:
+    """Return what the payer gave, as fields of a letter; none where it is the price."""
+    if (paid.amount, paid.currency) == (amount, currency):
+        return {}
+    return {"paid_amount": paid.amount, "paid_currency": paid.currency}
 
 
 @dataclass(frozen=True, slots=True)

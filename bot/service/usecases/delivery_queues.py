@@ -17,6 +17,8 @@ from bot.service.model.payment_reports import (
     LetterReport,
     PaidBy,
     WebhookReport,
+    converted_facts,
+    payment_facts,
 )
 from bot.service.model.recipient import RecipientState
 from bot.service.model.request import Kind, PaymentState, WebhookEvent
@@ -142,8 +144,7 @@ def _queue_claim_webhook(
 def _claim_letter(
     request: PaymentRequest, checkout: Checkout, recipient: Recipient, address: str
 ) -> ClaimLetter:
-    terms, paid = request.terms, checkout.quote
-    converted = (paid.amount, paid.currency) != (terms.amount, terms.currency)
+    terms = request.terms
     return ClaimLetter(
         app_id=request.app_id,
         request_id=request.id,
@@ -156,8 +157,7 @@ def _claim_letter(
         reference=checkout.reference,
         claimed_at=checkout.claimed_at or 0,
         lapses_at=checkout.lapses_at,
-        paid_amount=paid.amount if converted else None,
-        paid_currency=paid.currency if converted else None,
+        **converted_facts(terms.amount, terms.currency, checkout.quote),
     )
 
 
@@ -187,15 +187,12 @@ def _put_webhook(
 def _payment_letter(
     request: PaymentRequest, payment: Payment, recipient: Recipient, address: str
 ) -> LetterReport:
-    paid = payment.paid
-    converted = (paid.amount, paid.currency) != (payment.amount, payment.currency)
     return LetterReport(
         address=address,
         recipient_id=recipient.id,
         product=request.terms.product.name,
-        paid_amount=paid.amount if converted else None,
-        paid_currency=paid.currency if converted else None,
         underpaid=payment.state is PaymentState.UNDERPAID,
+        **converted_facts(payment.amount, payment.currency, payment.paid),
         **_facts(request, payment),
     )
 
@@ -217,16 +214,10 @@ def _facts(request: PaymentRequest, payment: Payment) -> dict[str, Any]:
     """Return the fields that webhooks and letters share."""
     units = request.units if request.terms.kind is Kind.LIMIT else None
     return {
-        "app_id": request.app_id,
-        "request_id": request.id,
-        "transaction_id": payment.id,
-        "amount": payment.amount,
-        "currency": payment.currency,
-        "completed_at": payment.completed_at,
+        **payment_facts(request.app_id, payment),
         "user_data": payment.user_data,
         "remaining_units": units.remaining if units else None,
         "reserved_units": units.reserved or None if units else None,
-        "oversold": payment.oversold,
     }
 
 

@@ -12,7 +12,13 @@ from bot.core.mail import mailboxes
 from bot.core.outbox import bulk_changes, outbox
 from bot.core.outbox.queue_policy import Pace, Queue
 from bot.core.text import email_addresses
-from bot.service.model.payment_reports import ErasedLetter, ReceiptReport, RejectionNotice
+from bot.service.model.payment_reports import (
+    ErasedLetter,
+    ReceiptReport,
+    RejectionNotice,
+    converted_facts,
+    payment_facts,
+)
 from bot.service.model.payout import SANDBOX
 from bot.service.store import deliveries, recipients
 from bot.service.usecases import letter_limits
@@ -63,25 +69,17 @@ def queue_receipt(
     tx: Transaction, request: PaymentRequest, payment: Payment, language: str, *, test_money: bool
 ) -> None:
     """Queue the receipt of a payment in the payer's language, if its address can get one."""
-    address, at, paid = payment.user_data.get("email", ""), payment.completed_at, payment.paid
+    address, at = payment.user_data.get("email", ""), payment.completed_at
     if email_addresses.ascii_address(address) is None or not (
         _has_room(tx, at) if test_money else True
     ):
         return
-    converted = (paid.amount, paid.currency) != (payment.amount, payment.currency)
     receipt = ReceiptReport(
-        app_id=request.app_id,
-        request_id=request.id,
-        transaction_id=payment.id,
         address=address,
         language=language,
-        amount=payment.amount,
-        currency=payment.currency,
-        paid_amount=paid.amount if converted else None,
-        paid_currency=paid.currency if converted else None,
-        completed_at=at,
-        oversold=payment.oversold,
         test_money=test_money,
+        **converted_facts(payment.amount, payment.currency, payment.paid),
+        **payment_facts(request.app_id, payment),
     )
     delivery_id = deliveries.insert(tx, receipt, outbox.new_id(at))
     lane, seller = mailboxes.digest(address), f"{request.app_id}/{request.owner}"

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from bot.chat.dialogue.payment_search import MOST_LINKS, MOST_PAYMENTS
+from bot.chat.dialogue.find_command import MOST_LINKS, MOST_PAYMENTS
 from bot.chat.model.transaction_number import fold_number
 from bot.chat.store import payment_search
 from bot.chat.store.listings import DELETED, STOPPED
