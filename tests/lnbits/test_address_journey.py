@@ -46,7 +46,7 @@ async def test_an_address_is_paid_and_reports_it_itself(
 
 
 async def test_money_after_the_reservation_is_late(tmp_path: Path, lightning: Lightning) -> None:
-    async with selling(tmp_path, lightning, RESERVATION_SECONDS="2") as (shop, _):
+    async with selling(tmp_path, lightning, RESERVATION_SECONDS="5") as (shop, _):
         await sell_late(shop, lightning)
 
 

@@ -50,7 +50,7 @@ async def test_a_payment_is_recorded_two_seconds_after_it_at_most(
 async def test_money_after_the_reservation_is_late_and_recorded(
     tmp_path: Path, lightning: Lightning
 ) -> None:
-    async with open_lnbits_shop(tmp_path, lightning, RESERVATION_SECONDS="2") as shop:
+    async with open_lnbits_shop(tmp_path, lightning, RESERVATION_SECONDS="5") as shop:
         await sell_late(shop, lightning)
 
 
