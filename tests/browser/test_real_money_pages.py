@@ -162,6 +162,20 @@ async def test_a_payer_who_waits_takes_the_pages_address_along(
     assert copied.endswith(where)
 
 
+async def test_the_focus_of_a_button_that_is_gone_moves_to_what_became_of_it(
+    browser: Browser, scene: RealScene
+) -> None:
+    where = await states.invoice(scene)
+    async with payer(browser, scene.service) as who:
+        page = await who.look(where)
+        await page.get_by_role("button", name="Copy Lightning invoice").focus()
+        await scene.act(where, "cancel")
+        await expect(page.get_by_role("heading", name="Cancelled")).to_be_visible()
+        await expect(page.locator("#state")).to_be_focused()
+        await page.keyboard.press("Tab")
+        await expect(page.get_by_role("link", name="Start again")).to_be_focused()
+
+
 async def test_what_is_copied_is_what_banks_take(browser: Browser, scene: RealScene) -> None:
     """The IBAN without its spaces; the button says that it was copied, and then its name again."""
     where = await states.bank_code(scene)

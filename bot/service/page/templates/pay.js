@@ -73,6 +73,16 @@
   let asking = false;
   let looking;
 
+  // The focus of what is gone moves to what became of it, so that the keyboard goes on from there.
+  function replace(part, nodes) {
+    const focused = part.contains(document.activeElement);
+    part.replaceChildren(...nodes);
+    if (!focused) return;
+    const state = document.getElementById("state");
+    state.tabIndex = -1;
+    state.focus();
+  }
+
   function take(fresh) {
     let news = false;
     ahead = Math.max(ahead, fresh.dataset.now - performance.now());
@@ -81,7 +91,7 @@
       if (shown.get(part.id) === text) continue;
       shown.set(part.id, text);
       if (fresh === live) continue;
-      document.getElementById(part.id).replaceChildren(...part.childNodes);
+      replace(document.getElementById(part.id), part.childNodes);
       news = true;
     }
     localize();
