@@ -201,7 +201,7 @@ def _alert(listing: Listing, payment: Payment, left: int | None) -> AlertPayment
         found=payment.found,
         count=listing.paid_count,
         named=payment.named,
-        price=payment.asked if payment.underpaid else other,
+        price=payment.asked or other,
         transaction_id=known_number(payment.transaction_id),
         underpaid=payment.underpaid,
         paid_by=payment.paid_by,

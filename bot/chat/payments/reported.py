@@ -13,13 +13,18 @@ if TYPE_CHECKING:
 
 
 def payment_of(paid: ServerPayment, request_id: str, listing: Listing) -> Payment:
-    """Return the payment to record; of an underpaid one the amount is what arrived."""
+    """Return the payment to record.
+
+    Its amount is the price. Of money that isn't a sale it is what arrived: that is owed, no more
+    and no less.
+    """
     price = amount_of_payment(paid.amount, paid.currency, listing.wish)
     amount, asked = (price.minor, price.currency), None
-    if paid.underpaid and paid.paid_by is not None:
-        amount, asked = (paid.paid_by.amount, paid.paid_by.currency), amount
-        if (minor := paid.paid_by.asked(*asked)) is not None:
-            asked = minor, paid.paid_by.currency
+    arrived = paid.paid_by
+    if arrived and (paid.underpaid or (paid.oversold and arrived.surplus(*amount))):
+        amount, asked = (arrived.amount, arrived.currency), amount
+        if (minor := arrived.asked(*asked)) is not None:
+            asked = minor, arrived.currency
     return Payment(
         request_id=request_id,
         transaction_id=paid.transaction_id,

@@ -48,7 +48,7 @@ class Payment:
     than was asked, so nothing was sold; the amount is what arrived. `reserved_units`: held by open
     checkouts. `found`: the reconciler found it, no webhook brought it. `named`: the amount as the
     server wrote it where it can't be parsed. `paid_by` and `checkout_id` are the embedded
-    service's, and so is what was `asked` for an underpaid payment.
+    service's, and so is what was `asked` where the amount is what arrived instead of the price.
     """
 
     request_id: str

@@ -169,3 +169,17 @@ async def test_more_of_too_little_money_raises_its_sum(steps: ClaimSteps) -> Non
         by = {"kind": "bank", "amount": amount, "currencyCode": "USD", "reference": "R"}
         await steps.pay(underpaid=True, paidBy=by)
         assert (sums(steps).short, sums(steps).short_count) == (((sum_of, "USD"),), 1)
+
+
+@pytest.mark.parametrize("arrived", [1, 4])
+async def test_what_is_owed_of_oversold_money_is_what_arrived(
+    steps: ClaimSteps, arrived: int
+) -> None:
+    by = {"kind": "bank", "amount": arrived, "currencyCode": "USD", "reference": "R"}
+    await steps.pay(oversold=True, paidBy=by)
+    assert sums(steps).to_refund == ((arrived * 100, "USD"),)
+    assert f"${arrived}.00" in steps.newest.text
+    assert "the price is $2.50" in steps.newest.text
+    await steps.press(steps.newest, DETAILS)
+    await steps.press(steps.newest, BACK)
+    assert (sums(steps).to_refund, sums(steps).settled_count) == ((), 1)
