@@ -47,7 +47,7 @@ def incoming_page(
     if payments or waiting:
         parts.append(zone_line(seller.zone or zones.UTC_ZONE, language))
     numbers = tuple(
-        Button(str(number), action=("payment", *one.key.words))
+        Button(f"🧾 {number}", action=("payment", *one.key.words))
         for number, one in enumerate(payments, 1)
         if one.payment.transaction_id is not None
     )
