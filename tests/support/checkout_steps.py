@@ -29,15 +29,16 @@ HOOK = {"notifications": {"webhook": {"webhookUrl": "https://h.example/w"}}}
 
 async def hear(service: ServiceHarness) -> int:
     """Look for all money that is due by now; return the number of looks."""
-    return await _perform(service, LookHandler(service.db, service.context, service.clock).job)
+    return await perform(service, LookHandler(service.db, service.context, service.clock).job)
 
 
 async def open_due(service: ServiceHarness) -> int:
     """Ask the wallets for all invoices that are due by now; return how many."""
-    return await _perform(service, OpeningHandler(service.db, service.context, service.clock).job)
+    return await perform(service, OpeningHandler(service.db, service.context, service.clock).job)
 
 
-async def _perform(service: ServiceHarness, job: Job) -> int:
+async def perform(service: ServiceHarness, job: Job) -> int:
+    """Handle all messages of a job that are due by now; return how many."""
     messages = await service.db.transaction(
         lambda tx: outbox.claim(tx, job.queue, service.clock(), 100)
     )

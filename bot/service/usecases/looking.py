@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from bot.core.database.database import Database, Transaction
     from bot.core.outbox.outbox import Message
     from bot.service.model.checkout import Checkout
-    from bot.service.model.rail_answers import Look, Opened
+    from bot.service.model.rail_answers import Gone, Look, Opened
     from bot.service.model.request import Payment
     from bot.service.usecases.payment_context import PaymentContext
 
@@ -34,6 +34,12 @@ log = structlog.get_logger()
 
 LOOK_SECONDS = 15
 """Seconds after which a look is given up; a rail gives up earlier."""
+
+QUIET = 10 * look_times.MINUTE
+"""Milliseconds after a warning about a host until the next about the same one."""
+
+MOST_WARNED = 1_000
+"""Hosts whose last warning is remembered."""
 
 ROOM = 256
 """Looks at once in this process: wallets that never answer fill their own lanes only."""
@@ -131,6 +137,7 @@ class LookHandler:
         self._db = db
         self._context = context
         self._now = now
+        self._warned: dict[str, int] = {}
         self.job = Job(LOOKS, self.handle, room=ROOM)
 
     async def handle(self, message: Message) -> None:
@@ -176,8 +183,27 @@ class LookHandler:
         if isinstance(found, Arrived) and found.amount is not None and found.amount <= 0:
             found = Waiting("the wallet named no amount that could be paid", Lie.AMOUNT)
         if not isinstance(found, Arrived):
-            log.debug("no money yet", checkout=checkout.id, kind=checkout.kind, reason=found.detail)
+            self._log_nothing(checkout, found)
         return found
+
+    def _log_nothing(self, checkout: Checkout, found: Waiting | Gone) -> None:
+        """Log a look that found no money; a warning where the wallet could not say."""
+        facts = {"checkout": checkout.id, "kind": checkout.kind, "host": checkout.wallet_host}
+        is_silent = isinstance(found, Waiting) and found.detail and not found.lie
+        if is_silent and self._may_warn(checkout.wallet_host):
+            log.warning("wallet can't be asked for money", **facts, reason=found.detail)
+        else:
+            log.debug("no money yet", **facts, reason=found.detail)
+
+    def _may_warn(self, host: str) -> bool:
+        """Return whether the last warning is old enough: a wallet is asked every 1.5 seconds."""
+        now = self._now()
+        if now < self._warned.get(host, now - QUIET) + QUIET:
+            return False
+        if len(self._warned) >= MOST_WARNED:
+            self._warned.clear()
+        self._warned[host] = now
+        return True
 
     def _settle(self, tx: Transaction, message: Message, found: Look) -> Payment | None:
         """Record what was found, and queue the next look."""

@@ -10,10 +10,12 @@ from structlog.testing import capture_logs
 from bot.service.model.rail_answers import Arrived, Gone, Lie, Waiting
 from bot.service.store import checkouts, unit_moves
 from bot.service.usecases import claiming
+from bot.service.usecases.looking import LookHandler
 from tests.support.checkout_steps import (
     begin,
     begun,
     hear,
+    perform,
     settled,
     state_of,
     units,
@@ -52,6 +54,26 @@ async def test_a_rail_with_a_bug_fails_one_checkout_and_ends_no_looking(
         service.clock.advance(2)
         assert await hear(service) == 1
     assert await state_of(service, it.id) == "paid"
+
+
+async def test_a_wallet_that_can_not_be_asked_is_logged_once_in_ten_minutes(
+    service: ServiceHarness, wallet: ScriptedRail
+) -> None:
+    """Its payers may have paid, and nobody would know."""
+    it = await begun(service)
+    await begun(service)
+    looker = LookHandler(service.db, service.context, service.clock)
+    with capture_logs() as lines:
+        for seconds in (2, 2, 600):
+            wallet.looks = [Waiting("no connection to ln.example:443")] * 2
+            service.clock.advance(seconds)
+            assert await perform(service, looker.job) == 2
+    warnings = [line for line in lines if line["log_level"] == "warning"]
+    assert {line["event"] for line in warnings} == {"wallet can't be asked for money"}
+    assert {line["reason"] for line in warnings} == {"no connection to ln.example:443"}
+    assert (len(warnings), len(lines)) == (2, 6)
+    assert warnings[0]["kind"] == it.kind
+    assert warnings[0].keys() >= {"checkout", "host"}
 
 
 async def test_too_little_money_takes_no_unit_and_the_whole_amount_may_still_come(

@@ -6,6 +6,7 @@ import asyncio
 from typing import TYPE_CHECKING
 
 import pytest
+from structlog.testing import capture_logs
 
 from bot.core.outbox import outbox
 from bot.core.outbox.worker import Worker
@@ -61,7 +62,13 @@ async def test_a_wallet_that_opens_nothing_gives_the_unit_back_at_once(
     service: ServiceHarness, wallet: ScriptedRail, reason: str
 ) -> None:
     wallet.unavailable = Unavailable(reason, "no route")
-    it = await begun(service, **DROP)
+    with capture_logs() as lines:
+        it = await begun(service, **DROP)
+    (line,) = lines
+    assert (line["event"], line["checkout"], line["kind"]) == (
+        "checkout not opened", it.id, "lightning",
+    )  # fmt: skip
+    assert (line["reason"], line["detail"], "host" in line) == (reason, "no route", True)
     assert (it.stored_state.value, it.failure) == ("failed", reason)
     assert await units(service) == (3, 0, 0, 0)
     assert await hear(service) == 0
@@ -87,7 +94,11 @@ async def test_an_invoice_that_has_ended_is_refused(
     service: ServiceHarness, wallet: ScriptedRail
 ) -> None:
     wallet.opens = [Opened("old", PayWith("lnbc"), NOON)]
-    it = await begun(service)
+    with capture_logs() as lines:
+        it = await begun(service)
+    assert [(line["event"], line["detail"]) for line in lines] == [
+        ("checkout not opened", "the invoice was used before, or has ended")
+    ]
     assert (it.stored_state.value, it.failure, it.external_id) == ("failed", "lied", None)
 
 
