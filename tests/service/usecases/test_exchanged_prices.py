@@ -29,7 +29,7 @@ async def test_a_price_in_another_currency_is_quoted_paid_and_kept(service: Serv
         **HOOK,
     )
     page = (await service.anyone.get(f"/pay/{made['id']}")).text
-    assert "sandbox" in page
+    assert "made-up rate for testing" in page
     receipt = await service.anyone.post(
         f"/pay/{made['id']}", data={"token": "t" * 32}, follow_redirects=True
     )
