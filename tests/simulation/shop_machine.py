@@ -235,7 +235,8 @@ class Shop(RuleBasedStateMachine):
             if (state, channel) != ("underpaid", "webhook")
         ]
         owed = self.db.run(lambda tx: tx.query("SELECT id, payment_id, channel FROM deliveries"))
-        assert sorted((row["payment_id"], row["channel"]) for row in owed) == sorted(expected)
+        told = [(row["payment_id"], row["channel"]) for row in owed if row["payment_id"]]
+        assert sorted(told) == sorted(expected)  # the others tell of claims
         queued = self.db.run(
             lambda tx: tx.query("SELECT id FROM outbox WHERE queue IN ('webhooks', 'mails')")
         )
