@@ -110,13 +110,13 @@ async def test_each_try_is_a_new_event(relays: Relays) -> None:
     """Wallets drop a request that they know, and a relay that restarted has lost it."""
 
     async def script(request: Request) -> None:
-        if len([one for one in relay.heard if one[0] == "EVENT"]) == 2:
+        if len([one for one in relay.heard if one[0] == "EVENT"]) > 1:
             await honest(request)
 
     async with scripted_relay(script) as relay:
-        await call(relays, relay.url, patience=(0.1, 5.0))
+        await call(relays, relay.url, patience=(*[0.1] * 20, 5.0))
         sent = [message[1]["id"] for message in relay.heard if message[0] == "EVENT"]
-    assert len(set(sent)) == 2
+    assert len(set(sent)) == len(sent) > 1
 
 
 @pytest.mark.parametrize(

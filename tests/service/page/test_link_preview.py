@@ -7,7 +7,6 @@ import re
 from html import unescape
 from typing import TYPE_CHECKING, Any
 
-import cv2
 import numpy as np
 import pytest
 import zxingcpp
@@ -21,6 +20,7 @@ from bot.service.page import preview_picture, template_values
 from bot.service.page.forms import Reader
 from bot.service.page.preview_picture import Content
 from bot.service.page.template_values import PREVIEW_SIZE
+from tests.support.sample_pictures import readings
 from tests.support.service_harness import DROP, URL, ServiceHarness, open_service
 
 if TYPE_CHECKING:
@@ -93,7 +93,7 @@ async def test_the_picture_has_the_qr_code_of_the_page(service: ServiceHarness) 
     assert shown.size == PREVIEW_SIZE
     (code,) = zxingcpp.read_barcodes(shown.convert("L"))
     assert code.text == made["paymentRequestUrl"]
-    assert cv2.QRCodeDetector().detectAndDecode(np.array(shown.convert("RGB")))[0] == code.text
+    assert readings(shown) == [{code.text}, {code.text}]
     left, top = code.position.top_left.x, code.position.top_left.y
     module = (code.position.top_right.x - left) / 33
     border = shown.convert("L").crop(
@@ -187,8 +187,7 @@ def test_a_worn_picture_can_be_scanned(accent: str) -> None:
     worn = io.BytesIO()
     drawn(accent=accent, seller="Anna").reduce(2).save(worn, "JPEG", quality=60)
     shown = Image.open(worn)
-    (code,) = zxingcpp.read_barcodes(shown)
-    assert code.text == cv2.QRCodeDetector().detectAndDecode(np.array(shown))[0] == f"{URL}/pay/1"
+    assert readings(shown) == [{f"{URL}/pay/1"}] * 2
 
 
 async def test_a_price_that_no_font_has_is_written_plainly(

@@ -142,7 +142,9 @@ async def test_an_oversold_payment_is_reported_as_oversold(service: ServiceHarne
         assert exact_json.loads(row["body"])["oversold"] is True
 
 
-async def test_one_payment_never_has_two_deliveries_of_one_channel(service: ServiceHarness) -> None:
+async def test_a_payment_is_never_reported_twice_at_once_by_one_channel(
+    service: ServiceHarness,
+) -> None:
     """The database refuses the second one, and its transaction is undone."""
     request_id = await owed(service)
     with pytest.raises(Exception, match="UNIQUE"):
