@@ -8,6 +8,8 @@ from __future__ import annotations
 import random
 from typing import TYPE_CHECKING, Any
 
+import pytest
+
 from bot.service.model.checkout import Holder
 from bot.service.model.rail_answers import Manner
 from bot.service.model.request import Kind
@@ -101,6 +103,7 @@ class Life:
         return self.random.choice(choices)
 
 
+@pytest.mark.timeout(300)  # seven hundred lives
 def test_every_state_of_every_way_is_reached_and_no_money_is_lost(tmp_path: Path) -> None:
     Payments.folders = tmp_path
     reached = set[tuple[str, str]]()
