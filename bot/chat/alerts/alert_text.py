@@ -16,6 +16,7 @@ from bot.chat.cards.card_text import (
     refund_line,
     total_text,
 )
+from bot.chat.cards.claim_text import accept_rows
 from bot.chat.cards.rail_text import paid_by_lines, refund_hint, surplus_line, way_text
 from bot.chat.messages.buttons import markup
 from bot.chat.messages.payloads import Alert, TextMessage
@@ -94,7 +95,10 @@ def alert_message(body: Alert) -> TextMessage:
     reply = alert_reply(body.payments, body.language)
     place, keyboard = body.message_id, markup(reply.rows)
     is_silent = body.is_silent and place is None  # an edit makes no sound anyway
-    return TextMessage(reply.text, body.language, keyboard, place, is_silent=is_silent)
+    claim_id = body.payments[0].claim_id if len(body.payments) == 1 else None
+    return TextMessage(
+        reply.text, body.language, keyboard, place, is_silent=is_silent, claim_id=claim_id
+    )
 
 
 def alert_reply(payments: Sequence[AlertPayment], language: str) -> Reply:
@@ -112,7 +116,8 @@ def alert_reply(payments: Sequence[AlertPayment], language: str) -> Reply:
     text = "\n".join(lines)
     if any(payment.repeated for payment in payments):
         text = mark_possibly_repeated(text, language)
-    return Reply(text, (*_details(payments, language), *_rows(found, language)))
+    rows = (*_accept(payments, language), *_details(payments, language), *_rows(found, language))
+    return Reply(text, rows)
 
 
 def _limit_numbers(payments: Iterable[AlertPayment]) -> tuple[list[AlertPayment], int]:
@@ -187,7 +192,8 @@ def _refund(payment: AlertPayment, language: str) -> list[str]:
     surplus = 0 if payment.underpaid else paid.surplus(payment.amount, payment.currency)
     if not (payment.underpaid or payment.oversold or surplus > 0):
         return []
-    return [f"{refund_hint(paid, language)} {t(language, 'claims-refund-mark')}"]
+    choice = [t(language, "claims-accept-hint")] if payment.claim_id else []
+    return [*choice, f"{refund_hint(paid, language)} {t(language, 'claims-refund-mark')}"]
 
 
 def _number(payment: AlertPayment, language: str) -> list[str]:
@@ -275,6 +281,12 @@ def _rows(groups: Sequence[Sequence[AlertPayment]], language: str) -> Rows:
         (Button(label, action=("card", listing)),)
         for listing, label in islice(labels.items(), _MAX_BUTTONS)
     )
+
+
+def _accept(payments: Sequence[AlertPayment], language: str) -> Rows:
+    """Return the button that accepts a single underpaid payment; () for others."""
+    (payment, *others) = payments
+    return () if others or payment.claim_id is None else accept_rows(payment.claim_id, language)
 
 
 def _details(payments: Sequence[AlertPayment], language: str) -> Rows:

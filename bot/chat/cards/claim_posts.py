@@ -53,7 +53,7 @@ def record_sent(
     if claim is None:
         return
     move_to(tx, queues, claim, place, now)
-    if not claim.is_waiting(now):
+    if not claim.is_open(now):
         show(tx, queues, claim_id, now)
 
 

@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 # Limits in UTF-16 units.
 _NAME = 200
 
+IN_LIST = "list"
+"""The last word of a button that is not in its claim's own message: the list of all follows."""
+
 
 def claim_reply(
     claim: Claim, listing: Listing, seller: Seller, now: int, *, is_reminder: bool = False
@@ -98,13 +101,19 @@ def waiting_rows(claims: Sequence[Claim], language: str) -> Rows:
         (
             Button(
                 _label(one, language, is_only=len(claims) == 1),
-                ("received", one.id, "list"),
+                ("received", one.id, IN_LIST),
                 style=SUCCESS,
             ),
-            Button(t(language, "button-missing"), ("missing", one.id, "list")),
+            Button(t(language, "button-missing"), ("missing", one.id, IN_LIST)),
         )
         for one in claims
     )
+
+
+def accept_rows(claim_id: str, language: str, *place: str) -> Rows:
+    """Return the button that confirms underpaid money, which then counts as a sale."""
+    action = ("received", claim_id, *place)
+    return ((Button(t(language, "button-accept"), action, style=SUCCESS),),)
 
 
 def _label(claim: Claim, language: str, *, is_only: bool) -> str:

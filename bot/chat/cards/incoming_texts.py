@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from bot.chat.cards.card_text import page_buttons
-from bot.chat.cards.claim_text import waiting_lines, waiting_rows
+from bot.chat.cards.claim_text import IN_LIST, accept_rows, waiting_lines, waiting_rows
 from bot.chat.cards.payment_texts import receipt_text, zone_line
 from bot.chat.cards.rail_text import refund_hint
 from bot.chat.messages.reply import Button, Reply, escaped
@@ -59,19 +59,28 @@ def incoming_page(
 def _numbered(number: int, found: FoundPayment, seller: Seller) -> str:
     at = _moment(found.payment.received_at, seller)
     name = t(seller.language, "card-name", name=escaped(found.name, _NAME))
-    return f"{number}. {name}\n{receipt_text(found.payment, at, seller)}"
+    lines = [f"{number}. {name}", receipt_text(found.payment, at, seller)]
+    if found.is_short:
+        lines.append(t(seller.language, "claims-underpaid-choice", number=number))
+    return "\n".join(lines)
 
 
-def payment_reply(found: FoundPayment, seller: Seller) -> Reply:
-    """Show one payment with all that is known of it, and whether it was paid back."""
+def payment_reply(found: FoundPayment, seller: Seller, claim_id: str | None) -> Reply:
+    """Show one payment with all that is known of it, and whether it was paid back.
+
+    `claim_id` is the claim by which its seller may accept an underpaid one.
+    """
     language, payment = seller.language, found.payment
     head = t(language, "find-payment", name=escaped(found.name, _NAME))
     place = zones.place_name(seller.zone or zones.UTC_ZONE, language)
     at = f"{_moment(payment.received_at, seller)} ({place})"
     parts = [head, receipt_text(payment, at, seller, in_full=True)]
+    hints = [t(language, "claims-accept-hint")] if claim_id else []
     if payment.paid_by is not None and payment.paid_back_at is None:
-        parts += ["", refund_hint(payment.paid_by, language)]
-    return Reply("\n".join(parts), payment_rows(found, language))
+        hints.append(refund_hint(payment.paid_by, language))
+    accept = accept_rows(claim_id, language, IN_LIST) if claim_id else ()
+    rows = (*accept, *payment_rows(found, language))
+    return Reply("\n".join([*parts, *([""] if hints else []), *hints]), rows)
 
 
 def payment_rows(found: FoundPayment, language: str) -> Rows:

@@ -225,7 +225,8 @@ def _text(payload: TextMessage, lane: str) -> Call:
         args["reply_markup"] = payload.keyboard
     place = None if message_id is None else MessagePlace(lane, message_id)
     asks = is_question(payload.keyboard)
-    return Call(payload.method, args, place=place, asks=asks, is_passing=payload.is_passing)
+    call = Call(payload.method, args, place=place, asks=asks, is_passing=payload.is_passing)
+    return replace(call, claim_id=payload.claim_id)
 
 
 def _removal(tx: Transaction, payload: ButtonRemoval, lane: str) -> Call | None:

@@ -9,12 +9,20 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from bot.chat.cards import claim_posts
-from bot.chat.cards.claim_text import claim_reply, rejection_question
+from bot.chat.cards.claim_text import IN_LIST, claim_reply, rejection_question
 from bot.chat.dialogue import incoming
 from bot.chat.messages.jobs import DecideClaim
 from bot.chat.requests import audit_trail
-from bot.chat.store import claims, listings
-from bot.chat.store.claims import CONFIRMED, CONFIRMING, PAID, REJECTED, REJECTING, WAITING
+from bot.chat.store import claims, listings, paybacks
+from bot.chat.store.claims import (
+    CONFIRMED,
+    CONFIRMING,
+    PAID,
+    REJECTED,
+    REJECTING,
+    UNDERPAID,
+    WAITING,
+)
 from bot.chat.store.posts import MessagePlace
 
 if TYPE_CHECKING:
@@ -24,15 +32,12 @@ if TYPE_CHECKING:
 WORDS = frozenset(["claim", "received", "missing", "missing-yes"])
 """The buttons of claims."""
 
-IN_LIST = "list"
-"""The last word of a button below a list of claims: the list stays."""
-
 
 def handle_press(context: EventContext, words: tuple[str, ...]) -> str | None:
     """Perform a button of a claim; return the text of the answer, if any."""
     word, claim_id, *place = words
     claim = claims.find_claim(context.tx, claim_id)
-    if claim is None or claim.seller_id != context.person.id:
+    if claim is None or claim.seller_id != context.person.id or not _has_button(claim, word):
         return context.text("claims-gone")
     is_listed = place == [IN_LIST]
     if word == "received":
@@ -50,11 +55,18 @@ def handle_press(context: EventContext, words: tuple[str, ...]) -> str | None:
     return _decide(context, claim, REJECTING)
 
 
+def _has_button(claim: Claim, word: str) -> bool:
+    """Check whether a claim can have this button: underpaid money can't be missing."""
+    return claim.state != UNDERPAID or word == "received"
+
+
 def _confirm(context: EventContext, claim: Claim, *, is_listed: bool) -> str | None:
     if claim.state in (CONFIRMED, PAID):
         return context.text("claims-toast-confirmed")
-    if claim.state not in (WAITING, REJECTED):
+    if claim.state not in (WAITING, REJECTED, UNDERPAID):
         return context.text("claims-toast-busy" if claim.is_under_way() else "claims-gone")
+    if claim.state == UNDERPAID and paybacks.is_paid_back(context.tx, claim.checkout_id):
+        return context.text("claims-toast-paid-back")
     return _decide(context, claim, CONFIRMING, is_listed=is_listed)
 
 

@@ -50,18 +50,26 @@ def handle_press(context: EventContext, words: tuple[str, ...]) -> str | None:
     if found is None:
         return context.text("claims-gone")
     if word == "payment":
-        context.without_press().reply(payment_reply(found, context.seller))
+        context.without_press().reply(_payment(context, found))
         return None
     is_undone = word == "paid-back-undo"
     if not _mark(context, found, is_undone=is_undone):
         return context.text("claims-toast-unchanged")
-    context.reply(payment_reply(_again(context, key) or found, context.seller))
+    context.reply(_payment(context, _again(context, key) or found))
     if not is_undone:
         form = payback_form(
             ":".join(key.words), listings.short_id(6), context.seller, context.draft
         )
         apply_outcome(context.without_press(), form)
     return None
+
+
+def _payment(context: EventContext, found: FoundPayment) -> Reply:
+    """Return one payment; an underpaid one that its seller may accept has a button for it."""
+    checkout_id = found.checkout_id if found.is_short else None
+    claim = checkout_id and claims.claim_of_checkout(context.tx, checkout_id)
+    accept = claim.id if claim and claim.state == claims.UNDERPAID else None
+    return payment_reply(found, context.seller, accept)
 
 
 def _mark(context: EventContext, found: FoundPayment, *, is_undone: bool) -> bool:

@@ -27,7 +27,7 @@ class TextMessage:
 
     It is a new message, or takes the place of the text, or the caption of the picture, that
     `message_id` has now; that is 0 in the lane of a message posted inline. `is_passing`: it is
-    deleted, not left without buttons, once its form goes on.
+    deleted, not left without buttons, once its form goes on. `claim_id` is the claim that it shows.
     """
 
     text: str
@@ -37,6 +37,7 @@ class TextMessage:
     is_caption: bool = False
     is_silent: bool = False
     is_passing: bool = False
+    claim_id: str | None = None
 
     @property
     def method(self) -> str:
@@ -116,7 +117,8 @@ class AlertPayment:
     underpaid one; `named` is the amount as the server wrote it where it can't be read.
     `transaction_id` is None where it is not known. `settled_count` oversold payments were paid back
     already. `underpaid`: the amount is what arrived, and nothing was sold. `paid_by` is how it was
-    paid, where the server says so, and `at` (epoch ms) the time of its record.
+    paid, where the server says so, and `at` (epoch ms) the time of its record. `claim_id` is the
+    claim by which its seller may accept an underpaid one.
     """
 
     listing_id: str
@@ -142,6 +144,7 @@ class AlertPayment:
     underpaid: bool = False
     paid_by: PaidBy | None = None
     at: int | None = None
+    claim_id: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

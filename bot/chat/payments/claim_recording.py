@@ -1,6 +1,7 @@
 """Recording of claims: each is stored once, with its alert, in whatever order events come.
 
 The payment of a claim may be recorded before the claim: then there is nothing left to decide.
+Underpaid money that nobody claimed becomes a claim that its seller may confirm.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from bot.chat.alerts import claim_messages
 from bot.chat.alerts.claim_messages import REMIND_AFTER
 from bot.chat.cards import claim_posts
 from bot.chat.store import claims
-from bot.chat.store.claims import CONFIRMED, CONFIRMING, PAID, WAITING, Claim
+from bot.chat.store.claims import CONFIRMED, CONFIRMING, PAID, UNDERPAID, WAITING, Claim
 from bot.chat.store.received_payments import is_checkout_paid
 
 if TYPE_CHECKING:
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 
     from bot.chat.messages.queues import Queues
     from bot.chat.store.listings import Listing
+    from bot.chat.store.received_payments import Payment
     from bot.core.database.database import Database, Transaction
 
 
@@ -76,15 +78,51 @@ class ClaimRecorder:
         return True
 
 
-def settle(tx: Transaction, queues: Queues, checkout_id: str, now: int) -> int | None:
+def record_underpaid(tx: Transaction, listing: Listing, payment: Payment, now: int) -> str | None:
+    """Store that underpaid money may be confirmed; return the id of its claim.
+
+    None where it can't be: its server named no checkout, or its seller has decided. A payer's own
+    claim has buttons of its own.
+    """
+    if payment.checkout_id is None:
+        return None
+    claim = claims.claim_of_checkout(tx, payment.checkout_id)
+    if claim is None:
+        return claims.save_claim(tx, _claim_of(listing, payment, payment.checkout_id, now))
+    if claim.state != UNDERPAID:
+        return None
+    claims.set_arrived(tx, claim.id, payment.amount, payment.currency)
+    return claim.id
+
+
+def _claim_of(listing: Listing, payment: Payment, checkout_id: str, now: int) -> Claim:
+    return Claim(
+        id=claims.new_claim_id(),
+        checkout_id=checkout_id,
+        request_id=payment.request_id,
+        listing_id=listing.id,
+        seller_id=listing.seller_id,
+        kind=payment.paid_by.kind if payment.paid_by else "",
+        amount=payment.amount,
+        currency=payment.currency,
+        reference=None,
+        state=UNDERPAID,
+        claimed_at=now,
+        lapses_at=now,
+    )
+
+
+def settle(tx: Transaction, queues: Queues, payment: Payment, now: int) -> int | None:
     """Store that a claim's payment is recorded; return the message that its alert replaces.
 
     That is the claim's own message where the seller confirmed it there. Any other message of the
     claim loses its buttons, and the alert is a new one.
     """
-    claim = claims.claim_of_checkout(tx, checkout_id)
-    if claim is None or not claims.change_state(tx, claim, PAID, claim.answered_in):
+    claim = payment.checkout_id and claims.claim_of_checkout(tx, payment.checkout_id)
+    if not claim or not claims.change_state(tx, claim, PAID, claim.answered_in):
         return None
+    if payment.paid_by is not None:
+        claims.set_arrived(tx, claim.id, payment.paid_by.amount, payment.paid_by.currency)
     if claim.state in (CONFIRMING, CONFIRMED) and claim.answered_in is not None:
         return claim.answered_in
     claim_posts.show(tx, queues, claim.id, now)

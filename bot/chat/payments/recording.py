@@ -80,7 +80,7 @@ class Ledger:
             answer = _with_units(listing.answer, left, payment.reserved_units)
             listings.set_answer(self._tx, listing_id, answer)
         self._refresh(listing_id)
-        replaced = self._settle_claim(payment)
+        replaced, claim_id = self._settle_claim(listing, payment)
         if listing.alerts == "off" and not (payment.oversold or payment.underpaid):
             count_alerts(self._tx, listing.id, muted=0 if repeated else 1)
             if replaced is not None and payment.checkout_id is not None:
@@ -96,14 +96,18 @@ class Ledger:
             refund_count=sums.refund_count,
             settled_count=sums.settled_count,
             at=self._now,
+            claim_id=claim_id,
         )
         self._put_alert(listing, alert, replaced)
 
-    def _settle_claim(self, payment: Payment) -> int | None:
-        """Settle the claim of a payment; return the message that the alert replaces, if any."""
-        if payment.checkout_id is None or payment.underpaid:
-            return None
-        return claim_recording.settle(self._tx, self._queues, payment.checkout_id, self._now)
+    def _settle_claim(self, listing: Listing, payment: Payment) -> tuple[int | None, str | None]:
+        """Settle the claim of a payment.
+
+        Return the message that the alert replaces, and the claim that its button confirms, if any.
+        """
+        if payment.underpaid:
+            return None, claim_recording.record_underpaid(self._tx, listing, payment, self._now)
+        return claim_recording.settle(self._tx, self._queues, payment, self._now), None
 
     def record_missing(self, listing_id: str, known: int, missing: int) -> int:
         """Record `missing` payments of which only the units are known; return the number of alerts.

@@ -13,7 +13,7 @@ from bot.chat.cards import claim_posts
 from bot.chat.cards.claim_text import claim_reply
 from bot.chat.requests.job_failures import RETRIES, in_time, log_failure
 from bot.chat.store import claims
-from bot.chat.store.claims import CLOSED, CONFIRMED, REJECTED
+from bot.chat.store.claims import CLOSED, CONFIRMED, REJECTED, UNDERPAID
 from bot.core.errors import NotFound, PeerError, Refused, Unauthorized, WrongState, requested_wait
 
 if TYPE_CHECKING:
@@ -95,14 +95,18 @@ class ClaimHandler:
         await self._outcomes.retry(message, replace(job, is_told=True), delay, text)
 
     def _conclude(self, tx: Transaction, job: DecideClaim, decision: Decision) -> None:
-        """Store what became of a claim and show it; one whose payment is recorded has its alert."""
+        """Store what became of a claim and show it; one whose payment is recorded has its alert.
+
+        An underpaid one that was not confirmed has its alert too, with the button still there.
+        """
         claim, now = claims.find_claim(tx, job.claim_id), self._outcomes.now()
         if claim is None or not claim.is_under_way():
             return
         claims.change_state(tx, claim, decision.state, claim.answered_in)
         if decision.has_lapsed:
             claims.lapse(tx, claim.id, now)
-        claim_posts.show(tx, self._outcomes.queues, claim.id, now)
+        if decision.state != UNDERPAID:
+            claim_posts.show(tx, self._outcomes.queues, claim.id, now)
         if decision.text is not None:
             self._outcomes.send_text(tx, job, decision.text)
         elif decision.state == REJECTED and job.reply_to.message_id is None:

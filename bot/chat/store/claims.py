@@ -1,4 +1,7 @@
-"""SQL of claims: payers' words that they have sent the money, for the seller to confirm."""
+"""SQL of claims: payers' words that they have sent the money, for the seller to confirm.
+
+Underpaid money is kept here too: its seller may confirm it in the same way.
+"""
 
 from __future__ import annotations
 
@@ -13,8 +16,10 @@ if TYPE_CHECKING:
 
 WAITING, CONFIRMING, REJECTING = "waiting", "confirming", "rejecting"
 CONFIRMED, REJECTED, PAID, CLOSED = "confirmed", "rejected", "paid", "closed"
+UNDERPAID = "underpaid"
 """States of a claim: CONFIRMED by its seller before the payment's record, PAID with it. CLOSED:
-decided elsewhere, or gone at the service."""
+decided elsewhere, or gone at the service. UNDERPAID: less than was asked arrived, which nobody has
+to decide about."""
 
 COLUMNS = (
     "id, checkout_id, request_id, listing_id, seller_id, kind, amount, currency, reference,"
@@ -63,6 +68,10 @@ class Claim:
     def is_waiting(self, now: int) -> bool:
         """Check whether it waits for its seller at `now` (epoch ms)."""
         return self.state == WAITING and now < self.lapses_at
+
+    def is_open(self, now: int) -> bool:
+        """Check whether its seller may still decide at `now` (epoch ms) what it asks."""
+        return self.state == UNDERPAID or self.is_waiting(now)
 
     def is_under_way(self) -> bool:
         """Check whether the service is being asked to confirm or reject it."""
@@ -133,6 +142,16 @@ def change_state(tx: Transaction, claim: Claim, state: str, answered_in: int | N
             old=claim.state,
             answered_in=answered_in,
         )
+    )
+
+
+def set_arrived(tx: Transaction, claim_id: str, amount: int, currency: str) -> None:
+    """Store what has arrived for a claim, in minor units."""
+    tx.execute(
+        "UPDATE claims SET amount = :amount, currency = :currency WHERE id = :id",
+        id=claim_id,
+        amount=amount,
+        currency=currency,
     )
 
 

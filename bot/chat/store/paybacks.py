@@ -23,6 +23,10 @@ NOTE = (
     "UPDATE received_payments SET paid_back_note = :note"  # noqa: S608 - our own words
     f" {OF_PAYMENT} AND paid_back_at IS NOT NULL"
 )
+OF_CHECKOUT = (
+    "SELECT 1 AS one FROM received_payments"
+    " WHERE checkout_id = :checkout AND paid_back_at IS NOT NULL LIMIT 1"
+)
 
 
 def mark_paid_back(tx: Transaction, found: FoundPayment, now: int) -> bool:
@@ -39,6 +43,11 @@ def unmark_paid_back(tx: Transaction, found: FoundPayment) -> bool:
         return False
     _count(tx, found, -1)
     return True
+
+
+def is_paid_back(tx: Transaction, checkout_id: str) -> bool:
+    """Check whether a payment of a checkout was paid back."""
+    return tx.one(OF_CHECKOUT, checkout=checkout_id) is not None
 
 
 def save_note(tx: Transaction, found: FoundPayment, note: str) -> bool:

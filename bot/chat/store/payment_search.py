@@ -25,13 +25,16 @@ SHORTEST_PART = 6
 LAST = "\U0010ffff"
 """The last character: all numbers that begin with a part are before the part and it."""
 
-FOUND = f"SELECT request_id, listing_id, {COLUMNS} FROM received_payments"  # noqa: S608 - our own words
+FOUND = f"SELECT request_id, listing_id, checkout_id, {COLUMNS} FROM received_payments"  # noqa: S608 - our own words
 WHOLE = f"{FOUND} WHERE seller_id = :seller AND number = :number LIMIT :most"
 BEGINNING = (
     f"{FOUND} WHERE seller_id = :seller AND number >= :part AND number < :beyond"
     " ORDER BY number LIMIT :most"
 )
 BY_REFERENCE = f"{FOUND} WHERE seller_id = :seller AND reference = :reference LIMIT :most"
+OF_LISTING = f"{FOUND} WHERE listing_id = :listing AND seller_id = :seller"
+BY_KEY = f"{OF_LISTING} AND received_at = :at"
+BY_SHORT_KEY = f"{OF_LISTING} AND short_at = :at"
 OF_SELLER = (
     f"{FOUND} WHERE seller_id = :seller ORDER BY received_at DESC, transaction_id DESC"
     " LIMIT :limit OFFSET :start"
@@ -46,7 +49,8 @@ END = (
 class FoundPayment:
     """A payment with its request's name; `is_listed`: the request is not deleted.
 
-    `ids` are those of the request and the transaction at the server.
+    `ids` are those of the request and the transaction at the server, `checkout_id` that of the
+    checkout, where the server names it.
     """
 
     payment: ListedPayment
@@ -54,6 +58,14 @@ class FoundPayment:
     name: str
     is_listed: bool
     ids: tuple[str, str] = ("", "")
+    checkout_id: str | None = None
+
+    @property
+    def is_short(self) -> bool:
+        """Return whether it is underpaid and was not paid back, at a server with checkouts."""
+        payment = self.payment
+        is_kept = payment.underpaid and payment.paid_back_at is None
+        return is_kept and self.checkout_id is not None
 
     @property
     def key(self) -> PaymentKey:
@@ -88,15 +100,14 @@ def payments_of_seller(
 
 
 def payment_by_key(tx: Transaction, seller_id: int, key: PaymentKey) -> FoundPayment | None:
-    """Return a seller's payment by the key of its buttons, None if there is none."""
-    rows = tx.query(
-        f"{FOUND} WHERE listing_id = :listing AND received_at = :at AND seller_id = :seller",
-        listing=key.listing_id,
-        at=key.at,
-        seller=seller_id,
-    )
+    """Return a seller's payment by the key of its buttons, None if there is none.
+
+    The key may be that of underpaid money which is a sale by now.
+    """
+    given = {"listing": key.listing_id, "at": key.at, "seller": seller_id}
+    rows = tx.query(BY_KEY, **given) or tx.query(BY_SHORT_KEY, **given)
     found = (_read(tx, row) for row in rows)
-    return next((one for one in found if one.key == key), None)
+    return next((one for one in found if one.key.digest == key.digest), None)
 
 
 def _with_part(tx: Transaction, sql: str, seller_id: int, part: str, most: int) -> list[Row]:
@@ -107,4 +118,5 @@ def _read(tx: Transaction, row: Row) -> FoundPayment:
     listing = listings.get_listing(tx, row["listing_id"])
     is_listed = listing.state in (LIVE, STOPPED)
     ids = (row["request_id"], row["transaction_id"])
-    return FoundPayment(read_payment(row), listing.id, listing.wish.name, is_listed, ids)
+    payment, name = read_payment(row), listing.wish.name
+    return FoundPayment(payment, listing.id, name, is_listed, ids, row["checkout_id"])

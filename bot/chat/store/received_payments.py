@@ -29,7 +29,11 @@ placeholder, which may stand for another payment."""
 SHORT = (
     "DELETE FROM received_payments WHERE request_id = :request AND transaction_id = :transaction"
     " AND listing_id = :listing AND underpaid = 1 AND (:is_short = 0 OR amount < :amount)"
-    " RETURNING amount, currency, paid_back_at"
+    " RETURNING amount, currency, received_at, paid_back_at"
+)
+SHORT_AT = (
+    "UPDATE received_payments SET short_at = :at"
+    " WHERE request_id = :request AND transaction_id = :transaction"
 )
 FREE_PLACEHOLDER = (
     "SELECT transaction_id, amount, currency, oversold FROM received_payments"
@@ -125,7 +129,8 @@ def add_payment(tx: Transaction, listing_id: str, payment: Payment, now: int) ->
 def replace_underpaid(tx: Transaction, listing_id: str, payment: Payment, now: int) -> bool:
     """Replace recorded underpaid money by what the payment has become: whole, or more of it.
 
-    Return False if there is none. A mark that it was paid back goes with it.
+    Return False if there is none. A mark that it was paid back goes with it; buttons that name the
+    time of the replaced record still find it.
     """
     rows = tx.query(
         SHORT,
@@ -140,7 +145,15 @@ def replace_underpaid(tx: Transaction, listing_id: str, payment: Payment, now: i
         add_amount(tx, listing_id, before, UNDERPAID, -1)
         if row["paid_back_at"] is not None:
             add_amount(tx, listing_id, before, UNDERPAID + PAID_BACK, -1)
-    return bool(rows) and add_payment(tx, listing_id, payment, now)
+    if not rows or not add_payment(tx, listing_id, payment, now):
+        return False
+    tx.execute(
+        SHORT_AT,
+        request=payment.request_id,
+        transaction=payment.transaction_id,
+        at=rows[0]["received_at"],
+    )
+    return True
 
 
 def is_checkout_paid(tx: Transaction, listing_id: str, checkout_id: str) -> bool:

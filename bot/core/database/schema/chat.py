@@ -92,6 +92,7 @@ CHAT = (
     # `number` is the transaction's, folded for searches, `number_reversed` the same backwards; NULL
     # for a placeholder. `paid_by` is how it was paid, in JSON, if its server says; `reference` is
     # the transfer's, folded. `paid_back_at`: when its seller paid it back, by their word.
+    # `short_at`: the `received_at` of the underpaid record that it took the place of.
     """
     CREATE TABLE received_payments (
         request_id TEXT NOT NULL,
@@ -112,10 +113,15 @@ CHAT = (
         reference TEXT,
         paid_back_at BIGINT,
         paid_back_note TEXT,
+        short_at BIGINT,
         PRIMARY KEY (request_id, transaction_id)
     )
     """,
     "CREATE INDEX received_payments_listing ON received_payments (listing_id, received_at)",
+    """
+    CREATE INDEX received_payments_short ON received_payments (listing_id, short_at)
+    WHERE short_at IS NOT NULL
+    """,
     """
     CREATE INDEX received_payments_number ON received_payments (seller_id, number)
     WHERE number IS NOT NULL
@@ -133,7 +139,8 @@ CHAT = (
     WHERE checkout_id IS NOT NULL
     """,
     "CREATE INDEX received_payments_seller ON received_payments (seller_id, received_at)",
-    # Payers' words that they have sent the money, for the seller to confirm. `claimed_at` is the
+    # Payers' words that they have sent the money, for the seller to confirm; and underpaid money,
+    # which the seller may confirm: the payment then counts as a sale. `claimed_at` is the
     # newest one's: a lapsed checkout can be claimed again. `folded` is the reference as searches
     # take it, `answered_in` the claim's own message, where its button was pressed last, and
     # `remind_at` the time of the next reminder, of which `reminders` were sent.

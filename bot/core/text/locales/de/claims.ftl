@@ -51,7 +51,8 @@ button-arrived = Es ist doch noch gekommen
 claims-toast-confirming = Wird bestätigt …
 claims-toast-rejecting = Wird gespeichert …
 claims-toast-busy = Ich bin schon dabei.
-claims-toast-confirmed = Diese Zahlung hast du schon bestätigt.
+claims-toast-confirmed = Diese Zahlung ist schon als erhalten verbucht.
+claims-toast-paid-back = Du hast diese Zahlung als zurückgezahlt vermerkt. Wenn das ein Versehen war, mach es unter /payments rückgängig und nimm sie dann an.
 claims-gone = Diese Zahlung finde ich nicht mehr. Sieh unter /payments nach.
 claims-service-down = Der Zahlungsdienst antwortet nicht. Ich versuche weiter, deine Antwort zu <b>{ $name }</b> weiterzugeben. Du musst nichts tun.
 claims-given-up = Der Zahlungsdienst hat einen Tag lang nicht geantwortet, deshalb konnte ich deine Antwort zu <b>{ $name }</b> nicht weitergeben. Bitte antworte noch einmal: Du findest die Zahlung unter /payments.
@@ -103,6 +104,9 @@ claims-underpaid-several =
        *[other] ⚠️ <b>Zu wenig bezahlt:</b> { $count } Zahlungen für <b>{ $name }</b> waren zu klein, zusammen { $amount }. Das zählt nicht als Verkauf. Bitte kläre das mit den Personen, die bezahlt haben.
     }
 claims-payment-underpaid = ⚠️ Zu wenig bezahlt: zählt nicht als Verkauf
+claims-underpaid-choice = Mit 🧾 { $number } kannst du sie als bezahlt annehmen oder als zurückgezahlt vermerken.
+claims-accept-hint = Wenn dir das reicht, tippe auf „Als bezahlt annehmen“, dann zählt es als Verkauf.
+button-accept = ✅ Als bezahlt annehmen
 claims-short =
     ⚠️ Zu wenig bezahlt: <b>{ $amount }</b> ({ $count ->
         [one] { $count } Zahlung

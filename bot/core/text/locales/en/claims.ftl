@@ -51,7 +51,8 @@ button-arrived = It arrived after all
 claims-toast-confirming = Confirming…
 claims-toast-rejecting = Saving your answer…
 claims-toast-busy = I'm already on it.
-claims-toast-confirmed = You've already confirmed this payment.
+claims-toast-confirmed = This payment has already been recorded as received.
+claims-toast-paid-back = You've marked this payment as paid back. If that was a mistake, undo it in /payments, then accept it.
 claims-gone = I can't find that payment any more. See /payments.
 claims-service-down = The payment service isn't responding. I'll keep trying to pass on your answer about <b>{ $name }</b>. You don't need to do anything.
 claims-given-up = The payment service hasn't responded for a day, so I couldn't pass on your answer about <b>{ $name }</b>. Please answer again. You'll find it in /payments.
@@ -103,6 +104,9 @@ claims-underpaid-several =
        *[other] ⚠️ <b>Underpaid:</b> { $count } payments for <b>{ $name }</b> were too small, { $amount } in all. They don't count as sales. Please sort it out with the payers.
     }
 claims-payment-underpaid = ⚠️ Underpaid: doesn't count as a sale
+claims-underpaid-choice = Tap 🧾 { $number } to accept it as paid or to mark it as paid back.
+claims-accept-hint = If that's enough for you, tap Accept as paid, and it counts as a sale.
+button-accept = ✅ Accept as paid
 claims-short =
     ⚠️ Underpaid: <b>{ $amount }</b> ({ $count ->
         [one] { $count } payment
