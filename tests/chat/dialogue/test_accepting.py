@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from bot.chat.store import claims
+from bot.chat.store import claims, payment_search
 from bot.chat.store.takings import takings
 from bot.core.text.translations import t
 from tests.support.chat_harness import STICKERS, service_answer
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
     from bot.chat.provider.client import Client
+    from bot.core.database.database import Row, Transaction
     from bot.sandbox.world.model import Message
     from bot.sandbox.world.people import Person
     from tests.support.scripted_server import ScriptedServer
@@ -265,3 +266,15 @@ async def test_accepted_money_is_counted_once(steps: ClaimSteps) -> None:
     money = steps.chat.db.run(lambda tx: takings(tx, row["id"]))
     assert (money.earned_count, money.short_count) == (1, 0)
     assert row["delivered_count"] == 1
+
+
+@pytest.mark.parametrize(
+    ("sql", "column"),
+    [(payment_search.BY_KEY, "received_at"), (payment_search.BY_SHORT_KEY, "short_at")],
+)
+def test_a_button_finds_its_payment_by_an_index(steps: ClaimSteps, sql: str, column: str) -> None:
+    def explain(tx: Transaction) -> list[Row]:
+        return tx.query(f"EXPLAIN QUERY PLAN {sql}", listing="l", seller=1, at=1)
+
+    (step,) = steps.chat.db.run(explain)
+    assert f" AND {column}=?)" in str(step["detail"])

@@ -104,7 +104,7 @@ claims-underpaid-several =
        *[other] ⚠️ <b>Zu wenig bezahlt:</b> { $count } Zahlungen für <b>{ $name }</b> waren zu klein, zusammen { $amount }. Das zählt nicht als Verkauf. Bitte kläre das mit den Personen, die bezahlt haben.
     }
 claims-payment-underpaid = ⚠️ Zu wenig bezahlt: zählt nicht als Verkauf
-claims-underpaid-choice = Mit 🧾 { $number } kannst du sie als bezahlt annehmen oder als zurückgezahlt vermerken.
+claims-underpaid-choice = Mit 🧾 { $number } kannst du die Zahlung annehmen oder als zurückgezahlt vermerken.
 claims-accept-hint = Wenn dir das reicht, tippe auf „Als bezahlt annehmen“, dann zählt es als Verkauf.
 button-accept = ✅ Als bezahlt annehmen
 claims-short =
