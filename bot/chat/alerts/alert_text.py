@@ -45,6 +45,7 @@ _MAX_PAYER_FIELDS = 10
 _MAX_BUTTONS = 8
 _NAMED_AMOUNT = 80
 
+_LISTED_HINTS = ("claims-accept-hint-listed", "claims-refund-mark-listed")
 _KNOWN_FIELDS = ("paymail", "email", "phoneNumber")
 
 
@@ -108,7 +109,7 @@ def alert_reply(payments: Sequence[AlertPayment], language: str) -> Reply:
     lines = [t(language, "digest", count=len(payments))] if len(found) > 1 else []
     last = {group[0].listing_id: group for group in found}
     for group in found:
-        lines += _group(group, language)
+        lines += _group(group, language, is_alone=len(payments) == 1)
         if last[group[0].listing_id] is group:
             lines += _total_lines(payments, group[0].listing_id, language)
     if more:
@@ -139,7 +140,7 @@ def group_payments(payments: Sequence[AlertPayment]) -> list[list[AlertPayment]]
     return list(found.values())
 
 
-def _group(group: Sequence[AlertPayment], language: str) -> list[str]:
+def _group(group: Sequence[AlertPayment], language: str, *, is_alone: bool) -> list[str]:
     first = group[0]
     name = escaped(first.name, _NAME)
     total = _amount(sum(payment.amount for payment in group), first.currency, language)
@@ -149,7 +150,8 @@ def _group(group: Sequence[AlertPayment], language: str) -> list[str]:
     remarks = _remarks(group, language)
     if len(group) == 1:
         facts = [*_payer(first, language), *_how(first, language)]
-        return [head, *facts, *remarks, *_refund(first, language), *_number(first, language)]
+        hints = _hints(first, language, is_alone=is_alone)
+        return [head, *facts, *remarks, *hints, *_number(first, language)]
     each = (_line(payment, language) for payment in group)
     lines = filter(None, map(" · ".join, each))
     return [_head_of_several(head, group, language), *lines, *remarks]
@@ -184,16 +186,20 @@ def _how(payment: AlertPayment, language: str) -> list[str]:
     return [*paid_by_lines(paid, price, language), *surplus_line(paid, price, language)]
 
 
-def _refund(payment: AlertPayment, language: str) -> list[str]:
-    """Return how money is paid back that can't be kept, or that is more than was asked."""
+def _hints(payment: AlertPayment, language: str, *, is_alone: bool) -> list[str]:
+    """Return how money is accepted or paid back that was too little, too late or too much.
+
+    A digest has no buttons for that.
+    """
     paid = payment.paid_by
     if paid is None:
         return []
     surplus = 0 if payment.underpaid else paid.surplus(payment.amount, payment.currency)
     if not (payment.underpaid or payment.oversold or surplus > 0):
         return []
-    choice = [t(language, "claims-accept-hint")] if payment.claim_id else []
-    return [*choice, f"{refund_hint(paid, language)} {t(language, 'claims-refund-mark')}"]
+    accept, mark = ("claims-accept-hint", "claims-refund-mark") if is_alone else _LISTED_HINTS
+    choice = [t(language, accept)] if payment.claim_id else []
+    return [*choice, f"{refund_hint(paid, language)} {t(language, mark)}"]
 
 
 def _number(payment: AlertPayment, language: str) -> list[str]:

@@ -87,6 +87,19 @@ def test_too_little_money_sold_nothing_and_is_in_no_total() -> None:
     assert not any("Total" in line or "left" in line for line in lines(short))
 
 
+def test_a_digest_names_the_place_of_the_buttons_that_it_has_not() -> None:
+    few = replace(BY_LIGHTNING, amount=12)
+    short = replace(COFFEE, paid_by=few, underpaid=True, claim_id="c" * 10)
+    alone, joined = alert_reply([short], "en"), alert_reply([short, MUG], "en")
+    assert "tap Accept as paid" in alone.text
+    assert "Then tap Details" in alone.text
+    assert "accept it as paid in /payments" in joined.text
+    assert "Then mark it as paid back in /payments." in joined.text
+    assert "tap" not in joined.text
+    labels = [[button.label for row in reply.rows for button in row] for reply in (alone, joined)]
+    assert ["✅ Accept as paid" in those for those in labels] == [True, False]
+
+
 def test_only_a_single_payment_of_real_money_has_a_button_to_its_facts() -> None:
     rows = alert_reply([COFFEE], "en").rows
     assert [button.label for row in rows for button in row] == [

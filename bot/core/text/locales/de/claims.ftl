@@ -101,10 +101,11 @@ claims-underpaid =
 claims-underpaid-several =
     { $count ->
         [one] ⚠️ <b>Zu wenig bezahlt:</b> Für <b>{ $name }</b> kamen nur { $amount }. Das zählt nicht als Verkauf. Bitte kläre das mit der Person, die bezahlt hat.
-       *[other] ⚠️ <b>Zu wenig bezahlt:</b> { $count } Zahlungen für <b>{ $name }</b> waren zu klein, zusammen { $amount }. Das zählt nicht als Verkauf. Bitte kläre das mit den Personen, die bezahlt haben.
+       *[other] ⚠️ <b>Zu wenig bezahlt:</b> { $count } Zahlungen für <b>{ $name }</b> waren zu klein, zusammen { $amount }. Das zählt nicht als Verkauf. Bitte kläre das mit den Personen, die bezahlt haben. Unter /payments kannst du jede annehmen oder als zurückgezahlt vermerken.
     }
 claims-payment-underpaid = ⚠️ Zu wenig bezahlt: zählt nicht als Verkauf
 claims-underpaid-choice = Mit 🧾 { $number } kannst du die Zahlung annehmen oder als zurückgezahlt vermerken.
+claims-accept-hint-listed = Wenn dir das reicht, nimm es unter /payments als bezahlt an.
 claims-accept-hint = Wenn dir das reicht, tippe auf „Als bezahlt annehmen“, dann zählt es als Verkauf.
 button-accept = ✅ Als bezahlt annehmen
 claims-short =
@@ -118,6 +119,7 @@ claims-short =
 claims-refund-bank = Zum Zurückzahlen überweise den Betrag auf das Konto, von dem er kam.
 claims-refund-lightning = Lass dir zum Zurückzahlen eine Lightning-Rechnung oder eine Lightning-Adresse geben und zahl aus deiner Wallet.
 claims-refund-other = Schick das Geld selbst zurück.
+claims-refund-mark-listed = Vermerke es danach unter /payments als zurückgezahlt.
 claims-refund-mark = Tippe danach auf „Einzelheiten“ und vermerke es als zurückgezahlt.
 button-paid-back = ↩ Zurückgezahlt
 button-paid-back-undo = Doch nicht zurückgezahlt

@@ -101,10 +101,11 @@ claims-underpaid =
 claims-underpaid-several =
     { $count ->
         [one] ⚠️ <b>Underpaid:</b> only { $amount } arrived for <b>{ $name }</b>. That doesn't count as a sale. Please sort it out with the payer.
-       *[other] ⚠️ <b>Underpaid:</b> { $count } payments for <b>{ $name }</b> were too small, { $amount } in all. They don't count as sales. Please sort it out with the payers.
+       *[other] ⚠️ <b>Underpaid:</b> { $count } payments for <b>{ $name }</b> were too small, { $amount } in all. They don't count as sales. Please sort it out with the payers. In /payments, you can accept each as paid or mark it as paid back.
     }
 claims-payment-underpaid = ⚠️ Underpaid: doesn't count as a sale
 claims-underpaid-choice = Tap 🧾 { $number } to accept it as paid or to mark it as paid back.
+claims-accept-hint-listed = If that's enough for you, accept it as paid in /payments.
 claims-accept-hint = If that's enough for you, tap Accept as paid, and it counts as a sale.
 button-accept = ✅ Accept as paid
 claims-short =
@@ -118,6 +119,7 @@ claims-short =
 claims-refund-bank = To pay it back, make a transfer to the account it came from.
 claims-refund-lightning = To pay it back, ask the payer for an invoice or a Lightning address, and pay it from your wallet.
 claims-refund-other = To pay it back, send it to the payer yourself.
+claims-refund-mark-listed = Then mark it as paid back in /payments.
 claims-refund-mark = Then tap Details and mark it as paid back.
 button-paid-back = ↩ Paid back
 button-paid-back-undo = Not paid back after all
