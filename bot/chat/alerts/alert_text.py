@@ -57,13 +57,24 @@ def join_alerts(bodies: Iterable[MessagePayload]) -> tuple[int, Alert] | None:
     """
     joined = list(_joinable(islice(bodies, MAX_PAYMENTS)))
     while len(joined) > 1:
-        payments = tuple(payment for one in joined for payment in one.payments)
+        payments = _newest([payment for one in joined for payment in one.payments])
         is_silent = all(one.is_silent for one in joined)
         digest = replace(joined[0], payments=payments, is_silent=is_silent)
         if len(payments) <= MAX_PAYMENTS and _fits(digest):
             return len(joined), digest
         joined = joined[: len(joined) // 2]
     return None
+
+
+def _newest(payments: Sequence[AlertPayment]) -> tuple[AlertPayment, ...]:
+    """Return the payments without underpaid money that a later one completes or raises."""
+    newest = {(one.listing_id, one.transaction_id): one for one in payments}
+    return tuple(
+        one
+        for one in payments
+        if not (one.underpaid and one.transaction_id)
+        or newest[one.listing_id, one.transaction_id] is one
+    )
 
 
 def _fits(digest: Alert) -> bool:

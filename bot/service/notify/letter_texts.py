@@ -83,6 +83,7 @@ def payment_letter(
     The same reports give the same letter. `seller` is who is paid: their name and colour head the
     letter. Raises MailRefused if its address is invalid or its text can't be written.
     """
+    reports = _newest(reports)
     if len(reports) == 1:
         (report,) = reports
         if isinstance(report, LetterReport):
@@ -189,10 +190,8 @@ def _keys(report: LetterReport) -> tuple[str, str, str | None]:
 
 
 def _claim_words(report: ClaimLetter) -> dict[str, Any]:
-    amount, name = (
-        amounts.format_money(report.amount, report.currency, DEFAULT),
-        _line(report.product),
-    )
+    amount = amounts.format_money(report.amount, report.currency, DEFAULT)
+    name = _line(report.product)
     subject = {"name": name, "amount": amount.replace("\u00a0", " ")}
     rows = [
         ("mail-product", name),
@@ -209,6 +208,17 @@ def _claim_words(report: ClaimLetter) -> dict[str, Any]:
         "rows": [(t(DEFAULT, key), value) for key, value in rows if value],
         "why": t(DEFAULT, "mail-why"),
     }
+
+
+def _newest(reports: Sequence[Report]) -> list[Report]:
+    """Return the reports without underpaid money that a later one completes or raises."""
+    newest = {_id(report): report for report in reports}
+    return [
+        report
+        for report in reports
+        if not (isinstance(report, LetterReport) and report.underpaid)
+        or newest[_id(report)] is report
+    ]
 
 
 def _id(report: Report) -> str:

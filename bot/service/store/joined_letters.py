@@ -23,7 +23,14 @@ WAITING = f"""
     SELECT d.id FROM deliveries d JOIN {QUEUED} o ON o.id = d.id
     WHERE d.recipient_id = :recipient AND d.letter IS NULL AND o.state = 'waiting'
 """  # noqa: S608 - our own words
-JOIN = f"UPDATE deliveries SET letter = :leader WHERE id IN ({WAITING} ORDER BY d.id LIMIT :most)"  # noqa: S608 - our own words
+NEWS = f"""{WAITING}
+    AND (d.checkout_id IS NULL OR EXISTS (SELECT 1 FROM checkouts c
+    WHERE c.id = d.checkout_id AND c.state = 'claimed' AND c.lapses_at > :now))
+"""  # noqa: S608 - our own words
+"""The same without claims that need no answer any more."""
+
+JOIN = "UPDATE deliveries SET letter = :leader WHERE id IN ({} ORDER BY d.id LIMIT :most)"
+JOIN_NEWS, JOIN_ALL = JOIN.format(NEWS), JOIN.format(WAITING)
 MEMBERS = "SELECT id FROM deliveries WHERE letter = :leader AND id <> :leader"
 BODIES = f"""
     SELECT o.body FROM deliveries d JOIN {QUEUED} o ON o.id = d.id
@@ -47,15 +54,24 @@ def begin_letter(tx: Transaction, delivery_id: str) -> None:
     tx.execute("UPDATE deliveries SET letter = :id WHERE id = :id", id=delivery_id)
 
 
-def join_letter(tx: Transaction, leader: str, recipient_id: str) -> None:
-    """Add the deliveries that wait for a recipient to the letter of `leader`."""
-    tx.execute(JOIN, leader=leader, recipient=recipient_id, most=MOST)
+def join_letter(tx: Transaction, leader: str, recipient_id: str, now: int) -> None:
+    """Add the deliveries that wait for a recipient to the letter of `leader`.
+
+    Claims that need no answer any more at `now` (epoch ms) stay out of it.
+    """
+    tx.execute(JOIN_NEWS, leader=leader, recipient=recipient_id, most=MOST, now=now)
     bulk_changes.join_waiting(tx, MEMBERS, leader=leader)
 
 
-def first_waiting(tx: Transaction, recipient_id: str) -> str | None:
-    """Return the first delivery that waits for a recipient."""
-    row = tx.one(f"{WAITING} ORDER BY d.id LIMIT 1", recipient=recipient_id)
+def join_all(tx: Transaction, leader: str, recipient_id: str) -> None:
+    """Add every delivery that waits for a recipient, to be settled as `leader` without a letter."""
+    tx.execute(JOIN_ALL, leader=leader, recipient=recipient_id, most=MOST)
+    bulk_changes.join_waiting(tx, MEMBERS, leader=leader)
+
+
+def first_waiting(tx: Transaction, recipient_id: str, now: int) -> str | None:
+    """Return the first delivery that a letter to a recipient would report at `now` (epoch ms)."""
+    row = tx.one(f"{NEWS} ORDER BY d.id LIMIT 1", recipient=recipient_id, now=now)
     return row["id"] if row else None
 
 

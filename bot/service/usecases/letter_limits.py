@@ -129,7 +129,7 @@ def _begin(tx: Transaction, message: Message, recipient: Recipient, now: int) ->
         return at
     store.begin_letter(tx, message.id)
     if _next(tx, limits, now) > now:
-        store.join_letter(tx, message.id, recipient.id)
+        store.join_letter(tx, message.id, recipient.id, now)
     return None
 
 
@@ -174,6 +174,6 @@ def take_room(tx: Transaction, limits: list[tuple[str, Pace]], now: int) -> int 
 
 def _end(tx: Transaction, message: Message, reason: str, now: int) -> None:
     """Settle a message without sending it, and all others that wait for its recipient."""
-    store.join_letter(tx, message.id, message.body.recipient_id)
+    store.join_all(tx, message.id, message.body.recipient_id)
     outbox.end(tx, MAILS, message, now, reason)
     settle_letter(tx, message.id, now)

@@ -82,11 +82,11 @@ def confirm(tx: Transaction, token: str, now: int) -> Recipient | None:
     Payments that wait for the confirmation go at once, in one letter.
     """
     recipient = store.confirm(tx, token, now, now - VALID)
-    leader = joined_letters.first_waiting(tx, recipient.id) if recipient else None
+    leader = joined_letters.first_waiting(tx, recipient.id, now) if recipient else None
     if recipient is None or leader is None:
         return recipient
     joined_letters.begin_letter(tx, leader)
-    joined_letters.join_letter(tx, leader, recipient.id)
+    joined_letters.join_letter(tx, leader, recipient.id, now)
     joined_letters.hasten(tx, leader, recipient.id, now)
     lanes.reopen(tx, MAILS, recipient.address)
     tx.wake(MAILS.name)

@@ -100,6 +100,24 @@ def test_a_digest_names_the_place_of_the_buttons_that_it_has_not() -> None:
     assert ["✅ Accept as paid" in those for those in labels] == [True, False]
 
 
+def test_a_digest_tells_a_payment_of_too_little_once_as_it_is_now() -> None:
+    """Underpaid, raised and accepted are one payment: nobody refunds what is told once."""
+    few = replace(BY_LIGHTNING, amount=12)
+    short = replace(COFFEE, amount=12, currency="SAT", paid_by=few, underpaid=True)
+    raised, other = replace(short, amount=20), replace(short, transaction_id="t2")
+    sold, unnumbered = replace(COFFEE, paid_by=few), replace(short, transaction_id=None)
+    elsewhere = replace(sold, listing_id="another")
+    for told, left in (
+        ((short, raised), (raised,)),
+        ((short, other, sold), (other, sold)),
+        ((short, elsewhere), (short, elsewhere)),
+        ((unnumbered, unnumbered), (unnumbered, unnumbered)),
+    ):
+        joined = join_alerts([Alert((one,), "en") for one in told])
+        assert joined is not None
+        assert (joined[0], joined[1].payments) == (len(told), left)
+
+
 def test_only_a_single_payment_of_real_money_has_a_button_to_its_facts() -> None:
     rows = alert_reply([COFFEE], "en").rows
     assert [button.label for row in rows for button in row] == [

@@ -32,6 +32,8 @@ from tests.support.payment_reports import LETTER_REPORT
 if TYPE_CHECKING:
     from email.message import EmailMessage
 
+    from bot.service.model.payment_reports import LetterReport
+
 WHY = (
     "You're getting this email because a payment link sends its payment notifications to this"
     " address."
@@ -60,6 +62,7 @@ HOSTILE = [
     "é" * 100,
     ".\r\n.\r\nQUIT",
 ]
+SHORT = replace(LETTER_REPORT, underpaid=True, paid_amount=300, paid_currency="USD")
 STOP = "Stop these emails: https://pay.example.org/email/stop/stop-7"
 
 
@@ -197,11 +200,24 @@ def test_a_letter_about_too_little_money_says_how_much_came() -> None:
     assert "View receipt" not in text(message) + html(message)
 
 
-def test_too_little_money_is_not_in_the_total_of_a_letter() -> None:
-    short = replace(LETTER_REPORT, underpaid=True, paid_amount=300, paid_currency="USD")
+def several(*reports: LetterReport) -> EmailMessage:
     target = LetterTarget("mail-7", LETTER_REPORT.address, "stop-7")
-    message = payment_letter([LETTER_REPORT, short], target, LetterOrigin(SENDER, PAY))
-    said = text(parse_letter(message.as_bytes(policy=SMTP)))
+    message = payment_letter(reports, target, LetterOrigin(SENDER, PAY))
+    return parse_letter(message.as_bytes(policy=SMTP))
+
+
+def test_too_little_money_that_became_a_sale_is_not_to_be_sent_back() -> None:
+    """Both are one payment: whoever reads of it once doesn't refund it."""
+    assert text(several(SHORT, LETTER_REPORT)) == text(several(LETTER_REPORT))
+
+
+def test_too_little_money_that_was_raised_is_told_once() -> None:
+    raised = replace(SHORT, paid_amount=400)
+    assert text(several(SHORT, raised)) == text(several(raised))
+
+
+def test_too_little_money_is_not_in_the_total_of_a_letter() -> None:
+    said = text(several(LETTER_REPORT, replace(SHORT, transaction_id="another")))
     assert "Total: $5.00" in said
     assert "only $3.00 of $5.00 · Coffee" in said
     assert "One payment was less than the price, so it doesn't count as a sale." in said

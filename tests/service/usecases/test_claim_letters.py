@@ -92,6 +92,19 @@ async def test_claims_are_limited_as_payments_are_and_joined_with_them(
     assert {state for state, _ in await post.states()} == {"done"}
 
 
+async def test_a_claim_that_is_answered_by_then_is_in_no_joined_letter(
+    post: LetterHarness,
+) -> None:
+    made = await post.sell(VICTIM)
+    claimed = [await claim(post, made, number) for number in range(TO_MAILBOX.burst + 2)]
+    await answer(post, claimed[-1], "reject")
+    await post.work()
+    assert subjects(post)[-1] == "2 payments to confirm"
+    await post.work(TO_MAILBOX.interval / 1000)
+    assert len(post.letters) == TO_MAILBOX.burst
+    assert (await post.states())[-1] == ("ended", ANSWERED)
+
+
 async def test_claims_alone_are_summed_up_without_a_total(post: LetterHarness) -> None:
     made = await post.sell(VICTIM)
     for number in range(TO_MAILBOX.burst + 2):
@@ -106,6 +119,20 @@ async def test_a_mailbox_that_nobody_confirmed_gets_no_claim(tmp_path: Path) -> 
         await claim(post, await post.sell(VICTIM))
         await post.work()
         assert [one for one in subjects(post) if "Confirm your email" not in one] == []
+
+
+async def test_a_confirmed_mailbox_gets_only_claims_that_still_wait(tmp_path: Path) -> None:
+    async with open_letter_harness(tmp_path) as post:
+        made = await post.sell(VICTIM)
+        answered = await claim(post, made)
+        await claim(post, made, 1)
+        await post.work()
+        await answer(post, answered, "reject")
+        confirmed = await post.service.anyone.post(link(post.letters[0], "confirm"))
+        assert confirmed.status_code == 200
+        await post.work()
+        assert subjects(post)[1:] == [ASKED]
+        assert sorted(await post.states()) == [("done", None), ("ended", ANSWERED)]
 
 
 async def test_an_unsubscribed_seller_gets_no_claim(post: LetterHarness) -> None:
