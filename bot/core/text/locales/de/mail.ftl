@@ -10,7 +10,7 @@ mail-underpaid = Das ist weniger als der Preis und zählt deshalb nicht als Verk
 mail-brief-underpaid = nur { $paid } von { $amount }
 mail-subject-claim = { $name }: Sind { $amount } angekommen?
 mail-heading-claim = Sind { $amount } angekommen?
-mail-claim = Jemand hat gemeldet, dass dieses Geld unterwegs ist. Bitte sehen Sie auf Ihrem Konto nach und bestätigen Sie die Zahlung oder lehnen Sie sie ab, dort, wo Sie den Zahlungslink erstellt haben. Als Verkauf zählt sie erst, wenn Sie sie bestätigen.
+mail-claim = Jemand hat gemeldet, dass dieses Geld unterwegs ist. Bitte sehen Sie auf Ihrem Konto nach und bestätigen Sie die Zahlung dort, wo Sie den Zahlungslink erstellt haben, oder lehnen Sie sie dort ab. Als Verkauf zählt sie erst, wenn Sie sie bestätigen.
 mail-brief-claim = { $amount }, noch nicht bestätigt
 mail-claimed = Gemeldet
 mail-answer-by = Bitte antworten bis
@@ -56,8 +56,8 @@ mail-many-total = { $rest ->
    *[other] Summe: { $total }. Hier sind die neuesten Zahlungen; { NUMBER($rest) } weitere gingen ihnen voraus.
 }
 mail-many-claims = { $count ->
-    [one] Bei einer Zahlung ist das Geld laut Meldung unterwegs. Bitte sehen Sie auf Ihrem Konto nach und bestätigen Sie sie oder lehnen Sie sie ab, dort, wo Sie den Zahlungslink erstellt haben.
-   *[other] Bei { NUMBER($count) } Zahlungen ist das Geld laut Meldung unterwegs. Bitte sehen Sie auf Ihrem Konto nach und bestätigen Sie jede oder lehnen Sie sie ab, dort, wo Sie den Zahlungslink erstellt haben.
+    [one] Bei einer Zahlung wurde gemeldet, dass das Geld unterwegs ist. Bitte sehen Sie auf Ihrem Konto nach und bestätigen Sie die Zahlung dort, wo Sie den Zahlungslink erstellt haben, oder lehnen Sie sie dort ab.
+   *[other] Bei { NUMBER($count) } Zahlungen wurde gemeldet, dass das Geld unterwegs ist. Bitte sehen Sie auf Ihrem Konto nach und bestätigen Sie jede Zahlung dort, wo Sie den Zahlungslink erstellt haben, oder lehnen Sie sie dort ab.
 }
 mail-many-oversold = { $count ->
     [one] Eine Zahlung kam, als schon alles verkauft war. Bitte erstatten Sie sie.
