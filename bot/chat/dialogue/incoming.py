@@ -18,6 +18,7 @@ from bot.chat.store.payment_search import payment_by_key, payments_of_seller
 if TYPE_CHECKING:
     from bot.chat.dialogue.event_context import EventContext
     from bot.chat.messages.reply import Reply
+    from bot.chat.store.claims import Claim
     from bot.chat.store.payment_search import FoundPayment
 
 PAGE = 5
@@ -53,6 +54,8 @@ def handle_press(context: EventContext, words: tuple[str, ...]) -> str | None:
         context.without_press().reply(_payment(context, found))
         return None
     is_undone = word == "paid-back-undo"
+    if not is_undone and _is_accepted(_claim(context, found)):
+        return context.text("claims-toast-busy")
     if not _mark(context, found, is_undone=is_undone):
         return context.text("claims-toast-unchanged")
     context.reply(_payment(context, _again(context, key) or found))
@@ -66,10 +69,20 @@ def handle_press(context: EventContext, words: tuple[str, ...]) -> str | None:
 
 def _payment(context: EventContext, found: FoundPayment) -> Reply:
     """Return one payment; an underpaid one that its seller may accept has a button for it."""
-    checkout_id = found.checkout_id if found.is_short else None
-    claim = checkout_id and claims.claim_of_checkout(context.tx, checkout_id)
+    claim = _claim(context, found)
     accept = claim.id if claim and claim.state == claims.UNDERPAID else None
     return payment_reply(found, context.seller, accept)
+
+
+def _claim(context: EventContext, found: FoundPayment) -> Claim | None:
+    """Return the claim by which an underpaid payment is accepted, None for other payments."""
+    checkout_id = found.checkout_id if found.is_short else None
+    return claims.claim_of_checkout(context.tx, checkout_id) if checkout_id else None
+
+
+def _is_accepted(claim: Claim | None) -> bool:
+    """Check whether a payment is about to become a sale, whose record would lose the mark."""
+    return claim is not None and claim.state in (claims.CONFIRMING, claims.CONFIRMED)
 
 
 def _mark(context: EventContext, found: FoundPayment, *, is_undone: bool) -> bool:

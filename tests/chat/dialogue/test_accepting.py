@@ -171,6 +171,22 @@ async def test_money_that_was_paid_back_is_not_accepted_until_that_is_undone(
     assert await steps.press(alert, ACCEPT) == t("en", "claims-toast-confirming")
 
 
+async def test_money_that_is_being_accepted_is_not_marked_as_paid_back(steps: ClaimSteps) -> None:
+    """The sale takes the place of the underpaid record, and the mark would be lost with it."""
+    alert = await underpay(steps)
+    await steps.press(alert, DETAILS)
+    facts = steps.newest
+    await steps.press(alert, ACCEPT)
+    assert await steps.press(facts, BACK) == t("en", "claims-toast-busy")
+    await steps.answer(checkout("paid"))
+    assert await steps.press(facts, BACK) == t("en", "claims-toast-busy")
+    await sell(steps)
+    await steps.press(facts, BACK)
+    (row,) = steps.chat.rows("listings")
+    money = steps.chat.db.run(lambda tx: takings(tx, row["id"]))
+    assert (money.earned_count, money.returned_count, money.short_count) == (1, 1, 0)
+
+
 async def test_payments_offers_what_can_be_done_with_underpaid_money(steps: ClaimSteps) -> None:
     """Accepted there, the old alert says what became of it, and the sale has its own alert."""
     alert = await underpay(steps)
