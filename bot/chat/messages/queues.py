@@ -92,6 +92,7 @@ MOST_IN_GROUP = 4
 jobs that wait for wallets, each of which a seller may keep waiting for its whole time limit."""
 
 JOBS_AT_ONCE = 3 * MOST_IN_GROUP
+"""Jobs performed at once: the two groups leave a third of the room to presses."""
 
 
 @dataclass(frozen=True, slots=True)
