@@ -10,6 +10,7 @@ import pytest
 from bot.core import exact_json
 from bot.core.errors import NotFound
 from bot.core.outbox import outbox
+from bot.service.model.checkout import Settlement
 from bot.service.model.delivery import Attempt, DeliveryState
 from bot.service.model.request import Payment, PaymentState, Quote
 from bot.service.store import deliveries, requests
@@ -17,6 +18,7 @@ from bot.service.store import deliveries as store
 from bot.service.usecases import delivery_queues
 from bot.service.usecases.delivery_queues import WEBHOOKS
 from bot.service.usecases.letter_limits import MAILS
+from bot.service.usecases.settling import record_settlement
 from tests.support.service_harness import DROP, HOOK, LOOPBACK, NOON, ServiceHarness, open_service
 from tests.support.webhook_delivery import attempt, pay_with_webhook
 from tests.support.webhook_receiver import Receiver, empty_answer
@@ -142,13 +144,12 @@ async def test_an_oversold_payment_is_reported_as_oversold(service: ServiceHarne
         assert exact_json.loads(row["body"])["oversold"] is True
 
 
-async def test_a_payment_is_never_reported_twice_at_once_by_one_channel(
-    service: ServiceHarness,
-) -> None:
-    """The database refuses the second one, and its transaction is undone."""
-    request_id = await owed(service)
-    with pytest.raises(Exception, match="UNIQUE"):
-        await owed(service, made=request_id)
+async def test_money_reported_again_has_no_further_deliveries(service: ServiceHarness) -> None:
+    request_id = (await service.create(**(DROP | BOTH)))["id"]
+    assert (await service.pay(request_id)).status_code == 303
+    (paid,) = await service.rows("payments")
+    again = Settlement(paid["rail"], paid["checkout_id"], paid["external_id"])
+    assert service.db.run(lambda tx: record_settlement(tx, again, service.clock())) is None
     assert len(await service.rows("deliveries")) == len(await service.rows("outbox")) == 2
 
 

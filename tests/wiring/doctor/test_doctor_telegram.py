@@ -44,7 +44,7 @@ async def examined(
         "bot_token": TOKEN, "telegram_api_url": peer.url, **given,
     }  # fmt: skip
     found = await examine(config.load(**settings), lambda: int(now * 1000))
-    others = {"database", "PUBLIC_URL", "server", "SMTP_URL"}
+    others = {"database", "PUBLIC_URL", "server", "RAILS", "SMTP_URL"}
     return [finding for finding in found if finding.name not in others]
 
 

@@ -252,10 +252,10 @@ SERVICE = (
         address TEXT NOT NULL,
         recipient_id TEXT,
         letter TEXT,
-        created_at BIGINT NOT NULL,
-        UNIQUE (payment_id, channel, created_at)
+        created_at BIGINT NOT NULL
     )
     """,
+    "CREATE INDEX deliveries_payment ON deliveries (payment_id, channel)",
     "CREATE INDEX deliveries_newest ON deliveries (app_id, created_at, id)",
     "CREATE INDEX deliveries_oldest ON deliveries (created_at, id)",
     "CREATE INDEX deliveries_request ON deliveries (request_id, created_at, id)",
