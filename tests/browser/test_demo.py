@@ -87,7 +87,8 @@ async def make_drop(page: Page) -> Locator:
     await expect(from_bot(page, "Where should the money go?")).to_be_visible()
     await say(page, "$anna")
     await press(page, "Does everything look right?", "Create")
-    card = from_bot(page, "2 of 2 left")
+    card = card_of(page)
+    await expect(card).to_contain_text("2 of 2 left")
     await expect(card).to_contain_text("Sticker <b>pack</b>")
     return card
 
@@ -174,8 +175,8 @@ async def test_a_reloaded_page_shows_the_earlier_messages(
     async with open_demo(browser, demo, tmp_path, viewport=DESK) as page:
         await make_drop(page)
         await page.reload()
-        card = from_bot(page, "2 of 2 left")
-        await expect(card).to_be_visible()
+        card = card_of(page)
+        await expect(card).to_contain_text("2 of 2 left")
         await card.get_by_role("button", name="More").click()
         await card.get_by_role("button", name="Pause").click()
         await expect(from_bot(page, "Paused")).to_be_visible()
