@@ -49,6 +49,8 @@ async def open_demo(
     except BaseException as error:
         for number, page in enumerate(context.pages):
             await page.screenshot(path=folder / f"failed-{number}.png", full_page=True)
+            for frame in page.frames[1:]:
+                error.add_note(f"{frame.url}\n{await frame.locator('body').inner_text()}")
         error.add_note(f"screenshots in {folder}")
         raise
     finally:
