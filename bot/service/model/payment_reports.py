@@ -9,7 +9,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Self
 
 if TYPE_CHECKING:
-    from bot.service.model.request import Payment, Quote
+    from bot.service.model.checkout import Checkout
+    from bot.service.model.request import Payment, PaymentRequest, Quote
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,6 +42,18 @@ def payment_facts(app_id: str, payment: Payment) -> dict[str, Any]:
         "currency": payment.currency,
         "completed_at": payment.completed_at,
         "oversold": payment.oversold,
+    }
+
+
+def checkout_facts(request: PaymentRequest, checkout: Checkout) -> dict[str, Any]:
+    """Return the fields that letters about a checkout without a payment share."""
+    return {
+        "app_id": request.app_id,
+        "request_id": request.id,
+        "checkout_id": checkout.id,
+        "amount": request.terms.amount,
+        "currency": request.terms.currency,
+        "reference": checkout.reference,
     }
 
 

@@ -17,6 +17,7 @@ from bot.service.model.payment_reports import (
     LetterReport,
     PaidBy,
     WebhookReport,
+    checkout_facts,
     converted_facts,
     payment_facts,
 )
@@ -146,17 +147,12 @@ def _claim_letter(
 ) -> ClaimLetter:
     terms = request.terms
     return ClaimLetter(
-        app_id=request.app_id,
-        request_id=request.id,
-        checkout_id=checkout.id,
         address=address,
         recipient_id=recipient.id,
         product=terms.product.name,
-        amount=terms.amount,
-        currency=terms.currency,
-        reference=checkout.reference,
         claimed_at=checkout.claimed_at or 0,
         lapses_at=checkout.lapses_at,
+        **checkout_facts(request, checkout),
         **converted_facts(terms.amount, terms.currency, checkout.quote),
     )
 

@@ -16,6 +16,7 @@ from bot.service.model.payment_reports import (
     ErasedLetter,
     ReceiptReport,
     RejectionNotice,
+    checkout_facts,
     converted_facts,
     payment_facts,
 )
@@ -97,15 +98,10 @@ def queue_rejection(tx: Transaction, request: PaymentRequest, checkout: Checkout
     if checkout.kind == SANDBOX and not _has_room(tx, now):
         return
     notice = RejectionNotice(
-        app_id=request.app_id,
-        request_id=request.id,
-        checkout_id=checkout.id,
         address=address,
         language=checkout.language,
-        amount=request.terms.amount,
-        currency=request.terms.currency,
-        reference=checkout.reference,
         rejected_at=now,
+        **checkout_facts(request, checkout),
     )
     delivery_id = deliveries.insert(tx, notice, outbox.new_id(now))
     lane, seller = mailboxes.digest(address), f"{request.app_id}/{request.owner}"
