@@ -7,10 +7,16 @@ from typing import TYPE_CHECKING
 import pytest
 import pytest_asyncio
 
-from tests.support.product_process import Process, ProductSetup, running_product
+from tests.support.product_process import (
+    Process,
+    ProductSetup,
+    running_product,
+    sandbox_telegram,
+)
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
+    from pathlib import Path
 
     from bot.sandbox.world.world import World
 
@@ -32,3 +38,10 @@ def world(running: tuple[ProductSetup, Process]) -> World:
 @pytest.fixture
 def run(running: tuple[ProductSetup, Process]) -> Process:
     return running[1]
+
+
+@pytest.fixture
+async def stage(tmp_path: Path) -> AsyncIterator[ProductSetup]:
+    """Set up a product that each test starts, and stops, by itself."""
+    async with sandbox_telegram(tmp_path) as it:
+        yield it

@@ -14,7 +14,6 @@ from tests.support.product_process import (
     PATIENCE,
     ProductSetup,
     free_port,
-    sandbox_telegram,
     until,
 )
 from tests.support.sellers_and_payers import (
@@ -28,7 +27,6 @@ from tests.support.sellers_and_payers import (
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
-    from pathlib import Path
 
     from bot.sandbox.world.model import Message
     from tests.support.sellers_and_payers import Seller
@@ -36,12 +34,6 @@ if TYPE_CHECKING:
 SETTINGS = {"RAILS": "nwc", "RAIL_ALLOW": "127.0.0.1", "RATES_URLS": "table"}
 ACCEPT = "✅ Accept as paid"
 SOLD = "💰 $5.00 received for Painting"
-
-
-@pytest.fixture
-async def stage(tmp_path: Path) -> AsyncIterator[ProductSetup]:
-    async with sandbox_telegram(tmp_path) as it:
-        yield it
 
 
 @pytest.fixture

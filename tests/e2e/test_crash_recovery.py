@@ -16,7 +16,6 @@ from tests.support.product_process import (
     foreign_service,
     free_port,
     patient_client,
-    sandbox_telegram,
     until,
 )
 from tests.support.sellers_and_payers import (
@@ -39,12 +38,6 @@ if TYPE_CHECKING:
 MARK = "You may have seen this already."
 ALERT = "💰 $5.00 received for Coffee"
 UNDER_WAY = "SELECT COUNT(*) FROM outbox WHERE state IN ('waiting', 'leased')"
-
-
-@pytest.fixture
-async def stage(tmp_path: Path) -> AsyncIterator[ProductSetup]:
-    async with sandbox_telegram(tmp_path) as it:
-        yield it
 
 
 @pytest.fixture

@@ -25,11 +25,10 @@ from tests.support.machine_faults import (
     operator_lines,
     wait_until_well,
 )
-from tests.support.product_process import PATIENCE, ProductSetup, free_port, sandbox_telegram
+from tests.support.product_process import PATIENCE, ProductSetup, free_port
 from tests.support.sellers_and_payers import seller_with_destination, texts
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
     from pathlib import Path
 
     from tests.support.sellers_and_payers import Seller
@@ -43,12 +42,6 @@ SEED = 20261121
 KILLS = 10
 PAYERS = 4
 QUEUES = 20
-
-
-@pytest.fixture
-async def stage(tmp_path: Path) -> AsyncIterator[ProductSetup]:
-    async with sandbox_telegram(tmp_path) as it:
-        yield it
 
 
 async def test_without_file_handles_a_poster_waits_without_a_traceback(tmp_path: Path) -> None:

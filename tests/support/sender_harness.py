@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     from bot.chat.messages.payloads import MessagePayload
     from bot.core.database.database import Transaction
+    from bot.sandbox.world.faults import Kind
     from bot.sandbox.world.model import Chat
     from tests.support.chat_harness import ChatHarness
 
@@ -67,8 +68,8 @@ class SenderHarness:
         await self.chat.db.transaction(lambda tx: outbox.put(tx, queue, "7", body, now))
         await handle_all(self.chat.db, queue, self.sender.answer, self.chat.clock)
 
-    def fault(self, kind: str, **given: Any) -> None:
-        self.chat.world.faults.add(Fault(kind, **given))  # type: ignore[arg-type] # a kind
+    def fault(self, kind: Kind, **given: Any) -> None:
+        self.chat.world.faults.add(Fault(kind, **given))
 
     @property
     def waiting(self) -> list[str]:

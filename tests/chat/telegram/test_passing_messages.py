@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -164,11 +164,11 @@ async def test_a_kill_before_the_result_is_sent_loses_neither(
     ],
 )
 async def test_a_deletion_without_an_outcome_is_repeated(
-    sending: SenderHarness, jobs: ScriptedJobs, sam: Person, fault: dict[str, object]
+    sending: SenderHarness, jobs: ScriptedJobs, sam: Person, fault: dict[str, Any]
 ) -> None:
     await connect(sending, sam)
     await jobs.work(answer(SEPA))
-    sending.fault(method="deleteMessage", **fault)  # type: ignore[arg-type] # a kind
+    sending.fault(method="deleteMessage", **fault)
     await settle(sending)
     assert checks(sam) == 0
     assert bodies(sending.chat.db, sending.queues.messages) == []

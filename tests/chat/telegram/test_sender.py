@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from starlette.requests import Request
 
     from bot.core.database.database import Database
+    from bot.sandbox.world.faults import Kind
     from bot.sandbox.world.model import Chat
     from bot.sandbox.world.people import Person
     from tests.support.service_harness import Clock
@@ -89,7 +90,7 @@ async def test_a_429_delays_only_its_chat_as_long_as_requested(
 
 @pytest.mark.parametrize("kind", ["cut", "error"])
 async def test_a_message_whose_answer_was_lost_is_repeated_with_a_mark(
-    sending: SenderHarness, sam: Person, kind: str
+    sending: SenderHarness, sam: Person, kind: Kind
 ) -> None:
     sending.fault(kind, method="sendMessage", accepted=True, code=504)
     sending.put(sam.chat, "paid", "next", priority=ALERT)
@@ -184,7 +185,7 @@ async def test_a_refused_message_is_kept_as_a_dead_letter_and_the_next_is_sent(
 
 @pytest.mark.parametrize("fault", ["error", "cut", "drop"])
 async def test_the_order_of_a_chat_is_kept_through_failures(
-    sending: SenderHarness, sam: Person, pat: Person, fault: str
+    sending: SenderHarness, sam: Person, pat: Person, fault: Kind
 ) -> None:
     sending.fault(fault, chat_id=sam.id, times=2)
     for number in range(4):
