@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: install install-dev demo run test test-slow test-all lint bench lighthouse lock clean
+.PHONY: install install-dev demo demo-cluster run test test-slow test-all lint bench lighthouse lock clean
 install: .venv/installed
 install-dev: .venv/installed-dev
 
@@ -20,11 +20,14 @@ install-dev: .venv/installed-dev
 demo: install
 	$(BIN)/python -m bot demo
 
+demo-cluster: install-dev
+	$(BIN)/python -m demo_cluster $(ARGS)
+
 run: install
 	$(BIN)/python -m bot run
 
 # `make test` is quick and for every change; `make test-slow` is the rest, `make test-all` both.
-SLOW := process or simulation or browser or schema
+SLOW := process or simulation or browser or schema or postgresql
 PYTEST := $(BIN)/python -m pytest -n auto --dist worksteal
 
 test: install-dev

@@ -13,6 +13,7 @@ from qrcode import QRCode
 from qrcode.constants import ERROR_CORRECT_M
 from qrcode.image.pil import PilImage
 
+from bench.engines import postgresql, replicas
 from bench.lists import lists
 from bench.neighbours import neighbours
 from bench.pictures import pictures
@@ -102,6 +103,8 @@ FIGURES = {
         pictures,
         start,
         memory,
+        postgresql,
+        replicas,
     )
 }
 

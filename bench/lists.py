@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import time
-from contextlib import asynccontextmanager, closing
+from contextlib import asynccontextmanager, closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
+from zlib import crc32
 
 from bench import load, million
 from bench.processes import FREE_SERVICE, ROOT, Place, free_port, serving
 from bench.table import HUNDRED, Row, percentile
 from bot.core.database import vault
 from bot.core.database.database import open_database
+from bot.core.database.schema.migrations import MIGRATIONS
 from bot.core.database.vault import Vault
 from bot.service.api import paging
 from bot.service.model.request import Status
@@ -21,12 +23,12 @@ from bot.service.store import apps, requests
 from bot.service.usecases import applications
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
+    from collections.abc import AsyncIterator, Iterator
 
     from bot.core.database.database import Transaction
 
-KEPT = ROOT / "data" / "bench-million.db"
-"""Made once, for it takes minutes; who changes what `million` makes drops it."""
+KEPT = ROOT / "data" / f"bench-million-{crc32(repr(MIGRATIONS).encode()):08x}.db"
+"""Made once for each schema, for it takes minutes; who changes what `million` makes drops it."""
 
 PAGE = 20
 ROUNDS = 10
@@ -51,29 +53,50 @@ class Shop:
         """Ask for a page again and again; the seconds that each took."""
         path = f"/v3/paymentRequests?limit={PAGE}{query.format(middle=self.middle)}"
         asked = [load.get(path, self.headers)] * EACH
-        return list((await load.drive(self.url, asked, clients=1)).seconds)
+        return list((await load.drive([self.url], asked, clients=1)).seconds)
+
+
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """A database of `count` requests, and the SECRET_KEY that it is sealed with."""
+
+    url: str
+    key: str
+    count: int
 
 
 async def lists() -> list[Row]:
-    """Ask two processes in turns for the first page, one in the middle and one of each state."""
-    queries = {"first": "", "middle": "&cursor={middle}"}
-    queries |= {str(status): f"&status={status}" for status in Status}
-    ours: dict[str, list[float]] = {name: [] for name in queries}
-    theirs: dict[str, list[float]] = {name: [] for name in queries}
+    """Measure pages of the list in a file."""
+    with files() as (many, few):
+        return await compare(many, few, "page of a million")
+
+
+@contextmanager
+def files() -> Iterator[tuple[Listed, Listed]]:
+    """Make the file of a million, or take the kept one, and a file of a hundred."""
     with TemporaryDirectory() as folder:
         _make_once(KEPT, million.MILLION)
         _make_once(hundred := Path(folder, "hundred.db"), HUNDRED)
-        async with _shop(KEPT, million.MILLION) as many, _shop(hundred, HUNDRED) as few:
-            for _ in range(ROUNDS):
-                for name, query in queries.items():
-                    theirs[name] += await few.pages(query)
-                    ours[name] += await many.pages(query)
+        yield _in_file(KEPT, million.MILLION), _in_file(hundred, HUNDRED)
+
+
+async def compare(ours: Listed, theirs: Listed, what: str) -> list[Row]:
+    """Ask two processes in turns for the first page, one in the middle and one of each state."""
+    queries = {"first": "", "middle": "&cursor={middle}"}
+    queries |= {str(status): f"&status={status}" for status in Status}
+    mine: dict[str, list[float]] = {name: [] for name in queries}
+    others: dict[str, list[float]] = {name: [] for name in queries}
+    async with _shop(ours) as many, _shop(theirs) as few:
+        for _ in range(ROUNDS):
+            for name, query in queries.items():
+                others[name] += await few.pages(query)
+                mine[name] += await many.pages(query)
     return [
         Row(
-            f"page of a million, {name}, p50",
-            percentile(ours[name], 50) * 1000,
+            f"{what}, {name}, p50",
+            percentile(mine[name], 50) * 1000,
             "ms",
-            percentile(theirs[name], 50) * 1000,
+            percentile(others[name], 50) * 1000,
             "the same of a hundred",
             "≤ 1.5 ×",
         )
@@ -91,25 +114,32 @@ def _make_once(path: Path, count: int) -> None:
             made.replace(path)
 
 
+def _in_file(path: Path, count: int) -> Listed:
+    key = vault.load_or_create_key(path.with_suffix(".key"))
+    return Listed(f"sqlite:///{path}", key, count)
+
+
 @asynccontextmanager
-async def _shop(path: Path, count: int) -> AsyncIterator[Shop]:
-    """Serve the database of `count` requests; its shop gets a new secret."""
-    keys, now = (
-        Vault(vault.load_or_create_key(path.with_suffix(".key"))),
-        time.time_ns() // 1_000_000,
-    )
+async def _shop(listed: Listed) -> AsyncIterator[Shop]:
+    """Serve a database; its shop gets a new secret."""
+    keys, now = Vault(listed.key), time.time_ns() // 1_000_000
 
     def prepare(tx: Transaction) -> tuple[applications.Credentials, str]:
         app_id = next(app.id for app in apps.list_all(tx) if app.name == million.SHOP)
-        row = tx.one(MIDDLE, app_id=app_id, half=count // 2) or {}
+        row = tx.one(MIDDLE, app_id=app_id, half=listed.count // 2) or {}
         place = requests.Place(row["created_at"], row["id"])
         return applications.rotate(tx, keys, app_id, now), paging.write_cursor(place)
 
-    with closing(open_database(f"sqlite:///{path}")) as db:
+    with closing(open_database(listed.url)) as db:
         shop, middle = db.run(prepare)
     headers = f"App-Id: {shop.app_id}\r\nApp-Secret: {shop.app_secret}\r\n"
     port = free_port()
-    settings = {"DATABASE_URL": f"sqlite:///{path}", "PORT": str(port), "LOG_LEVEL": "warning"}
+    settings = {
+        "DATABASE_URL": listed.url,
+        "SECRET_KEY": listed.key,
+        "PORT": str(port),
+        "LOG_LEVEL": "warning",
+    }
     with TemporaryDirectory() as folder:
         place = Place(folder, settings | FREE_SERVICE)
         async with serving(place, ["-m", "bot", "service"], port, "/readyz") as server:

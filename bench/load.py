@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import time
 from dataclasses import dataclass
+from itertools import cycle
 from typing import TYPE_CHECKING, cast
 from urllib.parse import urlsplit
 
@@ -47,11 +48,16 @@ def get(path: str, headers: str = "") -> bytes:
     return f"GET {path} HTTP/1.1\r\nHost: bench\r\n{headers}\r\n".encode()
 
 
-async def drive(url: str, requests: Sequence[bytes], clients: int, status: int = 200) -> Load:
-    """Send these requests, `clients` of them at any time; RuntimeError for another status."""
+async def drive(
+    urls: Sequence[str], requests: Sequence[bytes], clients: int, status: int = 200
+) -> Load:
+    """Send these requests, `clients` of them at any time; RuntimeError for another status.
+
+    The clients are spread over `urls`, which are a server's address or those of its replicas.
+    """
     waiting = iter(requests)
     seconds: list[float] = []
-    lines = [await connect(url, status) for _ in range(clients)]
+    lines = [await connect(url, status) for url, _ in zip(cycle(urls), range(clients))]
     began = time.perf_counter()
     await asyncio.gather(*(_work(line, waiting, seconds) for line in lines))
     took = time.perf_counter() - began

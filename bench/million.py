@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 from bot.chat.store import queries
 from bot.core.database import vault
 from bot.core.database.database import open_database
+from bot.core.database.sqlite.engine import open_sqlite
 from bot.core.database.vault import Vault
 from bot.service.model.request import Kind, PaymentRequest, Product, Receiver, Status, Terms, Units
 from bot.service.rails.exchange_rates import SandboxExchange
@@ -70,7 +71,7 @@ PARAMETER = re.compile(r":(\w+)")
 def make(path: Path, count: int = MILLION) -> Credentials:
     """Make the database, in which nothing may be yet, with `count` requests of the shop."""
     now = time.time_ns() // 1_000_000
-    with closing(open_database(f"sqlite:///{path}")) as db:
+    with closing(open_sqlite(f"sqlite:///{path}")) as db:
         db.run(lambda tx: tx.execute(f"PRAGMA cache_size = -{CACHE_KIB}"))
         keys = Vault(vault.load_or_create_key(path.with_suffix(".key")))
         db.run(partial(vault.check_key, vault=keys))
@@ -178,7 +179,7 @@ def statements() -> Iterator[tuple[str, str]]:
             yield f"deliveries{whose}{where}", wanted.sql(deliveries.EDGE)
     yield "stages that are outdated", status_index.FIRST
     yield "how many stages are", status_index.COUNTS
-    yield "stages, brought up to date", status_index.UPDATE
+    yield "stages, brought up to date", status_index.SOME
     yield "payers", payments.PAYERS
     yield "a seller's requests", queries.PAGE
     yield "how many they are", queries.COUNT

@@ -8,8 +8,9 @@ from __future__ import annotations
 import json
 import secrets
 import statistics
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
+from itertools import cycle
 from typing import TYPE_CHECKING
 
 from bench import load
@@ -18,10 +19,9 @@ from bench.processes import bare, service
 from bench.table import Row, percentile
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable, Sequence
+    from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 
     from bench.load import Load
-    from bench.processes import Server
 
 CLIENTS = {1: 400, 8: 1_600, 32: 3_200}
 """How many ask at once, and for how much in a round."""
@@ -31,6 +31,7 @@ HOOKS = 300
 WARM_UP = 200
 ALL = "/v3/paymentRequests"
 SEE_OTHER = 303
+HOOKED = {"WEBHOOK_ALLOW": "127.0.0.1"}
 OFFER = {
     "product": {"name": "Sticker pack", "description": "Ten of them"},
     "instrumentCurrencyCode": "USD",
@@ -46,10 +47,15 @@ GOT = "bare FastAPI, a GET"
 
 @dataclass(frozen=True, slots=True)
 class Shop:
-    """A service with an application of ours on it."""
+    """A service with an application of ours on it, at the address of each of its replicas."""
 
-    server: Server
+    urls: Sequence[str]
     headers: str
+
+    @property
+    def url(self) -> str:
+        """The address of the first one."""
+        return self.urls[0]
 
     def creation(self, offer: bytes = BODY) -> bytes:
         """Write the call that makes a request."""
@@ -57,8 +63,32 @@ class Shop:
 
     async def create(self, offer: bytes = BODY) -> str:
         """Make a request; the path of its pay page."""
-        made = await load.drive(self.server.url, [self.creation(offer)], clients=1)
+        made = await load.drive([self.url], [self.creation(offer)], clients=1)
         return f"/pay/{json.loads(made.body)['id']}"
+
+    def creates(self) -> Side:
+        """Make requests."""
+        creation = self.creation()
+        return Side(self.urls, lambda: creation)
+
+    async def payments(self, links: int = 1) -> Side:
+        """Pay so many new donations in turns, each time with a form that nobody has posted."""
+        paths = cycle([await self.create() for _ in range(links)])
+        return Side(self.urls, lambda: _form(next(paths)), SEE_OTHER)
+
+
+@dataclass(frozen=True, slots=True)
+class Side:
+    """A server, or replicas of one, as a round asks it: calls that `write` makes."""
+
+    urls: Sequence[str]
+    write: Callable[[], bytes]
+    status: int = 200
+
+    async def drive(self, number: int, clients: int) -> Load:
+        """Ask so often, by so many clients at once."""
+        calls = [self.write() for _ in range(number)]
+        return await load.drive(self.urls, calls, clients, self.status)
 
 
 @dataclass(slots=True)
@@ -82,44 +112,31 @@ class Rounds:
 
 async def creates() -> list[Row]:
     """Measure requests made through the interface, each durable before its answer."""
-    async with _shop() as shop, bare() as other:
-        creation = shop.creation()
-        return await _beside(
-            "creates", (shop.server, lambda: creation, 200), (other, BARE_POST, POSTED), "≥ 0.25 ×"
-        )
+    async with open_shop() as shop, bare() as other:
+        theirs = Side([other.url], lambda: BARE_POST)
+        return await beside("creates", shop.creates(), theirs, POSTED, "≥ 0.25 ×")
 
 
 async def payments() -> list[Row]:
     """Measure pay forms, each paid and durable before its answer."""
-    async with _shop() as shop, bare() as other:
-        path = await shop.create()
-        return await _beside(
-            "payments",
-            (shop.server, lambda: _form(path), SEE_OTHER),
-            (other, BARE_POST, POSTED),
-            "≥ 0.15 ×",
-        )
+    async with open_shop() as shop, bare() as other:
+        theirs = Side([other.url], lambda: BARE_POST)
+        return await beside("payments", await shop.payments(), theirs, POSTED, "≥ 0.15 ×")
 
 
 async def page() -> list[Row]:
     """Measure the pay page of an open request."""
-    async with _shop() as shop, bare() as other:
+    async with open_shop() as shop, bare() as other:
         look = load.get(await shop.create())
-        return await _beside(
-            "pay pages", (shop.server, lambda: look, 200), (other, BARE_GET, GOT), "≥ 0.25 ×"
-        )
+        ours, theirs = Side([shop.url], lambda: look), Side([other.url], lambda: BARE_GET)
+        return await beside("pay pages", ours, theirs, GOT, "≥ 0.25 ×")
 
 
 async def webhook() -> list[Row]:
     """Measure from a payment's answer to the arrival of its webhook at an endpoint here."""
-    async with Hook.listening() as hook, _shop({"WEBHOOK_ALLOW": "127.0.0.1"}) as shop:
-        told = {"notifications": {"webhook": {"webhookUrl": hook.url}}}
-        path = await shop.create(json.dumps(OFFER | told).encode())
-        ours, calls = [], []
-        for _ in range(HOOKS):
-            line = await load.connect(shop.server.url, SEE_OTHER)
-            ours.append(await hook.after(line.ask(_form(path))))
-            line.close()
+    calls = []
+    async with Hook.listening() as hook, open_shop(HOOKED) as shop:
+        ours = await webhooks(shop, hook)
         for _ in range(HOOKS):
             line = await load.connect(hook.url, 200)
             calls.append(await hook.since(line.ask(BARE_POST)))
@@ -137,12 +154,31 @@ async def webhook() -> list[Row]:
     ]
 
 
+async def webhooks(shop: Shop, hook: Hook) -> list[float]:
+    """Pay again and again; the seconds from each answer to the webhook's arrival."""
+    told = {"notifications": {"webhook": {"webhookUrl": hook.url}}}
+    path = await shop.create(json.dumps(OFFER | told).encode())
+    seconds = []
+    for _ in range(HOOKS):
+        line = await load.connect(shop.url, SEE_OTHER)
+        seconds.append(await hook.after(line.ask(_form(path))))
+        line.close()
+    return seconds
+
+
 @asynccontextmanager
-async def _shop(settings: dict[str, str] | None = None) -> AsyncIterator[Shop]:
-    async with service(settings or {}) as server:
-        told = await server.command("apps", "create", "bench")
+async def open_shop(
+    settings: Mapping[str, str] | None = None, replicas: int = 1
+) -> AsyncIterator[Shop]:
+    """Run so many replicas of the service, all with these settings."""
+    async with AsyncExitStack() as stack:
+        servers = [
+            await stack.enter_async_context(service(settings or {})) for _ in range(replicas)
+        ]
+        told = await servers[0].command("apps", "create", "bench")
         made = dict(line.split("=", 1) for line in told.split())
-        yield Shop(server, f"App-Id: {made['APP_ID']}\r\nApp-Secret: {made['APP_SECRET']}\r\n")
+        headers = f"App-Id: {made['APP_ID']}\r\nApp-Secret: {made['APP_SECRET']}\r\n"
+        yield Shop([server.url for server in servers], headers)
 
 
 def _form(path: str) -> bytes:
@@ -151,26 +187,17 @@ def _form(path: str) -> bytes:
     return load.post(path, "application/x-www-form-urlencoded", body)
 
 
-async def _beside(
-    what: str,
-    ours: tuple[Server, Callable[[], bytes], int],
-    theirs: tuple[Server, bytes, str],
-    goal: str,
-) -> list[Row]:
-    """Ask our server and the other one in turns, by each number of clients."""
-    server, write, status = ours
-    other, plain, yardstick = theirs
-    await load.drive(server.url, [write() for _ in range(WARM_UP)], 8, status)
-    await load.drive(other.url, [plain] * WARM_UP, 8)
+async def beside(what: str, ours: Side, theirs: Side, yardstick: str, goal: str) -> list[Row]:
+    """Ask our side and the other one in turns, by each number of clients."""
+    for side in (ours, theirs):
+        await side.drive(WARM_UP, 8)
     rows = []
     for clients, number in CLIENTS.items():
-        mine, bare_one = Rounds(), Rounds()
+        mine, others = Rounds(), Rounds()
         for _ in range(ROUNDS):
-            mine.add(
-                await load.drive(server.url, [write() for _ in range(number)], clients, status)
-            )
-            bare_one.add(await load.drive(other.url, [plain] * number, clients))
-        rows += _rows(what, clients, (mine.figures, bare_one.figures), yardstick, goal)
+            mine.add(await ours.drive(number, clients))
+            others.add(await theirs.drive(number, clients))
+        rows += _rows(what, clients, (mine.figures, others.figures), yardstick, goal)
     return rows
 
 

@@ -16,14 +16,13 @@ import httpx
 import uvicorn
 from telegram import Bot
 
-from bench.processes import product
+from bench.processes import NO_LIMITS, product
 from bot.sandbox.web.server import create_app
-from bot.sandbox.world import people
-from bot.sandbox.world.limits import NO_LIMITS
+from bot.sandbox.world import limits, people
 from bot.sandbox.world.world import World
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable
+    from collections.abc import AsyncIterator, Callable, Mapping
 
     from bench.processes import Server
     from bot.sandbox.world.people import Person
@@ -137,7 +136,7 @@ def weight_of(method: str) -> Callable[[Call], int]:
 @asynccontextmanager
 async def telegram() -> AsyncIterator[Telegram]:
     """Serve the sandbox for as long as the block lasts, its limits lifted."""
-    world, listener = World(limits=NO_LIMITS), socket.create_server(("127.0.0.1", 0))
+    world, listener = World(limits=limits.NO_LIMITS), socket.create_server(("127.0.0.1", 0))
     config = uvicorn.Config(
         create_app(world), log_level="warning", timeout_keep_alive=KEEP_ALIVE_SECONDS
     )
@@ -152,12 +151,12 @@ async def telegram() -> AsyncIterator[Telegram]:
 
 
 @asynccontextmanager
-async def stage() -> AsyncIterator[Stage]:
+async def stage(settings: Mapping[str, str] = NO_LIMITS) -> AsyncIterator[Stage]:
     """Set the stage, with the seller's first request made."""
     async with telegram() as here:
         seller = people.join(here.world, "Sam", started=True)
         bot = Bot(here.world.token, base_url=f"{here.url}/bot")
-        async with product(here.url, here.world.token) as server, bot:
+        async with product(here.url, here.world.token, settings) as server, bot:
             seller.send("/donation 5 USD Warm-up")
             await here.world.bot_message(seller.chat, "Where should the money go")
             seller.send("$sam")

@@ -22,7 +22,8 @@ from pydantic import (
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 from bot.core import signing
-from bot.core.database.database import sqlite_path
+from bot.core.database import urls
+from bot.core.database.database import check_url, is_postgres
 from bot.core.errors import BotError, ConfigError
 from bot.core.mail import smtp
 from bot.core.money import amounts
@@ -157,7 +158,7 @@ class Settings(BaseSettings):
     host: str = "127.0.0.1"
     port: Annotated[int, Field(ge=1, le=65535)] = 8080
     forwarded_allow_ips: Annotated[Names, _checked(_network)] = ("127.0.0.1",)
-    database_url: Annotated[str, _checked(sqlite_path)] = "sqlite:///data/bot.db"
+    database_url: Annotated[str, _checked(check_url), Field(repr=False)] = "sqlite:///data/bot.db"
     secret_key: SecretStr | None = None
     payments_url: Root | None = None
     app_id: str | None = None
@@ -215,7 +216,7 @@ def secrets(settings: Settings) -> list[str]:
     found = [value.get_secret_value() for value in values if isinstance(value, SecretStr)]
     if settings.smtp_url is not None:
         found += smtp.passwords(settings.smtp_url.get_secret_value())
-    return found
+    return [*found, *urls.passwords(settings.database_url)]
 
 
 def _line(problem: Any) -> str:
@@ -226,6 +227,11 @@ def _line(problem: Any) -> str:
 
 def _contradictions(settings: Settings) -> Any:
     """Yield problems of settings that are valid alone, but not together."""
+    if is_postgres(settings.database_url) and settings.secret_key is None:
+        yield (
+            "SECRET_KEY: a PostgreSQL database needs it, the same for every replica: without one,"
+            " a key is kept beside a SQLite file; make one with: openssl rand -hex 32"
+        )
     if settings.payments_url:
         if not settings.app_id:
             yield "APP_ID: PAYMENTS_URL needs the application's id at that server"

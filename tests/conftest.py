@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from contextlib import closing
+from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,17 +14,19 @@ from bot.service.notify.webhook_delivery import WebhookDelivery
 from tests.support.chat_harness import ChatHarness, telegram_of
 from tests.support.chromium import CHROMIUM
 from tests.support.command_line import DATABASE_URL
-from tests.support.empty_database import open_in
+from tests.support.databases import ENGINES, POSTGRESQL, SQLITE, open_quick, postgres_databases
+from tests.support.empty_database import copy_empty
 from tests.support.real_rails import ScriptedRail, make_bank, open_real_service
 from tests.support.scripted_server import ScriptedServer, open_scripted_server
 from tests.support.sender_harness import SenderHarness
-from tests.support.service_harness import LOOPBACK, Clock, ServiceHarness, open_service
+from tests.support.service_harness import KEY, LOOPBACK, Clock, ServiceHarness, open_service
 from tests.support.webhook_receiver import Receiver, open_receiver
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Iterator
+    from collections.abc import AsyncIterator, Callable, Iterator
 
     from bot.core.database.database import Database
+    from tests.support.databases import PostgresDatabases
 
 settings.register_profile(
     "slow machine",
@@ -32,11 +36,15 @@ settings.register_profile(
 )
 settings.load_profile("slow machine")
 
+BOTH = ("core/database", "core/outbox", "core/replicas", "service/store")
+"""Folders whose tests depend on the engine: `make test` runs them on both."""
+
 FOLDER_MARKERS = {
     "browser": "browser",
     "e2e": "process",
     "floods": "process",
     "lnbits": "process",
+    "replicas": "process",
     "simulation": "simulation",
 }
 
@@ -47,13 +55,37 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         not CHROMIUM.exists(), reason=f"no browser at {CHROMIUM}: apt install chromium"
     )
     for item in items:
-        folder, *_ = item.path.relative_to(Path(__file__).parent).parts
+        path = item.path.relative_to(Path(__file__).parent)
+        folder, *_ = path.parts
         if folder in FOLDER_MARKERS:
             item.add_marker(FOLDER_MARKERS[folder])
-        if isinstance(item, pytest.Function) and is_hypothesis_test(item.obj):
-            item.add_marker("property")
+        if isinstance(item, pytest.Function):
+            if is_hypothesis_test(item.obj):
+                item.add_marker("property")
+            if _engine(item) == POSTGRESQL and not path.as_posix().startswith(BOTH):
+                item.add_marker("postgresql")
         if item.get_closest_marker("browser"):
             item.add_marker(no_chromium)
+
+
+def _engine(item: pytest.Function) -> object:
+    return item.callspec.params.get("engine") if hasattr(item, "callspec") else None
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Run each test of a database on both engines, unless a mark names one and the reason."""
+    only = metafunc.definition.get_closest_marker("only")
+    if "engine" in metafunc.fixturenames:
+        metafunc.parametrize("engine", [_checked(only)] if only else ENGINES)
+    else:  # a module's mark may reach tests without a database
+        assert only not in metafunc.definition.own_markers, metafunc.definition.nodeid
+
+
+def _checked(only: pytest.Mark) -> str:
+    engine, reason = only.args
+    assert engine in ENGINES
+    assert reason
+    return str(engine)
 
 
 @pytest.fixture
@@ -70,10 +102,61 @@ def empty_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.fixture
-def db(tmp_path: Path) -> Iterator[Database]:
-    database = open_in(tmp_path)
-    yield database
-    database.close()
+def commands_url(
+    engine: str,
+    empty_folder: Path,
+    request: pytest.FixtureRequest,
+    monkeypatch: pytest.MonkeyPatch,
+) -> str:
+    """Enter an empty folder, and name a database of the test's engine to the commands.
+
+    The file is not there yet; a server's database has its tables.
+    """
+    del empty_folder
+    if engine == SQLITE:
+        return DATABASE_URL
+    url: str = request.getfixturevalue("database_url")
+    monkeypatch.setenv("DATABASE_URL", url)
+    monkeypatch.setenv("SECRET_KEY", KEY)
+    return url
+
+
+@pytest.fixture(scope="session")
+def postgres() -> Iterator[PostgresDatabases]:
+    with postgres_databases() as it:
+        yield it
+
+
+@pytest.fixture
+def new_database(
+    engine: str, tmp_path: Path, request: pytest.FixtureRequest
+) -> Iterator[Callable[[], str]]:
+    """Return a function that makes an empty database of the test's engine, and returns its URL."""
+    if engine == SQLITE:
+        names = (tmp_path / f"bot{number or ''}.db" for number in count())
+        yield lambda: f"sqlite:///{copy_empty(next(names))}"
+        return
+    postgres: PostgresDatabases = request.getfixturevalue("postgres")
+    made: list[str] = []
+
+    def make() -> str:
+        made.append(postgres.new())
+        return made[-1]
+
+    yield make
+    for url in made:
+        postgres.drop(url)
+
+
+@pytest.fixture
+def database_url(new_database: Callable[[], str]) -> str:
+    return new_database()
+
+
+@pytest.fixture
+def db(database_url: str) -> Iterator[Database]:
+    with closing(open_quick(database_url)) as database:
+        yield database
 
 
 @pytest.fixture
@@ -90,15 +173,15 @@ async def sending(chat: ChatHarness) -> AsyncIterator[SenderHarness]:
 
 
 @pytest.fixture
-async def service(tmp_path: Path) -> AsyncIterator[ServiceHarness]:
-    async with open_service(tmp_path) as it:
+async def service(database_url: str) -> AsyncIterator[ServiceHarness]:
+    async with open_service(database_url) as it:
         yield it
 
 
 @pytest.fixture
-async def real(tmp_path: Path) -> AsyncIterator[ServiceHarness]:
+async def real(database_url: str) -> AsyncIterator[ServiceHarness]:
     """Open the service with a bank and a wallet that follow a script, instead of test money."""
-    async with open_real_service(tmp_path, make_bank(), ScriptedRail()) as it:
+    async with open_real_service(database_url, make_bank(), ScriptedRail()) as it:
         yield it
 
 

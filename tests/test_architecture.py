@@ -64,9 +64,28 @@ ROOMS = {
     "core.mail": Room("core.errors core.text"),
     "core.net": Room("core.errors core.text", "anyio httpcore httpx"),
     "core.net.request_body": Room("core.errors core.exact_json", "starlette"),
-    "core.database": Room("core.errors core.health core.text", "sqlite_utils structlog"),
+    "core.database": Room("core.errors core.health core.text", "sqlite_utils"),
+    "core.database.sqlite": Room(
+        "core.database.interface core.database.private_files core.database.schema"
+        " core.database.slices core.errors core.health",
+        "structlog",
+    ),
+    # Loaded for a PostgreSQL database alone.
+    "core.database.transfer": Room(
+        "core.database.inspection core.database.interface core.database.postgres"
+        " core.database.schema core.database.sqlite core.database.tables core.database.timelines"
+        " core.database.urls core.errors core.text",
+        "psycopg",
+    ),
+    "core.database.postgres": Room(
+        "core.database.interface core.database.schema core.database.slices core.database.urls"
+        " core.errors core.health",
+        "psycopg structlog",
+    ),
     "core.database.vault": Room("core.database core.errors", "cryptography"),
     "core.outbox": Room("core.database core.errors core.exact_json", "pydantic structlog"),
+    "core.replicas": Room("core.database core.errors core.outbox", "structlog"),
+    "core.replicas.observation": Room("core.replicas.times", pure=True),
     "core.privacy": Room("core.database core.text"),
     "core.ops": Room(
         "core.database core.exact_json core.outbox core.text core.version",
@@ -279,14 +298,15 @@ def test_no_room_is_larger_than_the_limit() -> None:
     assert not [folder for folder, lines in sizes.items() if lines > LARGEST_ROOM]
 
 
-def test_run_is_started_without_the_sandbox() -> None:
-    """The sandbox is for demo and tests; importing it would cost time and memory."""
+def test_run_is_started_without_the_sandbox_and_the_driver_of_postgresql() -> None:
+    """The one is for demo and tests, the other for one DATABASE_URL: both cost time and memory."""
     look = "import sys, bot.cli.commands, bot.wiring.app.application; print([*sys.modules])"
     loaded = subprocess.run(
         [sys.executable, "-c", look], cwd=ROOT, capture_output=True, text=True, check=True
     )
     assert "bot.wiring.app.telegram_side" in loaded.stdout
     assert "bot.sandbox" not in loaded.stdout
+    assert "psycopg" not in loaded.stdout
 
 
 QUEUE_TABLES = re.compile(r"\b(?:FROM|JOIN|INTO|UPDATE)\s+(?:outbox|lanes)\b", re.IGNORECASE)
@@ -300,5 +320,49 @@ def test_only_the_outbox_and_the_database_name_the_tables_of_queues() -> None:
         str(path.relative_to(ROOT))
         for path in FILES
         if not module_of(path).startswith(own) and QUEUE_TABLES.search(path.read_text("utf-8"))
+    ]
+    assert found == []
+
+
+EVERY_COLUMN = re.compile(r"(?:\b(?:SELECT|RETURNING)|,)\s+(?:\w+\.)?\*(?! FROM \(SELECT)")
+"""SQL that reads all columns of a table, whichever they are; COUNT(*) is none."""
+
+
+def sql_texts(source: str) -> list[str]:
+    """Return the texts of a module but docstrings, with `x` for each value put into one."""
+    nodes = [*ast.walk(ast.parse(source))]
+    docstrings = {id(node.value) for node in nodes if isinstance(node, ast.Expr)}
+    return [
+        "".join(str(part.value) if isinstance(part, ast.Constant) else "x" for part in parts)
+        for node in nodes
+        if id(node) not in docstrings
+        for parts in [node.values if isinstance(node, ast.JoinedStr) else [node]]
+        if isinstance(node, ast.JoinedStr)
+        or (isinstance(node, ast.Constant) and isinstance(node.value, str))
+    ]
+
+
+@pytest.mark.parametrize(
+    ("source", "is_found"),
+    [
+        ('sql = "SELECT * FROM apps"', True),
+        ('sql = "SELECT r.*, 1 AS one FROM requests r"', True),
+        ('sql = f"SELECT {lapsed}, r.* FROM requests r"', True),
+        ('sql = "UPDATE apps SET name = 1 RETURNING *"', True),
+        ('sql = "SELECT COUNT(*), amount * 2 AS twice FROM payments"', False),
+        ('sql = "SELECT * FROM (SELECT id FROM apps LIMIT 1) AS first"', False),
+    ],
+)
+def test_every_column_is_found_in_sql(source: str, *, is_found: bool) -> None:
+    assert any(EVERY_COLUMN.search(text) for text in sql_texts(source)) is is_found
+
+
+def test_no_statement_reads_every_column() -> None:
+    """PostgreSQL refuses such a statement, once prepared, after a migration adds a column."""
+    found = [
+        f"{path.relative_to(ROOT)}: {text}"
+        for path in FILES
+        for text in sql_texts(path.read_text("utf-8"))
+        if EVERY_COLUMN.search(text)
     ]
     assert found == []

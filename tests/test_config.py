@@ -48,6 +48,14 @@ BAD: list[tuple[dict[str, str], list[str]]] = [
     ({"TELEGRAM_CHAT_RATE": "1"}, ["TELEGRAM_CHAT_RATE: write a rate such as 30/second"]),
     ({"TELEGRAM_GROUP_RATE": "0/minute"}, ["TELEGRAM_GROUP_RATE: write a rate such as"]),
     ({"DATABASE_URL": "mysql://localhost/bot"}, ["DATABASE_URL: write sqlite:///data/bot.db"]),
+    (
+        {"DATABASE_URL": "postgresql://bot:pa@ss/word@db.example/bot", "SECRET_KEY": "k"},
+        ["DATABASE_URL: write postgresql://user:password@host/database"],
+    ),
+    (
+        {"DATABASE_URL": "postgresql://bot@db.example/bot"},
+        ["SECRET_KEY: a PostgreSQL database needs it"],
+    ),
     ({"PAYMENTS_URL": "pay"}, ["PAYMENTS_URL: write a complete address"]),
     ({"LOG_LEVEL": "loud"}, ["LOG_LEVEL: "]),
     ({"PORT": "http"}, ["PORT: "]),
@@ -262,3 +270,10 @@ def test_an_address_with_blanks_or_control_characters_is_refused(
     assert caught.value.problems == (
         f"{name}: write a complete address, such as https://example.org",
     )
+
+
+def test_the_log_hides_the_password_of_the_database() -> None:
+    url = "postgresql://bot:s3%40cret@db.example/bot"
+    settings = config.load(database_url=url, secret_key="k")
+    assert {"s3%40cret", "s3@cret"} <= set(config.secrets(settings))
+    assert "s3" not in repr(settings)

@@ -36,8 +36,8 @@ OF_TELEGRAM = re.compile(r"`[a-z]+[A-Z]\w+`")
 
 
 def docstrings() -> Iterator[tuple[str, str]]:
-    """Yield where each function of the product is, with its docstring."""
-    for path in sorted((ROOT / "bot").rglob("*.py")):
+    """Yield where each function of the product and its cluster demo is, with its docstring."""
+    for path in sorted([*(ROOT / "bot").rglob("*.py"), *(ROOT / "demo_cluster").rglob("*.py")]):
         for node in ast.walk(ast.parse(path.read_text("utf-8"))):
             if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
                 text = ast.get_docstring(node)

@@ -17,7 +17,7 @@ from bot.chat.messages.jobs import CheckRequest
 from bot.chat.messages.queues import BACKGROUND
 from bot.chat.store import listings, posts
 from bot.chat.store.listings import LIVE
-from bot.core.errors import StorageError
+from bot.core.errors import NoLongerLead, StorageError
 from bot.core.outbox import outbox
 from bot.core.outbox.queue_policy import NOTICE
 
@@ -29,8 +29,9 @@ if TYPE_CHECKING:
 
 log = structlog.get_logger()
 
-LONGEST_WAIT = 30.0
-"""Seconds between two checks: other processes store times too."""
+LONGEST_WAIT = {"sqlite": 30.0, "postgresql": 5.0}
+"""Seconds between two checks, by engine: other processes store times too. Those of replicas are
+many, and a wake-up from another machine may be lost."""
 
 BATCH = 50
 """Listings in one transaction: other transactions wait for it."""
@@ -43,17 +44,23 @@ class Schedule:
         self._db = db
         self._queues = queues
         self._now = now
+        self._longest_wait = LONGEST_WAIT[db.engine]
 
     async def run(self) -> None:
-        """Perform due work until cancelled; an error is a line in the log, and the work waits."""
+        """Perform due work until cancelled; an error is a line in the log, and the work waits.
+
+        Raises NoLongerLead.
+        """
         woken = self._db.listen(posts.DUE_TOPIC)
         while True:
             woken.clear()
-            wait = LONGEST_WAIT
+            wait = self._longest_wait
             try:
                 wait = await self.tick()
             except StorageError as error:
                 log.debug("due work waits", reason=str(error))
+            except NoLongerLead:
+                raise
             except Exception:
                 log.exception("due work waits")
             with suppress(TimeoutError):
@@ -69,8 +76,8 @@ class Schedule:
             while await self._db.transaction(partial(enqueue, queues=self._queues, now=now)):
                 pass
         due_at = await self._db.read(posts.next_due)
-        wait = LONGEST_WAIT if due_at is None else (due_at - self._now()) / 1000
-        return min(max(wait, 0.0), LONGEST_WAIT)
+        wait = self._longest_wait if due_at is None else (due_at - self._now()) / 1000
+        return min(max(wait, 0.0), self._longest_wait)
 
 
 def refresh_due_cards(tx: Transaction, queues: Queues, now: int) -> int:

@@ -1,4 +1,4 @@
-"""The commands `backup` and `restore`."""
+"""The commands `backup`, `restore` and `migrate-to`."""
 
 from __future__ import annotations
 
@@ -9,10 +9,14 @@ import click
 from bot import config
 from bot.cli import console
 from bot.core.clock import now
+from bot.core.database.database import is_postgres, safe_url
+from bot.core.errors import BotError
 
 if TYPE_CHECKING:
     from pathlib import Path
+    from types import ModuleType
 
+    from bot.config import Settings
     from bot.core.database.snapshot import Contents
 
 MEGABYTE = 1_000_000
@@ -31,6 +35,9 @@ def backup(to: Path, as_json: bool) -> None:  # noqa: FBT001 - click passes opti
     Where SECRET_KEY is not set, the key to the secrets in the database is copied to the same name
     with the ending .key: keep both files, and keep them private. Where it is set, store SECRET_KEY
     elsewhere: without it you can't restore the backup.
+
+    A backup of a PostgreSQL database is a SQLite file too, and is restored to either. While it is
+    read, the server keeps old versions of rows and can't remove them: run it when little happens.
 
     For a backup each night, run this from cron or a timer. Delete old backups yourself.
     """
@@ -55,35 +62,96 @@ def backup(to: Path, as_json: bool) -> None:  # noqa: FBT001 - click passes opti
 
 
 @click.command()
-@click.argument("source", metavar="FROM", type=console.FilePath())
+@click.argument("source", metavar="[FROM]", type=console.FilePath(), required=False)
 @click.option("--replace", is_flag=True, help="Move a database with data aside first.")
-def restore(source: Path, replace: bool) -> None:  # noqa: FBT001 - click passes options by name
+@click.option("--in-place", is_flag=True, help="Mark a database that its server restored.")
+def restore(source: Path | None, replace: bool, in_place: bool) -> None:  # noqa: FBT001 - click passes options by name
     """Restore the backup FROM; stop the bot first.
 
     The copy becomes the database of DATABASE_URL, on this machine or a new one, and gets the schema
     of this version. FROM is checked first and stays where it is. A key beside FROM, with the ending
-    .key, is used.
+    .key, is used. FROM may come from SQLite or from PostgreSQL, whatever DATABASE_URL names.
 
     Messages queued at the time of the backup may have been sent since: sellers get them marked as
     possibly repeated, and webhooks are sent again with the same id. Anything that happened after
     the backup is lost.
 
     A database with data is never replaced, unless --replace moves it aside, to a name with the time
-    in it.
-    """
-    from bot.wiring.maintenance import backups  # noqa: PLC0415 - other commands start without it
+    in it: a file, or a schema of a PostgreSQL database.
 
-    done = backups.restore(config.load(), source, now(), replace=replace)
-    console.print_fact("restored", done.path)
+    If a PostgreSQL database went back in time by other means (a recovery to a point in time, a
+    snapshot, a failover to a standby that lagged behind), run restore --in-place without FROM: it
+    marks the queued messages in the same way and copies nothing.
+    """
+    if in_place == (source is not None) or (in_place and replace):
+        raise click.UsageError("give either FROM or --in-place")
+    settings = config.load()
+    if source is None:
+        _restore_in_place(settings)
+        return
+    done = _restoring(settings).restore(settings, source, now(), replace=replace)
+    console.print_fact("restored", done.place)
     _print(done.contents)
-    console.print_fact("may repeat", f"{done.doubtful} messages that waited to be sent")
-    if done.unreadable:
-        console.print_fact(
-            "unreadable", f"{done.unreadable} messages that waited: doctor lists them"
-        )
+    _print_doubts(done.doubtful, done.unreadable)
     if done.aside:
         console.print_fact("set aside", done.aside)
     console.print_message("Start the bot now. To check it, run doctor.")
+
+
+@click.command("migrate-to")
+@click.argument("url", metavar="URL")
+def migrate_to(url: str) -> None:
+    """Move the installation to the PostgreSQL database URL; stop the bot first.
+
+    DATABASE_URL names the SQLite file to move from, and URL an empty database, such as
+    postgresql://bot@db.example/bot; a password can be in a file that PGPASSFILE names, instead of
+    in URL. Everything is copied in one transaction and compared row by row. Nothing is lost, and
+    what waits to be sent is sent once.
+
+    SECRET_KEY must be set: a server has no key file. Secrets are sealed with it again.
+
+    At the end the file is renamed, so that nothing starts on it by mistake. If the move fails, the
+    file is as it was, and the database URL is empty.
+    """
+    from bot.wiring.maintenance import moves  # noqa: PLC0415 - other commands start without it
+
+    done = moves.move(config.load(), url, now())
+    console.print_fact("moved to", done.place)
+    _print(done.contents)
+    console.print_fact("set aside", done.former)
+    console.print_message(
+        "Set DATABASE_URL to the new address, then start the bot. To check it, run doctor."
+    )
+
+
+def _restoring(settings: Settings) -> ModuleType:
+    """Return the module that restores into the database of DATABASE_URL."""
+    from bot.wiring.maintenance import restores  # noqa: PLC0415 - other commands start without it
+
+    if not is_postgres(settings.database_url):
+        return restores
+    from bot.wiring.maintenance import server_restores  # noqa: PLC0415 - psycopg is for servers
+
+    return server_restores
+
+
+def _restore_in_place(settings: Settings) -> None:
+    if not is_postgres(settings.database_url):
+        raise BotError(
+            "restore --in-place: is for PostgreSQL: a SQLite file goes back in time by restore FROM"
+        )
+    from bot.wiring.maintenance import server_restores  # noqa: PLC0415 - psycopg is for servers
+
+    doubtful, unreadable = server_restores.restore_in_place(settings, now())
+    console.print_fact("marked", safe_url(settings.database_url))
+    _print_doubts(doubtful, unreadable)
+    console.print_message("Start the bot now. To check it, run doctor.")
+
+
+def _print_doubts(doubtful: int, unreadable: int) -> None:
+    console.print_fact("may repeat", f"{doubtful} messages that waited to be sent")
+    if unreadable:
+        console.print_fact("unreadable", f"{unreadable} messages that waited: doctor lists them")
 
 
 def _as_json(found: Contents) -> dict[str, object]:

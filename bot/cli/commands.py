@@ -24,6 +24,7 @@ from bot.cli import (
 from bot.core.errors import BotError, ConfigError, ConfigProblem
 from bot.core.text import sanitize
 from bot.wiring.app.application import Application
+from bot.wiring.app.roles import Role
 
 if TYPE_CHECKING:
     from bot.config import Settings
@@ -57,12 +58,20 @@ def main() -> None:
 
 
 @main.command()
-def run() -> None:
+@click.option(
+    "--role",
+    type=click.Choice([role.value for role in Role]),
+    default=Role.ALL.value,
+    show_default=True,
+    help="What this replica does over PostgreSQL: serve requests (api), stand for the lead, which"
+    " runs the chat (lead), or both (all).",
+)
+def run(role: str) -> None:
     """Run everything on the real Telegram; needs BOT_TOKEN."""
     settings = console.settings()
     if settings.bot_token is None:
         raise ConfigError(["BOT_TOKEN: is needed to run: get one from BotFather on Telegram"])
-    uvloop.run(_serve(settings))
+    uvloop.run(_serve(settings, role=Role(role)))
 
 
 @main.command()
@@ -96,6 +105,7 @@ main.add_command(audit_command.audit)
 main.add_command(deliveries_commands.deliveries)
 main.add_command(backup_commands.backup)
 main.add_command(backup_commands.restore)
+main.add_command(backup_commands.migrate_to)
 main.add_command(erase_command.erase)
 main.add_command(export_command.export)
 
@@ -105,8 +115,8 @@ def _is_text(argument: str) -> bool:
     return "\0" not in argument and not any("\ud800" <= char <= "\udfff" for char in argument)
 
 
-async def _serve(settings: Settings, *, chat: bool = True) -> None:
-    await Application(settings, chat=chat).run()
+async def _serve(settings: Settings, *, chat: bool = True, role: Role = Role.ALL) -> None:
+    await Application(settings, chat=chat, role=role).run()
 
 
 async def _demo(settings: Settings, *, browser: bool) -> None:

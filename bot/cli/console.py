@@ -16,7 +16,7 @@ import click
 from bot import config
 from bot.cli.export_formats import in_ascii
 from bot.core.clock import now
-from bot.core.database.database import existing_file, open_database, sqlite_path
+from bot.core.database.database import is_postgres, open_for_command, sqlite_path
 from bot.core.ops.log_setup import configure_logging
 from bot.core.text import sanitize
 from bot.wiring.app.foundation import open_vault
@@ -110,13 +110,11 @@ def read_only(work: Callable[[Transaction], T]) -> T:
 
 @contextmanager
 def _opened(loaded: Settings, *, creates: bool = False) -> Iterator[Database]:
-    path = Path(sqlite_path(loaded.database_url))
-    is_new = creates and not path.exists()
-    if not is_new:
-        existing_file(loaded.database_url)
-    database = open_database(loaded.database_url)
+    url = loaded.database_url
+    is_new = creates and not is_postgres(url) and not Path(sqlite_path(url)).exists()
+    database = open_for_command(url, creates=creates)
     if is_new:
-        print_message(f"Created a new database at {path}.")
+        print_message(f"Created a new database at {sqlite_path(url)}.")
     try:
         yield database
     finally:
@@ -158,10 +156,13 @@ def print_message(text: str) -> None:
 
 
 def time_text(moment: int | None) -> str | None:
-    """Format epoch ms as ISO 8601 in UTC, to the second."""
+    """Format epoch ms as ISO 8601 in UTC, to the second; a foreign file may have any number."""
     if moment is None:
         return None
-    return datetime.fromtimestamp(moment / 1000, UTC).isoformat(timespec="seconds")
+    try:
+        return datetime.fromtimestamp(moment / 1000, UTC).isoformat(timespec="seconds")
+    except (ValueError, OverflowError):
+        return f"{moment} ms"
 
 
 def exit_with(text: str, code: int) -> NoReturn:

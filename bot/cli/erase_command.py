@@ -11,7 +11,7 @@ import click
 from bot import config
 from bot.cli import console
 from bot.core.clock import now
-from bot.core.database.database import existing_file, open_database
+from bot.core.database.database import existing_file, is_postgres, open_for_command
 
 if TYPE_CHECKING:
     from bot.wiring.maintenance.payer_erasure import Erased, Found
@@ -20,6 +20,8 @@ ELSEWHERE = (
     "Existing backups still contain it: delete them yourself. Alerts, webhooks and emails that were"
     " sent can't be called back."
 )
+
+LEFT = "{} rows with such data came meanwhile: run the same command again"
 
 
 @click.command()
@@ -53,15 +55,15 @@ def erase(
     addresses of sellers are not touched.
 
     Queued messages are sent without the data. The bot can keep running. At the end, the database
-    file is rewritten so that no erased byte is left in it. Exits with 1 if data may be left, and
-    says what to do.
+    file is rewritten so that no erased byte is left in it. A PostgreSQL database is vacuumed: the
+    server then writes over the erased rows as it needs their room, and its log, standbys and
+    archives keep them for as long as they are kept. Exits with 1 if data may be left, and says what
+    to do.
     """
-    from bot.core.database.snapshot import compact  # noqa: PLC0415 - other commands start without it
-    from bot.wiring.maintenance import payer_erasure  # noqa: PLC0415 - as above
+    from bot.wiring.maintenance import payer_erasure  # noqa: PLC0415 - other commands start without it
 
     url = config.load().database_url
-    path = existing_file(url)
-    database = open_database(url)
+    database = open_for_command(url)
     try:
         scope = asyncio.run(
             database.read(lambda tx: payer_erasure.parse_scope(tx, who, before, request_id))
@@ -74,8 +76,9 @@ def erase(
         left = asyncio.run(payer_erasure.survey(database, scope)).rows
     finally:
         database.close()
-    compacted = compact(path)
-    _report(found, erased, left, compacted=compacted, as_json=as_json)
+    compacted = _compact(url, payer_erasure.TOUCHED)
+    words = _on_server(left) if is_postgres(url) else _in_file(left, compacted=compacted)
+    _report(found, erased, {"left": left, "compacted": compacted}, words, as_json=as_json)
     sys.exit(1 if left or not compacted else 0)
 
 
@@ -97,7 +100,21 @@ def _announce(found: Found) -> None:
         )
 
 
-def _report(found: Found, erased: Erased, left: int, *, compacted: bool, as_json: bool) -> None:
+def _compact(url: str, tables: tuple[str, ...]) -> bool:
+    """Remove deleted rows from the file, or make their room on a server free to be written over."""
+    if is_postgres(url):
+        from bot.core.database.transfer.sessions import vacuum  # noqa: PLC0415 - psycopg is for servers
+
+        vacuum(url, tables)
+        return True
+    from bot.core.database.snapshot import compact  # noqa: PLC0415 - other commands start without it
+
+    return compact(existing_file(url))
+
+
+def _report(
+    found: Found, erased: Erased, rest: dict[str, int | bool], words: str, *, as_json: bool
+) -> None:
     facts = {
         "payments": found.payments,
         "checkouts": found.checkouts,
@@ -107,17 +124,23 @@ def _report(found: Found, erased: Erased, left: int, *, compacted: bool, as_json
     }
     facts |= {"sellers": found.sellers} if found.sellers else {}
     if as_json:
-        click.echo(console.json_line({**facts, "left": left, "compacted": compacted}))
+        click.echo(console.json_line({**facts, **rest}))
         return
     for name, number in facts.items():
         console.print_fact("recorded" if name == "told" else name, number)
-    console.print_fact("file", _file(left, compacted=compacted))
+    console.print_fact("file", words)
     console.print_message(ELSEWHERE)
 
 
-def _file(left: int, *, compacted: bool) -> str:
+def _on_server(left: int) -> str:
     if left:
-        return f"{left} rows with such data came meanwhile: run the same command again"
+        return LEFT.format(left)
+    return "vacuumed; the server's log, standbys and archives keep erased data for their time"
+
+
+def _in_file(left: int, *, compacted: bool) -> str:
+    if left:
+        return LEFT.format(left)
     if not compacted:
         return "too large to rewrite while the bot runs: stop it and run the same command again"
     return "rewritten; no erased data is left in it"

@@ -15,7 +15,7 @@ from bot.chat.store import export as chat
 from bot.cli import console
 from bot.cli.export_formats import Csv, Lines
 from bot.core.clock import now
-from bot.core.database.database import existing_file, open_database
+from bot.core.database.database import open_for_command
 from bot.core.errors import BotError
 from bot.core.ops import audit
 from bot.service.store import export_rows as store
@@ -57,7 +57,6 @@ def export(what: str, form: str, output: Path | None, **options: Any) -> None:
     starts with a byte order mark, by which Excel recognizes UTF-8; standard output does not.
     """
     settings = config.load()
-    existing_file(settings.database_url)  # an export must not create a database
     if what == "requests" and settings.payments_url:
         raise BotError(
             "export requests: the server that PAYMENTS_URL names stores them, not this one"
@@ -67,7 +66,7 @@ def export(what: str, form: str, output: Path | None, **options: Any) -> None:
     payers = options.pop("payers")
     wanted = ExportFilter(now(), **options)
     table = Csv(for_people=output is not None) if form == "csv" else Lines()
-    database = open_database(settings.database_url)
+    database = open_for_command(settings.database_url)  # an export must not create one
     try:
         _record_export(database, what, payers=payers)
         if what == "sellers":

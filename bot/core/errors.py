@@ -12,6 +12,9 @@ BotError
 ├── ForbiddenAddress       an address that webhooks may not reach
 ├── MailRefused            an email that the mail server did not accept
 ├── StorageError           the database can't be used just now: locked, full, read-only
+│   └── CommitUnknown          a commit whose answer was lost: it may be stored or not
+├── ConstraintError        a row that breaks a rule of the schema
+├── NoLongerLead           a slice of the data has another lead
 ├── Refused                a call that can't be carried out
 │   ├── InvalidBody            400 invalidBody
 │   ├── EmailUnavailable       400 emailUnavailable
@@ -134,6 +137,18 @@ class MailRefused(BotError):
 
 class StorageError(BotError):
     """The database can't be used just now: locked, full, read-only or gone."""
+
+
+class ConstraintError(BotError):
+    """A row that breaks a rule of the schema: a key taken, a row missing that it refers to."""
+
+
+class CommitUnknown(StorageError):
+    """A commit whose answer was lost: its rows may be stored or not."""
+
+
+class NoLongerLead(BotError):
+    """Another replica leads the slice: this one changes nothing there any more."""
 
 
 @dataclass(frozen=True, slots=True)

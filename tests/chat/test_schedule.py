@@ -43,7 +43,7 @@ async def test_a_card_opens_and_expires_by_itself(cards: SharedCards, work: Sche
     listing = listed(cards, told)
     card = await cards.card(listing)
     assert "Scheduled: not open yet" in card.text
-    assert await work.tick() == LONGEST_WAIT
+    assert await work.tick() == LONGEST_WAIT[cards.chat.db.engine]
     cards.chat.clock.advance(HOUR)
     await work.tick()
     await cards.work_later(1)
@@ -56,9 +56,9 @@ async def test_a_card_opens_and_expires_by_itself(cards: SharedCards, work: Sche
 
 async def test_the_next_check_is_when_something_is_due(cards: SharedCards, work: Schedule) -> None:
     listed(cards, service_answer(expires_at=cards.chat.clock() + 12_000))
-    assert await work.tick() == 12
+    assert await work.tick() == min(12, LONGEST_WAIT[cards.chat.db.engine])
     cards.chat.clock.advance(12)
-    assert await work.tick() == LONGEST_WAIT
+    assert await work.tick() == LONGEST_WAIT[cards.chat.db.engine]
 
 
 async def test_overdue_work_is_done_once_at_the_start(

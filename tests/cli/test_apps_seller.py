@@ -7,7 +7,7 @@ import pytest
 from bot.core.accents import ACCENTS
 from tests.support.command_line import run_bot
 
-pytestmark = pytest.mark.usefixtures("empty_folder")
+pytestmark = pytest.mark.usefixtures("commands_url")
 
 PROFILE = (
     *("--image-url", "https://i.example/a.png", "--contact", "@anna_bakes"),

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import re
-import sqlite3
 import time
-from contextlib import closing
 from datetime import datetime
 from pathlib import Path
 
 import pytest
 
+from bot.core.database.postgres import engine
 from tests.support.command_line import contents_of_data, run_bot, start_once
+from tests.support.databases import POSTGRESQL, SQLITE
+from tests.support.free_ports import free_port
+from tests.support.service_harness import open_service
 
-pytestmark = pytest.mark.usefixtures("empty_folder")
+pytestmark = pytest.mark.usefixtures("commands_url")
 
 RUDE = "http://h.example/\x1b[2J\x7f\x85\x9b2J\u202egpj\u200b"
 """An address that clears a terminal or turns its line around."""
@@ -25,6 +28,7 @@ def create_application() -> str:
     return run_bot("apps", "create", "shop").stdout.splitlines()[0].partition("=")[2]
 
 
+@pytest.mark.only(SQLITE, "a file")
 def test_a_new_database_is_reported_once() -> None:
     """DATABASE_URL may be mistyped. The output for programs stays as it is."""
     first, second = run_bot("apps", "create", "shop"), run_bot("apps", "create", "shop")
@@ -33,6 +37,7 @@ def test_a_new_database_is_reported_once() -> None:
     assert "new database" not in first.stdout
 
 
+@pytest.mark.only(SQLITE, "a file")
 @pytest.mark.parametrize(
     "command",
     [
@@ -60,6 +65,7 @@ def test_a_command_that_needs_a_database_creates_none(command: tuple[str, ...]) 
     assert list(Path().iterdir()) == []
 
 
+@pytest.mark.only(SQLITE, "a file")
 def test_a_database_whose_file_was_lost_is_not_called_absent() -> None:
     """Its -wal holds the newest data: a start would delete them."""
     Path("data").mkdir()
@@ -70,6 +76,7 @@ def test_a_database_whose_file_was_lost_is_not_called_absent() -> None:
     assert contents_of_data() == {"bot.db-wal": b"newest data"}
 
 
+@pytest.mark.only(SQLITE, "a file")
 @pytest.mark.parametrize("command", [("audit",), ("apps", "create", "shop")], ids=" ".join)
 def test_a_lost_key_is_reported_and_not_replaced(command: tuple[str, ...]) -> None:
     """A shell may lack the SECRET_KEY of the service; a new key would open nothing."""
@@ -110,27 +117,43 @@ def test_a_revoked_application_is_reported_as_revoked(command: str) -> None:
     assert (again.exit_code, again.stdout, again.stderr) == (1, "", told)
 
 
-def store_hostile_delivery() -> None:
-    """Store a delivery to a hostile address, which no check would accept."""
-    start_once()
-    with closing(sqlite3.connect("data/bot.db")) as db, db:
-        db.execute(
-            "INSERT INTO deliveries"
-            " (id, app_id, request_id, payment_id, channel, address, created_at)"
-            " VALUES ('w', 'a', 'r', 't', 'webhook', ?, 1)",
-            [RUDE],
+async def store_hostile_delivery(url: str) -> str:
+    """Store a delivery to a hostile address, which no check would accept; return its id."""
+    async with open_service(url) as shop:
+        made = await shop.create(notifications={"webhook": {"webhookUrl": "https://h.example/w"}})
+        await shop.pay(made["id"])
+        await shop.db.transaction(
+            lambda tx: tx.execute("UPDATE deliveries SET address = :address", address=RUDE)
         )
-        db.execute(
-            "INSERT INTO outbox (id, queue, lane, priority, body, state, due_at, created_at)"
-            " VALUES ('w', 'webhooks', 'h', 0, '{}', 'waiting', 1, 1)"
-        )
+        (stored,) = await shop.rows("deliveries")
+        return str(stored["id"])
 
 
-@pytest.mark.parametrize("command", [("list",), ("list", "--json"), ("show", "w")], ids=" ".join)
-def test_an_address_cannot_control_the_terminal(command: tuple[str, ...]) -> None:
-    store_hostile_delivery()
-    answer = run_bot("deliveries", *command)
+@pytest.mark.parametrize("command", [("list",), ("list", "--json"), ("show",)], ids=" ".join)
+def test_an_address_cannot_control_the_terminal(
+    commands_url: str, command: tuple[str, ...]
+) -> None:
+    stored = asyncio.run(store_hostile_delivery(commands_url))
+    answer = run_bot("deliveries", *command, *([stored] if command == ("show",) else []))
     assert answer.exit_code == 0, answer.stderr
     assert [line for line in answer.stdout.splitlines() if not line.isprintable()] == []
     if "--json" in command:
         assert json.loads(answer.stdout)["address"] == RUDE
+
+
+@pytest.mark.only(POSTGRESQL, "a server that is away")
+@pytest.mark.parametrize(
+    "command", ["apps list", "audit", "deliveries list", "export payments", "run", "service"]
+)
+def test_a_server_that_is_away_is_one_line_without_the_password(
+    command: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(engine, "OWN_SECONDS", 0.0)
+    monkeypatch.setenv("DATABASE_URL", f"postgresql://bot:sesame@127.0.0.1:{free_port()}/bot")
+    monkeypatch.setenv("SECRET_KEY", "x")
+    monkeypatch.setenv("BOT_TOKEN", "123456:ABC-DEF")
+    done = run_bot(*command.split())
+    assert (done.exit_code, done.stdout) == (2, "")
+    (line,) = done.stderr.splitlines()
+    assert line.startswith("DATABASE_URL: postgresql://bot@127.0.0.1:")
+    assert line.endswith("nothing answers at its host and port: start the server, or check both")

@@ -7,7 +7,6 @@ import io
 import json
 import os
 import random
-import sqlite3
 import stat
 import subprocess
 import sys
@@ -16,6 +15,7 @@ from collections import Counter
 from contextlib import closing
 from datetime import UTC, datetime
 from decimal import Decimal
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -29,16 +29,18 @@ from bot.core.money import amounts
 from bot.service.store import export_rows
 from bot.service.store.export_rows import ExportFilter
 from bot.service.wire import export_records
+from tests.support import databases
 from tests.support.chat_harness import STICKERS, ChatHarness, service_answer
-from tests.support.command_line import run_bot
+from tests.support.command_line import DATABASE, run_bot
+from tests.support.databases import SQLITE, open_quick
 from tests.support.paths import ROOT
-from tests.support.product_process import rows
 from tests.support.service_harness import DROP, NOON, Clock, open_service
 
 if TYPE_CHECKING:
     from click.testing import Result
 
-URL = "sqlite:///bot.db"
+    from bot.core.database.database import Transaction
+
 CURRENCIES = {"USD": 2, "JPY": 0, "BSV": 8, "KWD": 3}
 PAYMENTS = 2_500
 """More than two pages."""
@@ -48,56 +50,64 @@ def export(*command: str, **env: str) -> Result:
     return run_bot("export", *command, env=env)
 
 
-@pytest.fixture(autouse=True)
-def _in_an_empty_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("DATABASE_URL", URL)
-
-
 @pytest.fixture
-async def paid(tmp_path: Path) -> str:
+async def paid(commands_url: str) -> str:
     """Create a request with a payment whose payer's name is a formula; return its id."""
-    async with open_service(tmp_path) as shop:
+    async with open_service(commands_url) as shop:
         made = await shop.create(requestedUserData=["email", "phoneNumber"])
         given = {"email": "=cmd@mail.example", "phoneNumber": "+44 20 7946 0958"}
         assert (await shop.pay(made["id"], **given)).status_code == 303
     return str(made["id"])
 
 
-def add_many(path: str) -> None:
+def fill(url: str) -> None:
     """Store requests in several currencies and many payments of random amounts."""
+    with closing(open_quick(url)) as db:
+        db.run(add_many)
+
+
+def add_many(tx: Transaction) -> None:
     dice = random.Random(7)
-    with closing(sqlite3.connect(path)) as db, db:
-        db.execute("PRAGMA foreign_keys = OFF")
-        for number, currency in enumerate(CURRENCIES):
-            db.execute(
-                "INSERT INTO payment_requests (id, app_id, created_at, name, instrument_currency,"
-                " receivers, amount, requested_user_data, expiration_type)"
-                " VALUES (?, 'a', ?, ?, ?, '[]', 1, '[]', 'never')",
-                [f"r{number}", NOON + number, f"Thing, {number}", currency],
-            )
-        for number in range(PAYMENTS):
-            kind = dice.randrange(len(CURRENCIES))
-            minor, currency = dice.randrange(1, 10**15), [*CURRENCIES][kind]
-            db.execute(
-                "INSERT INTO payments (id, request_id, checkout_id, rail, external_id, state,"
-                " amount, currency, receivers, instrument_amount, instrument_currency,"
-                " instrument_shares, user_data, completed_at)"
-                " VALUES (?, ?, 'c', 'sandbox', ?, 'paid', ?, ?, ?, ?, ?, '[]', '{}', ?)",
-                [f"{dice.getrandbits(96):024x}", f"r{kind}", f"x{number}", minor, currency,
-                 f'[["anna",{minor}]]', minor, currency, NOON + dice.randrange(50)],
-            )  # fmt: skip
+    tx.execute(
+        "INSERT INTO apps (id, name, secret_hash, webhook_secret, created_at)"
+        " VALUES ('a', 'shop', '', '', 1)"
+    )
+    for number, currency in enumerate(CURRENCIES):
+        tx.execute(
+            "INSERT INTO payment_requests (id, app_id, created_at, name, instrument_currency,"
+            " receivers, amount, requested_user_data, expiration_type)"
+            " VALUES (:id, 'a', :at, :name, :currency, '[]', 1, '[]', 'never')",
+            id=f"r{number}", at=NOON + number, name=f"Thing, {number}", currency=currency,
+        )  # fmt: skip
+    tx.execute(
+        "INSERT INTO checkouts (id, request_id, token, state, user_data, created_at, lapses_at)"
+        " VALUES ('c', 'r0', '', 'paid', '{}', 1, 1)"
+    )
+    for number in range(PAYMENTS):
+        kind = dice.randrange(len(CURRENCIES))
+        minor, currency = dice.randrange(1, 10**15), [*CURRENCIES][kind]
+        tx.execute(
+            "INSERT INTO payments (id, request_id, checkout_id, rail, external_id, state,"
+            " amount, currency, receivers, instrument_amount, instrument_currency,"
+            " instrument_shares, user_data, completed_at)"
+            " VALUES (:id, :request, 'c', 'sandbox', :external, 'paid', :minor, :currency,"
+            " :receivers, :minor, :currency, '[]', '{}', :at)",
+            id=f"{dice.getrandbits(96):024x}", request=f"r{kind}", external=f"x{number}",
+            minor=minor, currency=currency, receivers=f'[["anna",{minor}]]',
+            at=NOON + dice.randrange(50),
+        )  # fmt: skip
 
 
-def sums(path: str) -> dict[str, Decimal]:
-    found = rows(Path(path), "SELECT currency, SUM(amount) FROM payments GROUP BY currency")
-    return {currency: amounts.from_minor(minor, currency) for currency, minor in found}
+def sums(url: str) -> dict[str, Decimal]:
+    found = databases.rows(url, "SELECT currency, SUM(amount) FROM payments GROUP BY currency")
+    return {currency: amounts.from_minor(int(minor), currency) for currency, minor in found}
 
 
-def test_the_sum_of_the_export_is_the_sum_of_the_table_in_every_currency() -> None:
+def test_the_sum_of_the_export_is_the_sum_of_the_table_in_every_currency(
+    commands_url: str,
+) -> None:
     """Page after page, in both forms: each payment once, to the last decimal."""
-    open_database(URL).close()
-    add_many("bot.db")
+    fill(commands_url)
     lines = [*csv.DictReader(io.StringIO(export().stdout))]
     objects = [
         json.loads(line, parse_float=Decimal)
@@ -108,28 +118,26 @@ def test_the_sum_of_the_export_is_the_sum_of_the_table_in_every_currency() -> No
         total: Counter[str] = Counter()
         for one in found:
             total[one["currencyCode"]] += Decimal(one["amount"])  # type: ignore[assignment]  # exact sums
-        assert dict(total) == sums("bot.db")
+        assert dict(total) == sums(commands_url)
     for one in lines:
         assert len(one["amount"].partition(".")[2]) == CURRENCIES[one["currencyCode"]]
         assert one["receivers"] == f"anna {one['amount']}"
 
 
-def test_payments_are_sorted_by_request_and_then_by_time() -> None:
-    open_database(URL).close()
-    add_many("bot.db")
+def test_payments_are_sorted_by_request_and_then_by_time(commands_url: str) -> None:
+    fill(commands_url)
     found = [*csv.DictReader(io.StringIO(export().stdout))]
     places = [(one["paymentRequestId"], one["completedAt"], one["transactionId"]) for one in found]
     assert places == sorted(places)
 
 
-def test_times_and_a_request_narrow_the_export() -> None:
+def test_times_and_a_request_narrow_the_export(commands_url: str) -> None:
     """The first moment is included, the last is not."""
-    open_database(URL).close()
-    add_many("bot.db")
+    fill(commands_url)
     since, until = (datetime.fromtimestamp((NOON + at) / 1000, UTC) for at in (10, 20))
     found = export("--since", since.isoformat(), "--until", until.isoformat(), "--request", "r1")
-    expected = rows(
-        Path("bot.db"),
+    expected = databases.rows(
+        commands_url,
         "SELECT id FROM payments WHERE request_id = 'r1'"
         f" AND completed_at >= {NOON + 10} AND completed_at < {NOON + 20}"
         " ORDER BY completed_at, id",
@@ -140,10 +148,12 @@ def test_times_and_a_request_narrow_the_export() -> None:
     ] == expected
 
 
-def test_a_payment_has_all_its_fields(paid: str) -> None:
+def test_a_payment_has_all_its_fields(paid: str, commands_url: str) -> None:
     (line,) = export("--format", "json").stdout.splitlines()
     found = json.loads(line)
-    assert found.pop("transactionId") == rows(Path("bot.db"), "SELECT id FROM payments")[0][0]
+    assert (
+        found.pop("transactionId") == databases.rows(commands_url, "SELECT id FROM payments")[0][0]
+    )
     external = found["externalId"]
     assert external
     assert found == {
@@ -261,9 +271,9 @@ def test_requests_have_their_takings(paid: str) -> None:
     assert found["createdAt"] == "2027-01-15T08:00:00.000Z"
 
 
-async def test_units_are_those_of_the_interface(tmp_path: Path) -> None:
+async def test_units_are_those_of_the_interface(database_url: str) -> None:
     """A lapsed reservation has returned its unit. A one-off has no units."""
-    async with open_service(tmp_path) as shop:
+    async with open_service(database_url) as shop:
         drop = await shop.create(**DROP)
         await shop.pay(drop["id"], manner="never")
         await shop.create(expirationType="onPaymentCompleted")
@@ -281,8 +291,8 @@ async def test_units_are_those_of_the_interface(tmp_path: Path) -> None:
                 ]
 
 
-def test_with_another_server_the_recorded_payments_are_exported() -> None:
-    with closing(open_database(URL)) as db:
+def test_with_another_server_the_recorded_payments_are_exported(commands_url: str) -> None:
+    with closing(open_database(commands_url)) as db:
         chat = ChatHarness(db, Clock())
         listing = chat.add_listing(
             chat.add_person(), STICKERS, service_answer(total_units=3, remaining_units=3)
@@ -303,10 +313,9 @@ def test_with_another_server_the_recorded_payments_are_exported() -> None:
 
 
 @pytest.mark.process
-def test_a_closed_pipe_ends_the_export_silently() -> None:
+def test_a_closed_pipe_ends_the_export_silently(commands_url: str) -> None:
     """As in `export | head -1`."""
-    open_database(URL).close()
-    add_many("bot.db")
+    fill(commands_url)
     run = subprocess.Popen(
         [sys.executable, "-m", "bot", "export"], env={**os.environ, "PYTHONPATH": str(ROOT)},
         stdout=subprocess.PIPE, stderr=subprocess.PIPE,
@@ -320,14 +329,13 @@ def test_a_closed_pipe_ends_the_export_silently() -> None:
     run.stderr.close()
 
 
-async def test_memory_does_not_grow_with_the_number_of_payments() -> None:
+async def test_memory_does_not_grow_with_the_number_of_payments(commands_url: str) -> None:
     """Ten times as many payments take no more of it."""
-    open_database(URL).close()
-    add_many("bot.db")
+    fill(commands_url)
     peaks = []
     for times in (1, 10):
-        grow(times)
-        with closing(open_database(URL)) as db:
+        with closing(open_quick(commands_url)) as db:
+            db.run(partial(grow, times=times))
             tracemalloc.start()
             number = 0
             async for _ in export_rows.payments(db, ExportFilter(NOON)):
@@ -338,34 +346,35 @@ async def test_memory_does_not_grow_with_the_number_of_payments() -> None:
     assert peaks[1] < 1.5 * peaks[0], peaks
 
 
-def grow(times: int) -> None:
-    with closing(sqlite3.connect("bot.db")) as db, db:
-        columns = "request_id, checkout_id, rail, state, amount, currency, receivers"
-        columns += ", instrument_amount, instrument_currency, instrument_shares, user_data"
-        for number in range(1, times):
-            db.execute(
-                f"INSERT INTO payments (id, external_id, completed_at, {columns})"
-                f" SELECT id || '-{number}', id || '-{number}', completed_at, {columns}"
-                " FROM payments WHERE id NOT LIKE '%-%'"
-            )
+def grow(tx: Transaction, times: int) -> None:
+    columns = "request_id, checkout_id, rail, state, amount, currency, receivers"
+    columns += ", instrument_amount, instrument_currency, instrument_shares, user_data"
+    for number in range(1, times):
+        tx.execute(
+            f"INSERT INTO payments (id, external_id, completed_at, {columns})"
+            f" SELECT id || '-{number}', id || '-{number}', completed_at, {columns}"
+            " FROM payments WHERE id NOT LIKE '%-%'"
+        )
 
 
-def test_an_export_is_in_the_audit_log(paid: str) -> None:
+def test_an_export_is_in_the_audit_log(paid: str, commands_url: str) -> None:
     del paid
     export("--no-payers")
-    found = rows(
-        Path("bot.db"), "SELECT subject, details FROM audit WHERE action = 'data.exported'"
+    found = databases.rows(
+        commands_url, "SELECT subject, details FROM audit WHERE action = 'data.exported'"
     )
     assert found == [("payments", '{"payers":false}')]
 
 
+@pytest.mark.only(SQLITE, "a file")
+@pytest.mark.usefixtures("commands_url")
 def test_without_a_database_no_file_is_created() -> None:
     refused: Any = export()
-    assert (refused.exit_code, Path("bot.db").exists()) == (1, False)
+    assert (refused.exit_code, DATABASE.exists()) == (1, False)
 
 
-def test_sellers_are_exported_with_their_profiles() -> None:
-    with closing(open_database(URL)) as db:
+def test_sellers_are_exported_with_their_profiles(commands_url: str) -> None:
+    with closing(open_database(commands_url)) as db:
         db.run(lambda tx: sellers.ensure_seller(tx, 1001, "en", NOON))
     (found,) = csv.DictReader(io.StringIO(export("sellers").stdout))
     assert (found["telegramId"], found["language"], found["name"]) == ("1001", "en", "")
@@ -374,9 +383,9 @@ def test_sellers_are_exported_with_their_profiles() -> None:
     assert refused.stderr == "export sellers: --request is for payments and requests\n"
 
 
-async def test_a_request_is_exported_with_the_name_of_its_seller(tmp_path: Path) -> None:
+async def test_a_request_is_exported_with_the_name_of_its_seller(database_url: str) -> None:
     """The last field, empty where nobody is named."""
-    async with open_service(tmp_path) as shop:
+    async with open_service(database_url) as shop:
         await shop.create(seller={"name": "Anna's Bakery"})
         await shop.create()
         wanted = ExportFilter(shop.clock())

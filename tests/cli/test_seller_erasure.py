@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 from contextlib import asynccontextmanager
-from pathlib import Path
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from bot.service.model.changes import SellerEdit
 from bot.service.usecases import applications
-from tests.support.command_line import run_bot
+from tests.support.command_line import DATABASE, run_bot
+from tests.support.databases import SQLITE, text_of
 from tests.support.service_harness import NEW, REQUESTS_PATH, open_service
 
 if TYPE_CHECKING:
@@ -20,13 +22,13 @@ if TYPE_CHECKING:
 
     from tests.support.service_harness import ServiceHarness
 
-pytestmark = pytest.mark.usefixtures("empty_folder")
+pytestmark = pytest.mark.usefixtures("commands_url")
 
-DATABASE = Path("data/bot.db")
 ANNA = {"name": "Anna Baker", "contact": "@anna_bakes", "description": "Bread since 1987"}
 
 
 async def sell(shop: ServiceHarness, owner: str, seller: dict[str, str] | None) -> None:
+    shop.clock.advance(1)
     headers = {"Owner-Ref": owner} if owner else {}
     body = NEW | ({"seller": seller} if seller else {})
     answer = await shop.seller.post(REQUESTS_PATH, json=body, headers=headers)
@@ -35,8 +37,7 @@ async def sell(shop: ServiceHarness, owner: str, seller: dict[str, str] | None) 
 
 @asynccontextmanager
 async def shop() -> AsyncIterator[ServiceHarness]:
-    DATABASE.parent.mkdir(exist_ok=True)
-    async with open_service(DATABASE.parent) as opened:
+    async with open_service(os.environ["DATABASE_URL"]) as opened:
         yield opened
 
 
@@ -61,6 +62,7 @@ async def fill() -> None:
 async def pay_as(address: str) -> str:
     """Pay with this address; return the payment's id."""
     async with shop() as opened:
+        opened.clock.advance(60)
         made = await opened.create(requestedUserData=["email"])
         form = {"token": "t" * 32, "email": address}
         await opened.anyone.post(f"/pay/{made['id']}", data=form)
@@ -77,6 +79,7 @@ def erase(*command: str) -> Any:
 async def names() -> list[str | None]:
     async with shop() as opened:
         rows = await opened.rows("payment_requests")
+        rows.sort(key=itemgetter("created_at"))
         rows += await opened.rows("apps")
         return [row["seller"] and json.loads(row["seller"])["name"] for row in rows][:6]
 
@@ -106,11 +109,25 @@ def test_what_a_payer_typed_names_no_seller() -> None:
     assert asyncio.run(names())[2] == "Ben"
 
 
-def test_no_erased_byte_is_left_and_the_counts_are_recorded() -> None:
+@pytest.mark.only(SQLITE, "a file")
+def test_no_erased_byte_is_left() -> None:
     asyncio.run(fill())
     erase("@anna_bakes")
     whole = DATABASE.read_bytes().lower()
     assert [word for word in (b"anna", b"bread") if word in whole] == []
+
+
+async def stored() -> str:
+    async with shop() as opened:
+        return (await text_of(opened.db)).lower()
+
+
+def test_no_erased_value_is_left_and_the_counts_are_recorded() -> None:
+    asyncio.run(fill())
+    assert "anna" in asyncio.run(stored())
+    erase("@anna_bakes")
+    whole = asyncio.run(stored())
+    assert [word for word in ("anna", "bread") if word in whole] == []
     (line,) = (
         json.loads(line)
         for line in run_bot("audit", "--json").stdout.splitlines()

@@ -9,11 +9,11 @@ from urllib.parse import urljoin
 import httpx
 import pytest
 
+from tests.support.free_ports import free_port
 from tests.support.nwc_wallet import LocalRelay, NwcWallet
 from tests.support.product_process import (
     PATIENCE,
     ProductSetup,
-    free_port,
     until,
 )
 from tests.support.sellers_and_payers import (

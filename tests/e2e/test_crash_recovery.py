@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING
 import pytest
 
 from bot.sandbox.world.faults import Fault
+from tests.support.free_ports import free_port
 from tests.support.product_process import (
     PATIENCE,
     Process,
     ProductSetup,
     foreign_service,
-    free_port,
     patient_client,
     until,
 )

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 from tests.support.consent_letters import link, plain
 from tests.support.demo_client import SELLER, buttons, offer_vase, say, shown
+from tests.support.free_ports import free_port
 from tests.support.letters import SENDER
 from tests.support.mail_servers import mail_server
 from tests.support.product_process import (
     PATIENCE,
-    free_port,
     patient_client,
     running_product,
     start_bot,

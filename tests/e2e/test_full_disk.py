@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from bot.core.database.write_check import COMMIT_BYTES, PROVEN_SECONDS
+from bot.core.database.sqlite.write_check import COMMIT_BYTES, PROVEN_SECONDS
 from tests.support.machine_faults import (
     assert_books_match,
     drop_under_load,

@@ -5,12 +5,12 @@ from __future__ import annotations
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any
 
+from tests.support.free_ports import free_port
 from tests.support.handcash_server import HandCash, handcash
 from tests.support.handcash_settings import SECRET, keys
 from tests.support.product_process import (
     PATIENCE,
     Process,
-    free_port,
     patient_client,
     sandbox_telegram,
 )

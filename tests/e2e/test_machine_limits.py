@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from bot.wiring.web.accept_loop import RESERVE
+from tests.support.free_ports import free_port
 from tests.support.machine_faults import (
     MARK,
     OPEN,
@@ -25,7 +26,7 @@ from tests.support.machine_faults import (
     operator_lines,
     wait_until_well,
 )
-from tests.support.product_process import PATIENCE, ProductSetup, free_port
+from tests.support.product_process import PATIENCE, ProductSetup
 from tests.support.sellers_and_payers import seller_with_destination, texts
 
 if TYPE_CHECKING:

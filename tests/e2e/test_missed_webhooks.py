@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any
 from bot.chat.payments.missing_payments import GRACE
 from bot.chat.payments.reconciler import FIRST_WAIT
 from bot.core import signing
+from tests.support.free_ports import free_port
 from tests.support.product_process import (
     Process,
     foreign_service,
-    free_port,
     patient_client,
     running_product,
     sandbox_telegram,

@@ -16,9 +16,9 @@ from click.testing import CliRunner
 from bot.cli.commands import main
 from bot.sandbox.world.world import TOKEN
 from bot.wiring.doctor.telegram_checks import FEEDBACK_UNKNOWN
+from tests.support.free_ports import free_port
 from tests.support.product_process import (
     Process,
-    free_port,
     patient_client,
     run_command,
     running_product,

@@ -12,8 +12,8 @@ from prometheus_client.parser import text_string_to_metric_families
 from bot import config
 from bot.sandbox.world.faults import Fault
 from bot.wiring.app.application import Application
+from tests.support.free_ports import free_port
 from tests.support.product_process import (
-    free_port,
     patient_client,
     run_command,
     running_product,
@@ -188,8 +188,8 @@ async def test_a_queue_without_a_worker_makes_it_not_ready(tmp_path: Path) -> No
         return await status(f"{url}/readyz") == 200
 
     await until(answers)
-    application._working["webhooks"].cancel()
-    await asyncio.gather(application._working["webhooks"], return_exceptions=True)
+    application._parts.working["webhooks"].cancel()
+    await asyncio.gather(application._parts.working["webhooks"], return_exceptions=True)
     async with patient_client() as http:
         answer = await http.get(f"{url}/readyz")
     assert (answer.status_code, answer.json()["checks"]["workers"]) == (503, "ended: webhooks")

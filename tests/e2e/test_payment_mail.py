@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any
 import httpx
 
 from tests.support.certificates import make_tls
+from tests.support.free_ports import free_port
 from tests.support.letters import SENDER
 from tests.support.mail_servers import MailServerStub, mail_server
 from tests.support.product_process import (
     PATIENCE,
     Process,
-    free_port,
     patient_client,
     run_command,
     start_bot,

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from tests.support.free_ports import free_port
 from tests.support.product_process import (
     PATIENCE,
     Process,
-    free_port,
     patient_client,
     run_command,
     start_bot,

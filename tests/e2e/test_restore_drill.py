@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING
 import pytest
 
 from bot.sandbox.world.faults import Fault
+from tests.support.free_ports import free_port
 from tests.support.machine_faults import MARK, OPEN, OWED, count_alerts
 from tests.support.product_process import (
     PATIENCE,
     Process,
     ProductSetup,
-    free_port,
     patient_client,
     rows,
     run_command,

@@ -6,9 +6,10 @@ from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
 
 from bot.core.text.translations import t
+from tests.support.free_ports import free_port
 from tests.support.handcash_server import HandCash, handcash
 from tests.support.handcash_settings import SECRET, keys
-from tests.support.product_process import PATIENCE, free_port, sandbox_telegram
+from tests.support.product_process import PATIENCE, sandbox_telegram
 from tests.support.sellers_and_payers import Seller, lines_of, link_of, seller_with_destination
 from tests.support.server_failures import SILENT
 

@@ -10,11 +10,11 @@ from bot.chat.telegram.intake import SECRET_HEADER, WEBHOOK_PATH
 from bot.core import signing
 from tests.support.certificates import make_certificate
 from tests.support.demo_client import SELLER, buttons, offer_vase, say, sell_vase, shown
+from tests.support.free_ports import free_port
 from tests.support.product_process import (
     PATIENCE,
     Process,
     foreign_service,
-    free_port,
     patient_client,
     sandbox_telegram,
     start_bot,

@@ -18,11 +18,11 @@ import pytest
 from bot.core.text.translations import languages
 from bot.sandbox.world.faults import Fault
 from bot.sandbox.world.world import TOKEN
+from tests.support.free_ports import free_port
 from tests.support.http_messages import http_response
 from tests.support.paths import ROOT
 from tests.support.product_process import (
     PATIENCE,
-    free_port,
     patient_client,
     rows,
     run_command,
@@ -71,7 +71,8 @@ async def test_it_is_ready_once_its_profile_is_set_and_stops_with_0(
         async with patient_client() as http:
             ready = await http.get(f"{run.url}/readyz")
         checks = {"database": "ok", "telegram": "ok", "workers": "ok"}
-        assert (ready.status_code, ready.json()) == (200, {"status": "ok", "checks": checks})
+        told = {"status": "ok", "checks": checks, "role": "all", "lead": True}
+        assert (ready.status_code, ready.json()) == (200, told)
         await stage.world.wait_for(lambda: stage.world.calls_of("setMyShortDescription"), PATIENCE)
         assert await run.stop(how) == 0
         assert await status(f"{run.url}/livez") == 0

@@ -16,8 +16,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from bot.core.database.database import open_database
-from bot.core.database.write_check import PROVEN_SECONDS
-from bot.core.database.writer import BUSY_TIMEOUT_SECONDS, FILE_MOVED
+from bot.core.database.sqlite.write_check import PROVEN_SECONDS
+from bot.core.database.sqlite.writer import BUSY_TIMEOUT_SECONDS, FILE_MOVED
+from tests.support.free_ports import free_port
 from tests.support.machine_faults import (
     OPEN,
     OVER,
@@ -40,7 +41,6 @@ from tests.support.product_process import (
     PATIENCE,
     Process,
     foreign_service,
-    free_port,
     running_product,
 )
 

@@ -13,11 +13,11 @@ import httpx
 import pytest
 
 from bot.core import clock
+from tests.support.free_ports import free_port
 from tests.support.lightning_wallet import LnurlService, serve_wallet
 from tests.support.payout_forms import IBAN
 from tests.support.product_process import (
     PATIENCE,
-    free_port,
     patient_client,
     run_command,
     start_bot,

@@ -16,7 +16,7 @@ from tests.floods.livez_probe import probing
 from tests.floods.payer_clients import Payers, served
 from tests.floods.process_memory import peak, resident
 from tests.floods.telegram_process import started
-from tests.support.product_process import free_port
+from tests.support.free_ports import free_port
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Coroutine, Mapping, Sequence

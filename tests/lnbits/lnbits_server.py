@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 import httpx
 
 from tests.lnbits.environment import lnbits_python
-from tests.support.product_process import PATIENCE, free_port, patient_client, until
+from tests.support.free_ports import free_port
+from tests.support.product_process import PATIENCE, patient_client, until
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Mapping

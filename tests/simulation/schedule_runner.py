@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-import atexit
 import gc
 import logging
 import multiprocessing
 import os
-import shutil
 import tempfile
 import traceback
 from concurrent.futures import ProcessPoolExecutor
@@ -24,12 +22,10 @@ from tests.simulation.faults.fault_schedule import Schedule
 from tests.simulation.faults.faulty_product import opened
 from tests.simulation.product_templates import Templates, templates
 from tests.simulation.simulated_time import Loop, run_threads_in_loop, seeded_secrets
+from tests.support.own_folders import OwnFolder
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-
-IN_MEMORY = Path("/dev/shm")
-"""Where databases need not wait for a disk: a part that dies here leaves its files whole."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,13 +81,15 @@ def _settle() -> None:
 
 
 @cache
-def own_folder() -> str:
-    """Make a folder for this process, which is deleted with it."""
-    folder = tempfile.mkdtemp(prefix="faults-", dir=IN_MEMORY if IN_MEMORY.is_dir() else None)
-    atexit.register(shutil.rmtree, folder)
-    return folder
+def own_folder() -> Path:
+    """Make a folder for this process, which goes with it.
+
+    It is in memory: databases need not wait for a disk, and a part that dies here leaves its files
+    whole.
+    """
+    return OwnFolder("faults-").path
 
 
 @cache
 def made_templates() -> Templates:
-    return templates(Path(own_folder()))
+    return templates(own_folder())

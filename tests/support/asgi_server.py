@@ -41,10 +41,15 @@ class _Server(uvicorn.Server):
 
 
 @asynccontextmanager
-async def serve_asgi(app: Any, port: int = 0) -> AsyncIterator[str]:
-    """Serve an ASGI app on a loopback port, 0 for a free one; the address without a last slash."""
+async def serve_asgi(app: Any, port: int = 0, *, keep_alive: int = 5) -> AsyncIterator[str]:
+    """Serve an ASGI app on a loopback port, 0 for a free one; the address without a last slash.
+
+    Idle connections are kept for `keep_alive` seconds.
+    """
     # Loggers belong to the process: a server of a test leaves them unchanged.
-    config = uvicorn.Config(app, log_config=None, ws="none", lifespan="on")
+    config = uvicorn.Config(
+        app, log_config=None, ws="none", lifespan="on", timeout_keep_alive=keep_alive
+    )
     server = _Server(config)
     with socket.create_server(("127.0.0.1", port)) as listener:
         # Connections take it over; asyncio sets it for sockets of its own making alone, and an

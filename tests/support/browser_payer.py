@@ -13,7 +13,8 @@ from bot.service.usecases import applications
 from tests.support.asgi_server import serve_asgi
 from tests.support.chromium import PHONE, watch
 from tests.support.empty_database import open_in
-from tests.support.product_process import free_port, patient_client
+from tests.support.free_ports import free_port
+from tests.support.product_process import patient_client
 from tests.support.service_harness import Clock, ServiceHarness, headers_of, make_service
 
 if TYPE_CHECKING:

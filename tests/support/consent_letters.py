@@ -16,7 +16,6 @@ from tests.support.service_harness import NEW, REQUESTS_PATH, URL, open_service
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
     from email.message import EmailMessage
-    from pathlib import Path
 
     import httpx
 
@@ -67,10 +66,10 @@ class LetterHarness(MailRound):
 
 @asynccontextmanager
 async def open_letter_harness(
-    folder: Path, *, strangers: bool = True
+    database_url: str, *, strangers: bool = True
 ) -> AsyncIterator[LetterHarness]:
     """Open a shop with a mail server; `strangers` are its sellers."""
-    async with open_service(folder, mails=True) as service, mail_server() as server:
+    async with open_service(database_url, mails=True) as service, mail_server() as server:
         post = LetterHarness(service, server)
         if strangers:
             post.distrust()

@@ -11,6 +11,7 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 from bot.core.database.database import open_database
+from tests.support.sqlite_engine import sqlite
 
 if TYPE_CHECKING:
     from bot.core.database.database import Database
@@ -22,7 +23,7 @@ def open_in(folder: Path) -> Database:
     if not path.exists():
         copy_empty(path)
     database = open_database(f"sqlite:///{path}")
-    database._writer._conn.execute("PRAGMA synchronous = OFF")
+    sqlite(database)._writer._conn.execute("PRAGMA synchronous = OFF")
     return database
 
 

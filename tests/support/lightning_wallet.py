@@ -16,12 +16,14 @@ from starlette.routing import Route
 
 from bot.core.net.webhook_addresses import AllowList
 from bot.service.model.rail_answers import Asked, Opened, Unavailable
+from bot.service.rails import wallet_http
 from tests.support.asgi_server import serve_asgi
 from tests.support.lightning_invoices import InvoiceDraft, hash_of
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable
 
+    import pytest
     from starlette.requests import Request
 
     from bot.service.model.rail_answers import Look
@@ -302,3 +304,12 @@ BROKEN_ANSWERS: dict[str, Callable[[], Response]] = {
     "gzip": lambda: Response(b"\x1f\x8b\x08", headers={"content-encoding": "gzip"}),
 }
 """Answers that no wallet should give, by name."""
+
+UNFINISHED = ("dripping", "crumbled", "silent")
+"""Those that only the time limit ends."""
+
+
+def shorten_unfinished(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Shorten the time limit of an answer that it ends; a busy machine needs it for the others."""
+    if name in UNFINISHED:
+        monkeypatch.setattr(wallet_http, "SECONDS", 0.5)

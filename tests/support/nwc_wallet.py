@@ -16,8 +16,8 @@ from urllib.parse import quote
 
 import nostr_sdk as nostr
 
+from tests.support.free_ports import free_port
 from tests.support.lightning_invoices import InvoiceDraft, hash_of
-from tests.support.product_process import free_port
 
 if TYPE_CHECKING:
     from collections.abc import Callable

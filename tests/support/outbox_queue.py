@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from bot.chat.messages.queues import make_queues
 from bot.core import exact_json
 from bot.core.net.rates import Rate
-from bot.core.outbox import lanes, outbox
+from bot.core.outbox import lanes, leases, outbox
 from bot.core.outbox.queue_policy import REPLY
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ class QueueHarness:
         return self.db.run(lambda tx: outbox.put(tx, self.queue, lane, body, now, **how))
 
     def claim(self, room: int = 100) -> list[Message]:
-        return self.db.run(lambda tx: outbox.claim(tx, self.queue, self.clock(), room))
+        return self.db.run(lambda tx: claim(tx, self.queue, self.clock(), room))
 
     def first(self) -> Message:
         (message,) = self.claim(1)
@@ -87,6 +87,12 @@ class QueueHarness:
         return {exact_json.loads(row["body"])["word"]: row["state"] for row in self.rows()}
 
 
+def claim(tx: Transaction, queue: Queue, now: int, room: int) -> list[Message]:
+    """Claim as a worker does, but without an owner: expired leases end first."""
+    leases.release_expired(tx, queue, now)
+    return outbox.claim(tx, queue, now, room)
+
+
 def bodies(db: Database, queue: Queue) -> list[Any]:
     """Return the bodies in a queue, in order of putting."""
     rows = db.run(lambda tx: tx.query(SELECT, queue=queue.name))
@@ -98,7 +104,7 @@ async def handle_all(
 ) -> int:
     """Handle all that may go now, one after the other, as a worker does; how many."""
     handled = 0
-    while found := await db.transaction(lambda tx: outbox.claim(tx, queue, clock(), 1)):
+    while found := await db.transaction(lambda tx: claim(tx, queue, clock(), 1)):
         await handle(found[0])
         handled += 1
     return handled

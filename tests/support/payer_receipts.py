@@ -17,7 +17,6 @@ from tests.support.service_harness import URL, open_service
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
-    from pathlib import Path
 
     import httpx
 
@@ -92,7 +91,7 @@ class ReceiptHarness(MailRound):
 
 
 @asynccontextmanager
-async def open_receipt_harness(folder: Path, **settings: Any) -> AsyncIterator[ReceiptHarness]:
+async def open_receipt_harness(database_url: str, **settings: Any) -> AsyncIterator[ReceiptHarness]:
     given: dict[str, Any] = {"mails": True, "payer_key": KEY} | settings
-    async with open_service(folder, **given) as service, mail_server() as server:
+    async with open_service(database_url, **given) as service, mail_server() as server:
         yield ReceiptHarness(service, server)

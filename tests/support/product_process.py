@@ -7,12 +7,10 @@ secrets it knew and for tracebacks, so each test also guards what may not be in 
 from __future__ import annotations
 
 import asyncio
-import atexit
 import itertools
 import os
 import re
 import signal
-import socket
 import sqlite3
 import sys
 from contextlib import (
@@ -20,10 +18,8 @@ from contextlib import (
     AsyncExitStack,
     asynccontextmanager,
     closing,
-    suppress,
 )
 from dataclasses import dataclass, field
-from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -34,10 +30,11 @@ from bot.sandbox.web.server import create_app
 from bot.sandbox.world.limits import NO_LIMITS
 from bot.sandbox.world.world import TOKEN, World
 from tests.support.asgi_server import serve_asgi
+from tests.support.free_ports import free_port
 from tests.support.sandbox_server import serving
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Mapping
+    from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
 
 from tests.support.paths import ROOT
 
@@ -50,41 +47,6 @@ OURS = (sys.executable, "-m", "bot")
 LINE_LIMIT = 2**20
 QUICK = {"TELEGRAM_RATE": "0", "TELEGRAM_CHAT_RATE": "0", "TELEGRAM_GROUP_RATE": "0"}
 """Telegram's limits lifted, as benches do: the sandbox's are lifted as well."""
-
-FIRST_PORT, LAST_PORT = 20_000, 32_000
-"""Below those that systems give to outgoing connections."""
-
-PORTS = 150
-"""Ports of one process of tests; it listens on the first and takes the others in turn."""
-
-
-@cache
-def _ports() -> Iterator[int]:
-    """Return ports of this process alone: those that follow the first one it could listen on."""
-    for first in range(FIRST_PORT, LAST_PORT, PORTS):
-        with suppress(OSError):
-            held = socket.create_server(("127.0.0.1", first))
-            atexit.register(held.close)
-            return itertools.cycle(range(first + 1, first + PORTS))
-    raise AssertionError("nobody may have so many processes of tests")
-
-
-def free_port() -> str:
-    """Return a port on which nobody listens and that no other test gets."""
-    for port in _ports():
-        with closing(socket.socket()) as probe:
-            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            if probe.connect_ex(("127.0.0.1", port)) and not _taken(port):
-                return str(port)
-    raise AssertionError
-
-
-def _taken(port: int) -> bool:
-    try:
-        socket.create_server(("127.0.0.1", port)).close()
-    except OSError:
-        return True
-    return False
 
 
 @dataclass

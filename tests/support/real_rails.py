@@ -16,7 +16,6 @@ from tests.support.service_harness import NOON, open_service
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Mapping
-    from pathlib import Path
 
     import httpx
 
@@ -121,10 +120,10 @@ def make_bank() -> ScriptedRail:
 
 @asynccontextmanager
 async def open_real_service(
-    folder: Path, *rails: Rail, **settings: Any
+    database_url: str, *rails: Rail, **settings: Any
 ) -> AsyncIterator[ServiceHarness]:
     """Open the service with these rails instead of test money."""
-    async with open_service(folder, rails=Rails(*rails), **settings) as service:
+    async with open_service(database_url, rails=Rails(*rails), **settings) as service:
         kinds = [rail.kind for rail in rails]
         service.db.run(lambda tx: payout_accounts.write_offered(tx, kinds))
         yield service
@@ -132,11 +131,11 @@ async def open_real_service(
 
 @asynccontextmanager
 async def open_annas_service(
-    folder: Path, wallet: Rail, first: str, second: str, **settings: Any
+    database_url: str, wallet: Rail, first: str, second: str, **settings: Any
 ) -> AsyncIterator[ServiceHarness]:
     """Open the service with a wallet and a bank, both connected by Anna in this order."""
     times = {"reservation": RESERVATION * 1000, "claims": CLAIMS * 1000}
-    async with open_real_service(folder, wallet, make_bank(), **times | settings) as service:
+    async with open_real_service(database_url, wallet, make_bank(), **times | settings) as service:
         for at, kind in ((NOON - 1, first), (NOON, second)):
             service.clock.at = at
             details = {"name": "Anna", "scheme": "sepa"} if kind == BANK else {}

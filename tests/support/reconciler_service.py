@@ -12,12 +12,12 @@ from bot.chat.provider.client import Client
 from bot.chat.store import listings
 from bot.chat.store.listings import LIVE
 from bot.chat.store.received_payments import Payment
-from bot.core.database.database import open_database
 from bot.core.database.vault import Vault
 from bot.core.money import amounts
 from bot.service.app import create_app
 from bot.service.usecases import applications
 from tests.support.asgi_server import serve_asgi
+from tests.support.databases import open_quick
 from tests.support.service_harness import (
     LOOPBACK,
     ServiceHarness,
@@ -28,7 +28,6 @@ from tests.support.service_harness import (
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable
-    from pathlib import Path
 
     from bot.chat.messages.payloads import AlertPayment
     from bot.chat.model.wish import Wish
@@ -99,10 +98,10 @@ class ReconciledService:
 
 @asynccontextmanager
 async def open_reconciled_service(
-    folder: Path, chat: ChatHarness, seller: Person
+    database_url: str, chat: ChatHarness, seller: Person
 ) -> AsyncIterator[ReconciledService]:
     """Serve the payment service on its own database, at the time of the chat."""
-    db, vault = open_database(f"sqlite:///{folder}/there/bot.db"), Vault("key")
+    db, vault = open_quick(database_url), Vault("key")
     keys = db.run(lambda tx: applications.create(tx, vault, "bot", chat.clock()))
     made = make_service(db, chat.clock, allow=LOOPBACK)
     app, context = create_app(made), made.payment_context

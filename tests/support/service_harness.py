@@ -25,11 +25,10 @@ from bot.service.usecases.payment_context import PaymentContext
 from bot.service.usecases.payouts import Payouts
 from bot.service.usecases.request_commands import Policy
 from bot.service.wire.answer_schemas import ErrorAnswer
-from tests.support.empty_database import open_in
+from tests.support.databases import open_quick
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable
-    from pathlib import Path
 
     from bot.core.database.database import Database, Row
     from bot.service.usecases.applications import Credentials
@@ -156,9 +155,9 @@ def _taken(settings: dict[str, Any], kind: type) -> dict[str, Any]:
 
 
 @asynccontextmanager
-async def open_service(folder: Path, **settings: Any) -> AsyncIterator[ServiceHarness]:
+async def open_service(database_url: str, **settings: Any) -> AsyncIterator[ServiceHarness]:
     """Open the service on a new database; `settings` go to `make_service`."""
-    db, clock, vault = open_in(folder), Clock(), Vault(KEY)
+    db, clock, vault = open_quick(database_url), Clock(), Vault(KEY)
     credentials = db.run(lambda tx: applications.create(tx, vault, "shop", clock()))
     service = make_service(db, clock, **settings)
     app, context = create_app(service), service.payment_context

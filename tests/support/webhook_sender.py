@@ -10,6 +10,7 @@ from fastapi import FastAPI
 from bot.chat.payments.claim_recording import ClaimRecorder
 from bot.chat.payments.webhook import PATH, Proof, Receiver
 from bot.core import exact_json, signing
+from bot.core.ops.request_path import EscapeNul
 from tests.support.chat_harness import REQUEST_ID
 
 if TYPE_CHECKING:
@@ -45,6 +46,7 @@ def serve(chat: ChatHarness, webhook_secret: str | None) -> FastAPI:
     app = FastAPI()
     proof = Proof(APP_SECRET, webhook_secret)
     claims = ClaimRecorder(chat.db, chat.queues, HELD, chat.clock)
+    app.add_middleware(EscapeNul)
     app.include_router(Receiver(chat.db, chat.recorder, claims, proof, chat.clock).router())
     return app
 

@@ -7,6 +7,8 @@ import sqlite3
 from contextlib import closing
 from typing import TYPE_CHECKING
 
+from tests.support.sqlite_engine import sqlite
+
 if TYPE_CHECKING:
     from collections.abc import Awaitable
 
@@ -37,7 +39,7 @@ def orphan(tx: Transaction) -> None:
 
 def there(db: Database) -> list[str]:
     """Return what is stored, read from outside."""
-    with closing(sqlite3.connect(db.path)) as other:
+    with closing(sqlite3.connect(sqlite(db).path)) as other:
         return [name for (name,) in other.execute("SELECT name FROM kept_secrets ORDER BY name")]
 
 
@@ -52,7 +54,7 @@ class PausedWriter:
 
     async def together(self, *asked: Awaitable[object]) -> list[object]:
         """Start all of them at once; return each result or exception."""
-        thread, conn = self._db._writer._thread, self._db._writer._conn
+        thread, conn = sqlite(self._db)._writer._thread, sqlite(self._db)._writer._conn
         go = thread.submit(self._wait)
         tasks = [asyncio.ensure_future(one) for one in asked]
         await asyncio.sleep(0)  # each has been submitted

@@ -130,16 +130,17 @@ class Chat:
         return await self._db.read(look)
 
     def _take(self, tx: Transaction, message: Message, event: Event | None) -> None:
+        """Handle an update, unless another worker has it by now."""
+        if not outbox.done(tx, self._queues.updates, message, self._now()):
+            return
+        tx.count("telegram_updates_handled", "done")
         match event:
             case MessageEvent() | PressEvent() if not event.person.private:
                 self._public(tx, event)
-                self._settle(tx, message)
                 if isinstance(event, MessageEvent) and getting_paid.is_secret(None, event.text):
                     bulk_changes.rewrite(tx, message.id, ERASED, None)
-                return
             case MessageEvent():
                 self._take_message(tx, message, event)
-                return
             case PressEvent():
                 handle_press(self._turn(tx, event.person, event), event)
             case PostedEvent():
@@ -147,21 +148,15 @@ class Chat:
             case BlockEvent():
                 why = None if event.open else "the bot was blocked"
                 lanes.pause(tx, self._queues.messages, str(event.person.chat_id), why)
-        self._settle(tx, message)
 
     def _take_message(self, tx: Transaction, message: Message, event: MessageEvent) -> None:
         """Handle a message; of one with a secret nothing is kept, in the chat or here."""
         context = self._turn(tx, event.person)
         handle_message(context, event)
-        self._settle(tx, message)
         draft = context.draft if event.command is None else None
         if getting_paid.is_secret(draft, event.text):
             getting_paid.delete_secret(context, event)
             bulk_changes.rewrite(tx, message.id, ERASED, None)
-
-    def _settle(self, tx: Transaction, message: Message) -> None:
-        outbox.done(tx, self._queues.updates, message, self._now())
-        tx.count("telegram_updates_handled", "done")
 
     def _turn(
         self, tx: Transaction, person: Person, press: PressEvent | None = None
@@ -197,8 +192,8 @@ class Chat:
             self._put(tx, event.person.chat_id, new_message(Reply(words), language))
 
     def _bury(self, tx: Transaction, message: Message, why: str) -> None:
-        outbox.bury(tx, self._queues.updates, message, self._now(), why)
-        self._note_buried(tx, message)
+        if outbox.bury(tx, self._queues.updates, message, self._now(), why):
+            self._note_buried(tx, message)
 
     def _erase_secret(self, tx: Transaction, message: Message, chat_id: int) -> None:
         """Keep nothing of an update with a secret that could not be handled."""

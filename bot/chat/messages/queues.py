@@ -45,6 +45,9 @@ from bot.core.outbox.queue_policy import (
 if TYPE_CHECKING:
     from bot.core.net.rates import Rate
 
+SLICE = "chat"
+"""The slice of the chat: its transactions run one at a time, whichever replica runs them."""
+
 INLINE = "inline:"
 """Prefix of the lanes of messages posted inline; the inline_message_id follows."""
 
@@ -133,6 +136,7 @@ def make_queues(
         class_width=CLASS_WIDTH,
         gather=gather,
         payloads=MESSAGES,
+        slice=SLICE,
     )
     return Queues(
         updates=Queue(
@@ -145,6 +149,7 @@ def make_queues(
             back_pressure=BackPressure(messages, REPLIES_WAITING, _half_a_second(total))
             if chat
             else None,
+            slice=SLICE,
         ),
         jobs=Queue(
             "jobs",
@@ -152,10 +157,13 @@ def make_queues(
             group=_slow,
             group_width=MOST_IN_GROUP,
             payloads=JOBS,
+            slice=SLICE,
         ),
         messages=messages,
-        answers=Queue("answers", lease=60_000, ordered=False, width=4, payloads=ANSWERS),
-        photos=Queue("photos", lease=60_000, crashes=PHOTO_CRASHES, payloads=PHOTOS),
+        answers=Queue(
+            "answers", lease=60_000, ordered=False, width=4, payloads=ANSWERS, slice=SLICE
+        ),
+        photos=Queue("photos", lease=60_000, crashes=PHOTO_CRASHES, payloads=PHOTOS, slice=SLICE),
     )
 
 

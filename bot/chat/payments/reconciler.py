@@ -18,7 +18,7 @@ from bot.chat.payments.missing_payments import MissingPayments
 from bot.chat.store import listings, server_memory
 from bot.chat.store.listings import FAILED
 from bot.chat.store.received_payments import paid_request_ids
-from bot.core.errors import PeerError, Refused, StorageError, requested_wait
+from bot.core.errors import NoLongerLead, PeerError, Refused, StorageError, requested_wait
 from bot.core.outbox.queue_policy import RetryTable
 
 if TYPE_CHECKING:
@@ -67,7 +67,7 @@ class Reconciler:
         self._failures = 0
 
     async def run(self) -> None:
-        """Compare until cancelled; a failed comparison is a line in the log."""
+        """Compare until cancelled; a failure is a line in the log. Raises NoLongerLead."""
         failed = 0
         await self._sleep(FIRST_WAIT)
         while True:
@@ -77,6 +77,8 @@ class Reconciler:
                 failed += 1
                 wait = _delay(failed, error)
                 log.warning("not compared with the service", reason=_reason(error), again_in=wait)
+            except NoLongerLead:
+                raise
             except Exception as error:
                 failed += 1
                 wait = _delay(failed, error)

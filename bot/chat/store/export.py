@@ -18,7 +18,9 @@ PAGE = 1000
 """Rows in memory at once."""
 
 RECORDED = """
-    SELECT p.*, l.wish FROM received_payments p JOIN listings l ON l.id = p.listing_id
+    SELECT p.request_id, p.transaction_id, p.amount, p.currency, p.body, p.oversold, p.underpaid,
+      p.received_at, p.paid_by, p.paid_back_at, p.paid_back_note, l.wish
+    FROM received_payments p JOIN listings l ON l.id = p.listing_id
     WHERE (p.request_id, p.transaction_id) > (:request, :transaction)
       AND p.received_at >= :since AND p.received_at < :until
       AND (:only = '' OR p.request_id = :only)

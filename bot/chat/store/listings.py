@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from bot.chat.model.answers import Answer
 from bot.chat.model.wish import Wish
 from bot.core import exact_json
+from bot.core.database.columns import of_table
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -22,9 +23,14 @@ CREATING, LIVE, STOPPED, FAILED, DELETED = "creating", "live", "stopped", "faile
 ALERTS = ("on", "silent", "off")
 """A seller's choices for a request's alerts: with a sound, without, or none (the card counts)."""
 
+COLUMNS = (
+    "id, seller_id, chat_id, token, state, wish, request_id, answer, created_at, alerts,"
+    " poster_text, delivered_count, muted_count, summed_up"
+)
 # Settlements below 2 took a unit, or would have (chat/store/takings.py).
 SELECT_LISTING = (
-    "SELECT listings.*, (SELECT COALESCE(SUM(payments), 0) FROM takings"
+    f"SELECT {of_table('listings', COLUMNS)},"  # noqa: S608 - our own names
+    " (SELECT COALESCE(SUM(payments), 0) FROM takings"
     " WHERE listing_id = listings.id AND settlement < 2) AS paid_count FROM listings"
 )
 

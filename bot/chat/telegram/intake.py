@@ -22,6 +22,7 @@ from bot.core.errors import (
     BadAnswer,
     BodyTooLarge,
     InvalidBody,
+    NoLongerLead,
     Overloaded,
     PeerError,
     Refused,
@@ -117,7 +118,7 @@ class Poller:
         self._offset: int | None = None
 
     async def run(self) -> None:
-        """Poll until cancelled; after a failure, wait and poll again."""
+        """Poll until cancelled; after a failure, wait and poll again. Raises NoLongerLead."""
         failures = 0
         while True:
             failures += 1
@@ -132,6 +133,8 @@ class Poller:
             except StorageError as error:  # the database logs it
                 wait, failures = RETRIES.delay_or_last(1) / 1000, 0
                 log.debug("updates not stored, so not confirmed", reason=str(error))
+            except NoLongerLead:
+                raise
             except Exception:
                 log.exception("updates not stored, so not confirmed", again_in=wait)
             await self._sleep(wait)

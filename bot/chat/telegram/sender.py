@@ -26,6 +26,7 @@ from bot.chat.messages.queues import INLINE
 from bot.chat.messages.reply import CAPTION_LIMIT, TEXT_LIMIT, shown_units
 from bot.chat.store import listings, posts, shown_texts
 from bot.chat.telegram.failures import FailureKind, classify, last_call_accepted
+from bot.core.errors import StorageError
 from bot.core.outbox import lanes, outbox
 from bot.core.outbox.outbox import State
 from bot.core.outbox.queue_policy import ALERT, NOTICE, REPLY
@@ -96,13 +97,24 @@ class _Attempt:
 
 
 class Sender:
-    """Performs the messages of the queues `messages` and `answers`."""
+    """Performs the messages of the queues `messages` and `answers`.
 
-    def __init__(self, db: Database, bot: Bot, queues: Queues, now: Callable[[], int]) -> None:
+    No call is begun unless `may_call`: another process may make it by then.
+    """
+
+    def __init__(
+        self,
+        db: Database,
+        bot: Bot,
+        queues: Queues,
+        now: Callable[[], int],
+        may_call: Callable[[], bool] = lambda: True,
+    ) -> None:
         self._db = db
         self._bot = bot
         self._queues = queues
         self._now = now
+        self._may_call = may_call
         self._calls = MessageCalls(db, queues, now)
 
     async def send(self, message: Message) -> None:
@@ -133,6 +145,8 @@ class Sender:
         delivery.announce_ended_drops(tx, self._queues, message.body, self._now())
 
     async def _perform(self, attempt: _Attempt) -> None:
+        if not self._may_call():
+            raise StorageError("another replica may lead by now")
         sent = SentMessage()
         try:
             async with asyncio.timeout(CALL_SECONDS):
@@ -195,21 +209,17 @@ class Sender:
                 state = State(replace(message.body, message_id=None))
                 outbox.retry(tx, queue, message, now, failure.note, state=state)
             case FailureKind.MESSAGE_GONE:
-                outbox.done(tx, queue, message, now)
-                _forget_post(tx, call)
+                self._forget(tx, attempt)
             case FailureKind.REFUSED if alerts := _split(message.body):
                 outbox.split(tx, queue, message, alerts, now)
             case _ if _is_given_up(message, failure.kind):
                 self._give_up(tx, attempt, failure.note)
             case FailureKind.RATE_LIMITED:
-                outbox.retry(tx, queue, message, now + failure.value, failure.note)
-                lanes.hold(tx, queue, message.lane, now + failure.value)
+                self._hold(tx, attempt, failure)
             case FailureKind.CHAT_CLOSED:
                 self._pause(tx, attempt, failure.note)
             case FailureKind.CHAT_MOVED:
-                outbox.retry(tx, queue, message, now, failure.note)
-                outbox.move_lane(tx, queue, message.lane, str(failure.value))
-                listings.move_chat(tx, int(message.lane), failure.value)
+                self._move(tx, attempt, failure)
             case FailureKind.UNKNOWN_FILE if call.shows and isinstance(call.picture, str):
                 posts.save_card_picture(tx, call.shows.listing_id, None, None)
                 outbox.retry(tx, queue, message, now, failure.note)
@@ -224,6 +234,21 @@ class Sender:
         if outbox.done(tx, attempt.queue, message, self._now()) and call.place:
             self._calls.record(tx, call, message.lane, SentMessage())
             self._record_delivered(tx, message)
+
+    def _forget(self, tx: Transaction, attempt: _Attempt) -> None:
+        if outbox.done(tx, attempt.queue, attempt.message, self._now()):
+            _forget_post(tx, attempt.call)
+
+    def _hold(self, tx: Transaction, attempt: _Attempt, failure: Failure) -> None:
+        queue, message, due_at = attempt.queue, attempt.message, self._now() + failure.value
+        if outbox.retry(tx, queue, message, due_at, failure.note):
+            lanes.hold(tx, queue, message.lane, due_at)
+
+    def _move(self, tx: Transaction, attempt: _Attempt, failure: Failure) -> None:
+        queue, message = attempt.queue, attempt.message
+        if outbox.retry(tx, queue, message, self._now(), failure.note):
+            outbox.move_lane(tx, queue, message.lane, str(failure.value))
+            listings.move_chat(tx, int(message.lane), failure.value)
 
     def _give_up(self, tx: Transaction, attempt: _Attempt, reason: str) -> None:
         _forget_text(tx, attempt.call)
@@ -240,10 +265,11 @@ class Sender:
             return
         _forget_text(tx, attempt.call)
         if message.priority == ALERT or isinstance(message.body, Refresh):
-            outbox.retry(tx, queue, message, now, reason)
+            ours = outbox.retry(tx, queue, message, now, reason)
         else:
-            outbox.bury(tx, queue, message, now, reason)
-        lanes.pause(tx, queue, message.lane, reason)
+            ours = outbox.bury(tx, queue, message, now, reason)
+        if ours:
+            lanes.pause(tx, queue, message.lane, reason)
 
     def _count(self, tx: Transaction, message: Message, label: str) -> None:
         tx.count("telegram_messages", message.body.method, CLASS_LABELS[message.priority], label)

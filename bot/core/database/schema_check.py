@@ -11,9 +11,9 @@ from collections import Counter
 from contextlib import closing
 from typing import TYPE_CHECKING, TypeAlias
 
-from bot.core.database.database import in_memory
 from bot.core.database.inspection import opened
 from bot.core.database.schema import migrations
+from bot.core.database.sqlite.engine import in_memory
 from bot.core.errors import BotError
 from bot.core.text import sanitize
 
@@ -27,7 +27,7 @@ Entry: TypeAlias = tuple[str, str, str, str | None]
 
 MIGRATIONS: Entry = (
     *("table", "migrations", "migrations"),
-    "CREATE TABLE migrations (number INTEGER PRIMARY KEY)",
+    f"CREATE TABLE migrations {migrations.COLUMNS}",
 )
 STATISTICS: frozenset[Entry] = frozenset(
     ("table", name, name, f"CREATE TABLE {name}({columns})")

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING
 from bot.core.database import schema_check
 from bot.core.database.inspection import first_flaw, first_inconsistency, opened
 from bot.core.database.private_files import SIDE_FILES, database_files, make_private
+from bot.core.database.tables import FILLED_BY_A_START, OF_RUNNING_PROCESSES
 from bot.core.errors import BotError
 from bot.core.text import sanitize
 
@@ -36,9 +37,6 @@ WRITABLE = "mode=rw"
 
 MAGIC = b"SQLite format 3\0"
 """The first bytes of every database (sqlite.org/fileformat2.html)."""
-
-FILLED_BY_A_START = {"migrations", "kept_secrets", "lanes", "apps", "audit", "probe"}
-"""Tables that hold rows though nobody has used the database yet."""
 
 RANDOM = r"[a-z0-9_]{8}"
 """The end of tempfile's names."""
@@ -104,6 +102,13 @@ def copy_database(source: Path, target: Path, *, live: bool = False) -> None:
             old.conn.backup(new)
     with _naming(source), closing(sqlite3.connect(target, isolation_level=None)) as new:
         new.execute("PRAGMA journal_mode = DELETE")
+
+
+def forget_processes(path: Path) -> None:
+    """Delete the rows about running processes from a copy. Raises BotError."""
+    with _naming(path), opened(path, WRITABLE) as db:
+        for name in OF_RUNNING_PROCESSES.intersection(db.table_names()):
+            db.execute(f"DELETE FROM {name}")  # noqa: S608 - our own names
 
 
 def check_sound(path: Path, source: Path) -> None:
@@ -189,15 +194,41 @@ def exclusive(path: Path) -> Iterator[bool]:
     one holds a lock. Raises BotError where the file can't be opened.
     """
     with _naming(path), opened(path, WRITABLE) as db:
-        try:
-            db.disable_wal()
-            db.execute("BEGIN EXCLUSIVE")
-            is_alone = db.journal_mode == "delete"
-        except sqlite3.OperationalError as error:
-            if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY:
-                raise
-            is_alone = False
-        yield is_alone
+        yield _is_alone(db)
+
+
+@contextmanager
+def held(path: Path) -> Iterator[Database]:
+    """Open a database that no other process can read or write meanwhile.
+
+    Raises BotError where one has it open.
+    """
+    with _naming(path), opened(path, WRITABLE) as db:
+        if not _is_alone(db):
+            raise BotError(f"{path}: is in use: stop the bot first")
+        # A database can't be copied within a transaction: its lock is kept beyond the end of it.
+        db.execute("PRAGMA locking_mode = EXCLUSIVE")
+        db.execute("COMMIT")
+        yield db
+
+
+def copy_held(db: Database, target: Path) -> None:
+    """Copy a database that is `held` into the file `target`. Raises BotError."""
+    with _naming(target), closing(sqlite3.connect(target, isolation_level=None)) as new:
+        new.execute("PRAGMA synchronous = OFF")
+        db.conn.backup(new)
+
+
+def _is_alone(db: Database) -> bool:
+    """Merge the -wal and keep others out; return False where another process has the file open."""
+    try:
+        db.disable_wal()
+        db.execute("BEGIN EXCLUSIVE")
+        return bool(db.journal_mode == "delete")
+    except sqlite3.OperationalError as error:
+        if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY:
+            raise
+        return False
 
 
 def publish(made: Path, target: Path) -> None:

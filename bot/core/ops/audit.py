@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from bot.core import exact_json
+from bot.core.database.columns import columns_of
 from bot.core.outbox.outbox import new_id
 from bot.core.text import sanitize
 
@@ -63,6 +64,9 @@ class Line:
     details: dict[str, Any]
 
 
+SELECT = f"SELECT {columns_of(Line)} FROM audit"  # noqa: S608 - our own names
+
+
 def app(app_id: str) -> str:
     return f"app {app_id}"
 
@@ -101,7 +105,7 @@ def read(tx: Transaction, limit: int, subject: str | None = None) -> list[Line]:
     """Return up to `limit` lines, newest first, of all subjects or of one."""
     where = "" if subject is None else " WHERE subject = :subject"
     rows = tx.query(
-        f"SELECT * FROM audit{where} ORDER BY id DESC LIMIT :limit",  # noqa: S608 - our own words
+        f"{SELECT}{where} ORDER BY id DESC LIMIT :limit",
         limit=limit,
         **({} if subject is None else {"subject": subject}),
     )
@@ -110,9 +114,7 @@ def read(tx: Transaction, limit: int, subject: str | None = None) -> list[Line]:
 
 def read_all(tx: Transaction, action: str) -> list[Line]:
     """Return all lines whose action begins so, oldest first; it reads the whole log."""
-    rows = tx.query(
-        "SELECT * FROM audit WHERE action LIKE :action ORDER BY id", action=f"{action}%"
-    )
+    rows = tx.query(f"{SELECT} WHERE action LIKE :action ORDER BY id", action=f"{action}%")
     return [Line(**{**row, "details": exact_json.loads(row["details"])}) for row in rows]
 
 

@@ -12,9 +12,9 @@ from fastapi import APIRouter, Request, Response
 from fastapi.responses import JSONResponse
 from prometheus_client import CONTENT_TYPE_LATEST
 
-from bot.core.database.write_check import StorageCheck
-from bot.core.ops.metrics import REQUESTS, Metrics
+from bot.core.ops.metrics import REQUESTS, Metrics, replica_gauges
 from bot.core.ops.readiness import NOT_READY, Readiness
+from bot.core.ops.replica_state import ALONE
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
     from bot.core.database.database import Database
     from bot.core.ops.metrics import Family
+    from bot.core.ops.replica_state import ReplicaState
 
 HEADERS = {"Cache-Control": "no-store", "X-Content-Type-Options": "nosniff"}
 LATER = {"Retry-After": "5", **HEADERS}
@@ -45,7 +46,7 @@ class Ops:
     """The routes for operators.
 
     `now` returns epoch ms. `deployment` names this installation, to tell it from any other program
-    that may answer at its address.
+    that may answer at its address, and `replica` says what this process is in it.
     """
 
     db: Database
@@ -53,12 +54,15 @@ class Ops:
     metrics_token: str | None = None
     families: tuple[Family, ...] = ()
     deployment: str = ""
-    readiness: Readiness = field(default_factory=Readiness)
+    replica: ReplicaState = ALONE
+    readiness: Readiness = field(init=False)
     metrics: Metrics = field(init=False)
 
     def __post_init__(self) -> None:
-        self.readiness.needed["database"] = StorageCheck(self.db)
-        self.metrics = Metrics(self.db, self.now, (REQUESTS, *self.families))
+        self.readiness = Readiness({"database": self.db.check}, leads=self.replica.leads)
+        self.metrics = Metrics(
+            self.db, self.now, (REQUESTS, *self.families), gauges=[*replica_gauges(self.replica)]
+        )
 
     def router(self) -> APIRouter:
         router = APIRouter(include_in_schema=False)
@@ -73,7 +77,8 @@ class Ops:
     async def _readyz(self) -> JSONResponse:
         status, checks = await self.readiness.ask()
         code = 503 if status == NOT_READY else 200
-        return JSONResponse({"status": status, "checks": checks}, code, HEADERS)
+        told = {"role": self.replica.role, "lead": self.replica.leads()}
+        return JSONResponse({"status": status, "checks": checks, **told}, code, HEADERS)
 
     async def _metrics(self, request: Request) -> Response:
         if not self._may_read(request):

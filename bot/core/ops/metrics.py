@@ -1,5 +1,8 @@
 """What /metrics shows: counters since the start of the process, and the state of the outbox.
 
+Counters and most gauges are those of one process: add them up over replicas. The state of the
+outbox comes from the database that replicas share, and is the same on each: take one of them.
+
 Names and units follow Prometheus (prometheus.io/docs/practices/naming). No label is an id.
 """
 
@@ -30,6 +33,7 @@ if TYPE_CHECKING:
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
     from bot.core.database.database import Database, Transaction
+    from bot.core.ops.replica_state import ReplicaState
 
 disable_created_metrics()  # type: ignore[no-untyped-call]  # one more series for each counter
 
@@ -70,6 +74,25 @@ class Gauge:
     help: str
     labels: tuple[str, ...]
     read: Callable[[], Mapping[tuple[str, ...], float]]
+
+
+def replica_gauges(replica: ReplicaState) -> tuple[Gauge, ...]:
+    """Return the figures of a process among the replicas over one database."""
+    return (
+        Gauge(
+            "bot_lead",
+            "1 while this replica leads: it alone polls Telegram and sends to chats. The sum over"
+            " all replicas is 1; 0 for longer than a minute: nobody leads.",
+            (),
+            lambda: {(): int(replica.leads())},
+        ),
+        Gauge(
+            "bot_replicas",
+            "Replicas that this one sees alive, itself included: the same on each.",
+            (),
+            lambda: {(): replica.living()},
+        ),
+    )
 
 
 REQUESTS = Family("http_requests", "Answers, by method and status.", ("method", "status"))
@@ -149,12 +172,13 @@ class Metrics:
         messages = GaugeMetricFamily(
             "outbox_messages",
             "Messages by queue and state: waiting, kept for a chat that blocked the bot, leased,"
-            " dead.",
+            " dead. The same on all replicas: don't add them up.",
             labels=["queue", "state"],
         )
         ages = GaugeMetricFamily(
             "outbox_oldest_due_seconds",
-            "For how long the oldest due message of the queue has been due.",
+            "For how long the oldest due message of the queue has been due. The same on all"
+            " replicas.",
             labels=["queue"],
         )
         for queue in sorted({*self.queues, *(queue for queue, _ in self._messages)}):

@@ -12,8 +12,10 @@ import time
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeAlias
 
+from bot.core.ops.replica_state import ALONE
+
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
+    from collections.abc import Awaitable, Callable, Mapping
 
     Check: TypeAlias = "Callable[[], Awaitable[str | None]]"
 
@@ -27,6 +29,8 @@ FRESH_SECONDS = 30.0
 """For which the result of a check of another server is reused."""
 
 OK, DEGRADED, NOT_READY = "ok", "degraded", "not ready"
+STOPPING = {"process": "stopping"}
+"""The checks of a process that was told to stop: load balancers send their payers elsewhere."""
 
 
 class CachedCheck:
@@ -67,15 +71,21 @@ class CachedCheck:
 class Readiness:
     """Checks by name; each returns None or what is wrong, in words that anyone may read.
 
-    `needed` are run each time, `servers` are those of other servers.
+    `needed` are run each time. So are `at_first` while this process leads and has not been ready:
+    a lead that takes over while Telegram is down must keep serving payers. `servers` are those of
+    other servers; one of the name of an `at_first` is the lead's matter alone.
     """
 
     needed: dict[str, Check] = field(default_factory=dict)
+    at_first: dict[str, Check] = field(default_factory=dict)
     servers: dict[str, CachedCheck] = field(default_factory=dict)
+    leads: Callable[[], bool] = ALONE.leads
+    is_stopping: bool = False
+    _was_ready: bool = False
 
     def watch(self, name: str, check: Check) -> None:
-        """Add the check of another server; one that is also needed at first was reached by then."""
-        self.servers[name] = CachedCheck(check, ok=name in self.needed)
+        """Add the check of another server; one that is needed at first was reached by then."""
+        self.servers[name] = CachedCheck(check, ok=name in self.at_first)
 
     async def ask(self) -> tuple[str, dict[str, str]]:
         """Return `OK`, `DEGRADED` or `NOT_READY`, and the result of each check; never raises.
@@ -83,18 +93,41 @@ class Readiness:
         If a needed check fails, a server's check of the same name is not run: a server that was
         never reached has no state.
         """
-        checks = [run_check(check, CHECK_SECONDS) for check in self.needed.values()]
-        needed = dict(zip(self.needed, await asyncio.gather(*checks), strict=True))
-        asked = {name: check() for name, check in self.servers.items() if not needed.get(name)}
-        servers = dict(zip(asked, await asyncio.gather(*asked.values()), strict=True))
+        if self.is_stopping:
+            return NOT_READY, STOPPING
+        needed = await _run_all(self._needed_now())
+        servers = await _ask_all(self._servers_now(needed))
         every = {**servers, **needed}
         results = {name: needed.get(name) or servers.get(name) or OK for name in every}
         if any(needed.values()):
             return NOT_READY, results
+        self._was_ready = True
         return DEGRADED if any(servers.values()) else OK, results
+
+    def _needed_now(self) -> dict[str, Check]:
+        is_starting = self.leads() and not self._was_ready
+        return self.needed | self.at_first if is_starting else self.needed
+
+    def _servers_now(self, needed: Mapping[str, str | None]) -> dict[str, CachedCheck]:
+        of_others = self.at_first.keys() if not self.leads() else ()
+        return {
+            name: check
+            for name, check in self.servers.items()
+            if not needed.get(name) and name not in of_others
+        }
 
     async def close(self) -> None:
         await asyncio.gather(*(check.close() for check in self.servers.values()))
+
+
+async def _run_all(checks: Mapping[str, Check]) -> dict[str, str | None]:
+    results = await asyncio.gather(*(run_check(one, CHECK_SECONDS) for one in checks.values()))
+    return dict(zip(checks, results, strict=True))
+
+
+async def _ask_all(checks: Mapping[str, CachedCheck]) -> dict[str, str | None]:
+    results = await asyncio.gather(*(check() for check in checks.values()))
+    return dict(zip(checks, results, strict=True))
 
 
 async def run_check(check: Check, seconds: float) -> str | None:

@@ -1,14 +1,14 @@
 """Changes of many queued messages at once, for rooms that keep tables of their own about them.
 
-`chosen` is a SELECT of the ids, whose parameters follow by name. The leases of what is being
-handled are left alone unless it says otherwise.
+`chosen` is a SELECT of the ids, whose parameters follow by name. The lanes of the messages are
+locked first. The leases of what is being handled are left alone unless it says otherwise.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from bot.core.outbox import lanes
+from bot.core.outbox import lane_locks, lanes
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -73,6 +73,14 @@ def mark_uncertain(tx: Transaction) -> int:
     return _update(tx, "uncertain = 1, lease = NULL", "state IN ('waiting', 'leased')", {})
 
 
+def end_leases(tx: Transaction) -> int:
+    """Take all leases from their workers, none of which exists any more; return how many.
+
+    The next worker ends them as those of a crash.
+    """
+    return _update(tx, "lease = NULL", "state = 'leased'", {})
+
+
 def bury_unsettled(tx: Transaction, message_id: str, note: str, now: int) -> None:
     """Settle a message as dead that no worker has claimed."""
     change = "state = 'dead', settled_at = :now, note = :note, leased_until = NULL, lease = NULL"
@@ -81,11 +89,9 @@ def bury_unsettled(tx: Transaction, message_id: str, note: str, now: int) -> Non
 
 def delete_about(tx: Transaction, queue: str, subject: str) -> int:
     """Delete a queue's messages about a subject, settled or not; return how many."""
-    return tx.execute(
-        "DELETE FROM outbox WHERE queue = :queue AND subject = :subject",
-        queue=queue,
-        subject=subject,
-    )
+    where = "queue = :queue AND subject = :subject"
+    lane_locks.lock_lanes_of(tx, where, queue=queue, subject=subject)
+    return tx.execute(f"DELETE FROM outbox WHERE {where}", queue=queue, subject=subject)  # noqa: S608 - our own words
 
 
 def delete_lane(tx: Transaction, queue: str, lane: str) -> None:
@@ -95,6 +101,7 @@ def delete_lane(tx: Transaction, queue: str, lane: str) -> None:
 
 def bring_forward(tx: Transaction, queue: Queue, message_id: str, due_at: int) -> bool:
     """Make a waiting message due at `due_at` if that is earlier; return False for any other."""
+    lane_locks.lock_lanes_of(tx, "id = :id AND queue = :queue", id=message_id, queue=queue.name)
     row = tx.one(
         "UPDATE outbox SET due_at = CASE WHEN due_at > :due_at THEN :due_at ELSE due_at END"
         " WHERE id = :id AND queue = :queue AND state = 'waiting' RETURNING lane",
@@ -109,4 +116,5 @@ def bring_forward(tx: Transaction, queue: Queue, message_id: str, due_at: int) -
 
 
 def _update(tx: Transaction, change: str, where: str, values: Mapping[str, object]) -> int:
+    lane_locks.lock_lanes_of(tx, where, **values)
     return tx.execute(f"UPDATE outbox SET {change} WHERE {where}", **values)  # noqa: S608 - our own words

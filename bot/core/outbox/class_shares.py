@@ -11,7 +11,7 @@ from collections import Counter, deque
 from typing import TYPE_CHECKING
 
 from bot.core.outbox import lanes
-from bot.core.outbox.lanes import WHOLE_QUEUE
+from bot.core.outbox.lane_locks import WHOLE_QUEUE
 from bot.core.outbox.queue_policy import ALERT, NOTICE, PRIORITIES, REPLY
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from bot.core.outbox import lanes
-from bot.core.outbox.lanes import ACCOUNT, WHOLE_QUEUE
+from bot.core.outbox.lane_locks import ACCOUNT, WHOLE_QUEUE
 
 if TYPE_CHECKING:
     from bot.core.database.database import Transaction

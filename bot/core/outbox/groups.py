@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from bot.core.outbox import lanes
+from bot.core.outbox import lane_locks, lanes
 
 if TYPE_CHECKING:
     from bot.core.database.database import Transaction
@@ -28,10 +28,11 @@ NEXT_GROUP = (
 )
 WAITS = "SELECT 1 AS one FROM lanes WHERE queue = :queue AND waits_for = :name LIMIT 1"
 ADMIT = """
-    UPDATE lanes SET waits_for = NULL WHERE queue = :queue AND lane IN (
+    WITH free AS (
         SELECT lane FROM lanes WHERE queue = :queue AND waits_for = :name
-        ORDER BY priority, open_at, lane LIMIT :free
+        ORDER BY priority, open_at, lane LIMIT :most
     )
+    UPDATE lanes SET waits_for = NULL WHERE queue = :queue AND lane IN (SELECT lane FROM free)
 """
 
 
@@ -81,7 +82,8 @@ class LaneGroups:
     def _admit(self, name: str) -> None:
         free = self._queue.group_width - self._count()[name]
         if free > 0:
-            self._tx.execute(ADMIT, queue=self._queue.name, name=name, free=free)
+            admit = lane_locks.passing_over(self._tx, self._queue, ADMIT)
+            self._tx.execute(admit, queue=self._queue.name, name=name, most=free)
             self._tx.wake(self._queue.name)
 
     def _name(self, lane: str) -> str | None:
@@ -99,7 +101,10 @@ class LaneGroups:
 
 
 def reopen_lanes(tx: Transaction, queue: Queue, names: set[str], now: int = 0) -> None:
-    """Update when lanes with fewer leased messages open, and admit lanes parked by their groups."""
+    """Update when lanes with fewer leased messages open, and admit lanes parked by their groups.
+
+    The caller has locked them.
+    """
     groups = LaneGroups(tx, queue)
     for lane in names:
         if lanes.reopen(tx, queue, lane, now) is not None:

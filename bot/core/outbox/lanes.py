@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from bot.core.outbox import lane_locks
+from bot.core.outbox.lane_locks import WHOLE_QUEUE
 from bot.core.outbox.queue_policy import ALERT, NOTICE, PRIORITIES, SECOND
 
 if TYPE_CHECKING:
@@ -15,12 +17,6 @@ if TYPE_CHECKING:
 
     from bot.core.database.database import Row, Transaction
     from bot.core.outbox.queue_policy import Pace, Queue
-
-WHOLE_QUEUE = "*"
-"""Name of the lane whose row has the rate limit of the whole queue."""
-
-ACCOUNT = "@"
-"""Prefix of the lanes whose rows are accounts (core/outbox/fair_accounts.py)."""
 
 HEAD_OF_CLASS = (
     "SELECT * FROM (SELECT id, due_at, priority FROM outbox WHERE queue = :queue AND lane = :lane"
@@ -82,6 +78,17 @@ RANKED_LANES = f"{RANKED} ORDER BY priority, rank, lane"
 RANK_UNRANKED = (
     "UPDATE lanes SET rank = open_at WHERE queue = :queue AND open_at IS NOT NULL AND rank IS NULL"
 )
+
+SWEEP = """
+    DELETE FROM lanes WHERE queue = :queue AND lane IN (
+        SELECT lane FROM lanes WHERE queue = :queue AND open_at IS NULL AND paused IS NULL
+        AND held_until <= :now AND arrival_at <= :now AND NOT EXISTS (
+            SELECT 1 FROM outbox
+            WHERE outbox.queue = lanes.queue AND outbox.lane = lanes.lane AND state = 'leased'
+        )
+        LIMIT :most
+    )
+"""
 
 FOREVER = 2**63 - 1
 """Later than any time that a BIGINT column takes."""
@@ -164,10 +171,12 @@ def queue_opens_at(tx: Transaction, queue: Queue, now: int) -> int:
 def open_lanes(tx: Transaction, queue: Queue, now: int, most: int) -> list[Row]:
     """Return lane and priority of lanes that may be claimed from, up to `most` of each class.
 
-    Within a class they come by rank, or by the time since which they are open.
+    Within a class they come by rank, or by the time since which they are open. They are locked;
+    those that another transaction has locked are left out.
     """
     sql = RANKED_LANES if queue.account_pace else OPEN_LANES
-    return tx.query(sql, queue=queue.name, by=now, most=most)
+    locking = lane_locks.passing_over(tx, queue, sql)
+    return tx.query(locking, queue=queue.name, by=now, most=most)
 
 
 def rank_unranked(tx: Transaction, queue: Queue) -> None:
@@ -282,10 +291,5 @@ def _first_due(state: Row, by: int) -> tuple[int, int] | None:
 
 def sweep(tx: Transaction, queue: Queue, now: int) -> int:
     """Delete the rows of lanes without messages, holds or used slots; return how many."""
-    return tx.execute(
-        "DELETE FROM lanes WHERE queue = :queue AND open_at IS NULL AND paused IS NULL"
-        " AND held_until <= :now AND arrival_at <= :now AND NOT EXISTS (SELECT 1 FROM outbox"
-        " WHERE outbox.queue = lanes.queue AND outbox.lane = lanes.lane AND state = 'leased')",
-        queue=queue.name,
-        now=now,
-    )
+    sql = lane_locks.passing_over(tx, queue, SWEEP)
+    return tx.execute(sql, queue=queue.name, now=now, most=FOREVER)

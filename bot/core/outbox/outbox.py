@@ -21,10 +21,11 @@ from bot.core.outbox import (
     back_pressure,
     batching,
     bulk_changes,
+    candidates,
     class_shares,
     fair_accounts,
+    lane_locks,
     lanes,
-    leases,
 )
 from bot.core.outbox.class_shares import ClassTurns
 from bot.core.outbox.groups import MAX_PARKED, LaneGroups, reopen_lanes
@@ -37,21 +38,12 @@ if TYPE_CHECKING:
     from bot.core.database.database import Row, Transaction
     from bot.core.outbox.queue_policy import Queue
 
-BY_ID = (
-    "SELECT id, lane, priority, body, attempts, failures, crashes, uncertain, created_at, rank"
-    " FROM outbox WHERE id = :id"
-)
 LAST_WAITING = (
     "SELECT id FROM outbox WHERE queue = :queue AND lane = :lane AND state = 'waiting'"
     " AND priority = :priority ORDER BY id DESC LIMIT 1"
 )
 LAST_LEASED = (
     "SELECT MAX(id) AS id FROM outbox WHERE queue = :queue AND lane = :lane AND state = 'leased'"
-)
-DUE = (
-    "SELECT id, lane, priority, body, attempts, failures, crashes, uncertain, created_at, rank"
-    " FROM outbox WHERE queue = :queue AND lane = :lane AND state = 'waiting' AND due_at <= :now"
-    " ORDER BY due_at, id LIMIT :free"
 )
 
 log = structlog.get_logger()
@@ -91,8 +83,8 @@ class State:
 
 
 def new_id(now: int) -> str:
-    """Create an id that sorts by time (ms) and then by call."""
-    return f"{now:012x}{next(_calls) & 0xFFFFFF:06x}{secrets.token_hex(3)}"
+    """Create an id that sorts by time (ms) and then by call; no other process creates it."""
+    return f"{now:012x}{next(_calls) & 0xFFFFFF:06x}{secrets.token_hex(5)}"
 
 
 def put(
@@ -115,6 +107,7 @@ def put(
     it, in queues that are fair among accounts. `subject`: what core/outbox/queries.py finds it by.
     Return False and change nothing if `key` was put before.
     """
+    lane_locks.lock_for_put(tx, queue, lane, account)
     rank = fair_accounts.next_rank(tx, queue, account, priority, now) if account else None
     fresh = tx.execute(
         "INSERT INTO outbox (id, queue, lane, priority, subject, body, state, uncertain, due_at,"
@@ -153,10 +146,10 @@ def _next_id(tx: Transaction, queue: Queue, lane: str, priority: int, now: int) 
 def claim(tx: Transaction, queue: Queue, now: int, room: int, owner: str = "") -> list[Message]:
     """Claim up to `room` messages that may go now; classes and lanes take turns.
 
-    `owner` is the worker that handles them (core/outbox/lease_owners.py). A message that can't be
-    read becomes a dead letter instead.
+    `owner` is the worker that handles them (core/outbox/owners.py). A message that can't be read
+    becomes a dead letter instead.
     """
-    leases.release_expired(tx, queue, now)
+    lane_locks.lock_paces(tx, queue)
     groups = LaneGroups(tx, queue)
     groups.admit_all()
     room = back_pressure.free_room(tx, queue, now, room)
@@ -172,7 +165,7 @@ def claim(tx: Transaction, queue: Queue, now: int, room: int, owner: str = "") -
             continue
         if back_pressure.hold_back(tx, queue, lane, now):
             continue
-        for row in _candidates(tx, queue, lane, now, turns)[:free]:
+        for row in candidates.find_due(tx, queue, lane, now, turns)[:free]:
             if len(claimed) == room or not lanes.take_slot(tx, queue, lane, now):
                 break
             whole = batching.gather_waiting(tx, queue, row, now)
@@ -211,6 +204,7 @@ def done(tx: Transaction, queue: Queue, message: Message, now: int) -> bool:
     """
     if queue.keep:
         return _settle(tx, queue, message, "done", now=now, note=None)
+    lane_locks.lock(tx, queue, message.lane)
     ours = tx.execute(
         "DELETE FROM outbox WHERE id = :id AND lease = :lease",
         id=message.id,
@@ -245,6 +239,7 @@ def retry(
     if state is None:
         return _end_lease(tx, queue, message, change, **values)
     lane, priority = state.lane or message.lane, state.priority
+    lane_locks.lock(tx, queue, message.lane, lane)
     ours = _end_lease(
         tx, queue, message,
         f"{change}, body = :body, lane = :lane, priority = :priority",
@@ -300,6 +295,7 @@ def split(tx: Transaction, queue: Queue, message: Message, bodies: Sequence[Any]
 
 def move_lane(tx: Transaction, queue: Queue, lane: str, other: str) -> None:
     """Move the waiting messages of `lane` to the lane `other`."""
+    lane_locks.lock(tx, queue, lane, other)
     tx.execute(
         "UPDATE outbox SET lane = :other"
         " WHERE queue = :queue AND lane = :lane AND state = 'waiting'",
@@ -316,6 +312,7 @@ def revive(tx: Transaction, queue: Queue, message_id: str, now: int) -> bool:
 
     Return False if there is none or it is leased.
     """
+    lane_locks.lock_lanes_of(tx, "id = :id AND queue = :queue", id=message_id, queue=queue.name)
     row = tx.one(
         "UPDATE outbox SET state = 'waiting', attempts = 0, failures = 0, crashes = 0,"
         " due_at = :now, settled_at = NULL, note = NULL"
@@ -330,27 +327,20 @@ def revive(tx: Transaction, queue: Queue, message_id: str, now: int) -> bool:
     return row is not None
 
 
-def sweep(tx: Transaction, queue: Queue, before: int, most: int = FOREVER) -> int:
-    """Delete up to `most` messages settled before `before`, the oldest first; return how many."""
-    return tx.execute(
-        "DELETE FROM outbox WHERE id IN (SELECT id FROM outbox WHERE queue = :queue"
-        " AND settled_at < :before ORDER BY settled_at, id LIMIT :most)",
+def sweep(tx: Transaction, queue: Queue, before: int, most: int = FOREVER) -> list[str]:
+    """Delete up to `most` messages settled before `before`, the oldest first; return their ids.
+
+    One that is revived at the same time stays.
+    """
+    rows = tx.query(
+        "DELETE FROM outbox WHERE settled_at < :before AND id IN (SELECT id FROM outbox"
+        " WHERE queue = :queue AND settled_at < :before ORDER BY settled_at, id LIMIT :most)"
+        " RETURNING id",
         queue=queue.name,
         before=before,
         most=most,
     )
-
-
-def _candidates(tx: Transaction, queue: Queue, lane: str, now: int, turns: ClassTurns) -> list[Row]:
-    free = queue.width - lanes.count_leased(tx, queue, lane)
-    if not queue.ordered:
-        return tx.query(DUE, queue=queue.name, lane=lane, now=now, free=free)
-    # Classes don't wait for each other: a reply that can't be sent delays no alert.
-    heads = tx.query(lanes.HEADS, queue=queue.name, lane=lane)
-    due = {head["priority"]: head["id"] for head in heads if head["due_at"] <= now}
-    return [
-        row for one in turns.order_classes(lane, due)[:free] for row in tx.query(BY_ID, id=due[one])
-    ]
+    return [row["id"] for row in rows]
 
 
 def _lease(tx: Transaction, row: Row, body: Any, until: int, owner: str) -> Message:
@@ -387,6 +377,7 @@ def _end_lease(
     tx: Transaction, queue: Queue, message: Message, change: str, **values: object
 ) -> bool:
     """End the lease of a message with a change of its row; False if it has another lease."""
+    lane_locks.lock(tx, queue, message.lane)
     ours = tx.execute(
         f"UPDATE outbox SET {change}, leased_until = NULL, lease = NULL"  # noqa: S608 - our own words
         " WHERE id = :id AND lease = :lease",

@@ -20,6 +20,9 @@ REPLY, ALERT, NOTICE = PRIORITIES = (0, 1, 2)
 SECOND = 1_000
 """Milliseconds."""
 
+CLOCK_SKEW = 5 * SECOND
+"""By how much clocks of machines that share a queue may differ."""
+
 
 @dataclass(frozen=True, slots=True)
 class Pace:
@@ -41,8 +44,9 @@ class Pace:
         return max(arrival_at, now) + self.interval
 
     def clamp(self, arrival_at: int, now: int) -> int:
-        """Return `arrival_at`, or `now` if only a clock that was ahead can have written it."""
-        return arrival_at if arrival_at <= now + self.burst * self.interval else now
+        """Return `arrival_at`, or `now` if only a clock that was far ahead can have written it."""
+        latest = now + self.burst * self.interval + CLOCK_SKEW
+        return arrival_at if arrival_at <= latest else now
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,6 +116,8 @@ class Queue:
     `failures`: the retries of a message whose handler raises. `crashes`: attempts in a row whose
     worker died before a message is a dead letter, for it may be what ends the process.
     `payloads`: the kinds of bodies; None for a queue of plain JSON objects.
+    `slice`: the slice in which all transactions of the queue run, one at a time; None for a queue
+    of which several transactions may run at once (core/database/slices.py).
     """
 
     name: str
@@ -130,6 +136,7 @@ class Queue:
     failures: RetryTable = FAILURES
     crashes: int = 10
     payloads: PayloadKinds | None = None
+    slice: str | None = None
 
     def encode(self, body: Any) -> str:
         """Write a message's body as JSON."""

@@ -10,14 +10,16 @@ from typing import TYPE_CHECKING
 
 import structlog
 
-from bot.core.errors import StorageError
-from bot.core.outbox import lease_owners, leases, outbox
+from bot.core.errors import NoLongerLead, StorageError
+from bot.core.outbox import lane_locks, leases, outbox
+from bot.core.outbox.owners import LOCAL
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
     from bot.core.database.database import Database, Transaction
     from bot.core.outbox.outbox import Message
+    from bot.core.outbox.owners import Owners
     from bot.core.outbox.queue_policy import Queue
 
 log = structlog.get_logger()
@@ -25,8 +27,8 @@ log = structlog.get_logger()
 LONGEST_WAIT = 1.0
 """Seconds between two claims: other processes put messages too."""
 
-DEAD_CHECK_SECONDS = 30.0
-"""Seconds between two searches for leases of dead workers."""
+LOCKED_PAUSE = 0.02
+"""Seconds until the next claim after one that found nothing but lanes that others had locked."""
 
 RELEASE_SECONDS = 1.0
 """Seconds to release unfinished messages at a stop."""
@@ -55,15 +57,22 @@ class Job:
 
 
 class Worker:
-    """Performs one queue in this process; `now` in epoch ms."""
+    """Performs one queue in this process; `now` in epoch ms.
 
-    def __init__(self, db: Database, job: Job, now: Callable[[], int]) -> None:
+    It ends by itself once its transactions raise NoLongerLead.
+    """
+
+    def __init__(
+        self, db: Database, job: Job, now: Callable[[], int], owners: Owners = LOCAL
+    ) -> None:
         self._db = db
         self._job = job
         self._now = now
-        self._owner = lease_owners.register()
+        self._owners = owners
+        self._key = owners.register()
+        self._owner = ""
         self._wake = db.listen(job.queue.name)
-        self._tasks: set[asyncio.Task[None]] = set()
+        self._tasks: dict[asyncio.Task[None], str] = {}
         self._full = False
         self._checked_dead_at = 0.0
         self._stopping = False
@@ -80,10 +89,12 @@ class Worker:
                 wait = await self._round()
                 if not self._stopping and wait > 0:
                     await self._sleep(wait)
+        except NoLongerLead as error:
+            self._give_up(error)
         finally:
             self._idle.set()
             if not self._stopping:
-                lease_owners.unregister(self._owner)
+                self._owners.unregister(self._key)
 
     async def stop(self, patience: float) -> None:
         """Stop claiming, and wait up to `patience` seconds for the current messages.
@@ -101,7 +112,15 @@ class Worker:
             if self._tasks:
                 await self._release_unfinished()
         finally:
-            lease_owners.unregister(self._owner)
+            self._owners.unregister(self._key)
+
+    def _give_up(self, error: NoLongerLead) -> None:
+        """End without any further change: the messages are another replica's by now."""
+        log.debug("queue is another's", queue=self._job.queue.name, reason=str(error))
+        self._stopping = True
+        for task in self._tasks:
+            task.cancel()
+        self._owners.unregister(self._key)
 
     async def _release_unfinished(self) -> None:
         """Cancel the current messages and release them: a stop is no crash."""
@@ -111,14 +130,16 @@ class Worker:
         try:
             async with asyncio.timeout(RELEASE_SECONDS):
                 await self._db.transaction(lambda tx: leases.release_own(tx, queue, self._owner))
-        except (StorageError, TimeoutError) as error:  # the next start releases them
+        except (StorageError, TimeoutError, NoLongerLead) as error:  # the next start releases them
             log.debug("messages stay leased", queue=queue.name, reason=str(error))
 
     async def _recover(self) -> None:
         queue = self._job.queue
         while not self._stopping:
             try:
-                await self._db.transaction(lambda tx: leases.recover(tx, queue, self._now()))
+                await self._db.transaction(
+                    lambda tx: leases.recover(tx, queue, self._now(), self._owners)
+                )
             except StorageError as error:
                 log.debug("queue can't be read", queue=queue.name, reason=str(error))
                 await self._sleep(LONGEST_WAIT)
@@ -127,16 +148,21 @@ class Worker:
 
     async def _round(self) -> float:
         room = self._job.room - len(self._tasks)
+        name = self._owners.name_of(self._key)
         self._full = room <= 0
-        if self._full:
+        if self._full or name is None:
             return LONGEST_WAIT
+        self._owner = name
         elapsed = asyncio.get_running_loop().time()
-        checks_dead = elapsed >= self._checked_dead_at + DEAD_CHECK_SECONDS
+        checks_dead = elapsed >= self._checked_dead_at + self._owners.search_seconds
         self._checked_dead_at = elapsed if checks_dead else self._checked_dead_at
+        held = frozenset(self._tasks.values()) if checks_dead else None
         try:
             messages, next_open, self._full = await self._db.transaction(
-                lambda tx: self._claim(tx, room, checks_dead=checks_dead)
+                lambda tx: self._claim(tx, room, held)
             )
+        except NoLongerLead:
+            raise
         except StorageError as error:
             log.debug("queue can't be read", queue=self._job.queue.name, reason=str(error))
             await asyncio.sleep(LONGEST_WAIT)
@@ -146,19 +172,28 @@ class Worker:
             return LONGEST_WAIT
         for message in messages:
             task = asyncio.create_task(self._handle(message))
-            self._tasks.add(task)
+            self._tasks[task] = message.lease
             task.add_done_callback(self._finished)
         if next_open is None:
             return LONGEST_WAIT
-        return (next_open - self._now()) / 1000
+        wait = (next_open - self._now()) / 1000
+        return wait if messages else max(wait, LOCKED_PAUSE)
 
     def _claim(
-        self, tx: Transaction, room: int, *, checks_dead: bool
+        self, tx: Transaction, room: int, held: frozenset[str] | None
     ) -> tuple[list[Message], int | None, bool]:
-        """Return the messages, when the next claim may find some, and whether a class is full."""
-        now, queue = self._now(), self._job.queue
-        if checks_dead:
-            leases.release_dead(tx, queue)
+        """Return the messages, when the next claim may find some, and whether a class is full.
+
+        With the leases that are `held` here, those of dead workers are searched, and those of this
+        one that it never got: the answer to the claim was lost.
+        """
+        queue = self._job.queue
+        lane_locks.lock_paces(tx, queue)
+        now = self._now()  # not before: the wait for the lock would allow a message too many
+        if held is not None:
+            leases.release_dead(tx, queue, self._owners)
+            leases.release_own(tx, queue, self._owner, but=held)
+        leases.release_expired(tx, queue, now, self._owners)
         messages = outbox.claim(tx, queue, now, room, self._owner)
         next_open, is_full = outbox.next_claim(tx, queue, now)
         return messages, next_open, is_full
@@ -170,6 +205,8 @@ class Worker:
             return
         try:
             await self._job.handle(message)
+        except NoLongerLead as error:
+            log.debug("message is another's", queue=self._job.queue.name, reason=str(error))
         except StorageError as error:
             log.debug("message waits", queue=self._job.queue.name, reason=str(error))
             await self._settle(message, self._release)
@@ -196,6 +233,8 @@ class Worker:
         """Make a message a dead letter and call `buried`; without it if that fails."""
         try:
             await self._db.transaction_until_stored(partial(self._bury, message=message, note=note))
+        except NoLongerLead as error:
+            log.debug("message is another's", queue=self._job.queue.name, reason=str(error))
         except Exception:
             log.exception("message buried alone", queue=self._job.queue.name, id=message.id)
             await self._settle(
@@ -208,6 +247,8 @@ class Worker:
     ) -> None:
         try:
             await self._db.transaction_until_stored(lambda tx: how(tx, message))
+        except NoLongerLead as error:
+            log.debug("message is another's", queue=self._job.queue.name, reason=str(error))
         except Exception:
             log.exception("message stays leased", queue=self._job.queue.name, id=message.id)
 
@@ -220,7 +261,7 @@ class Worker:
 
     def _finished(self, task: asyncio.Task[None]) -> None:
         """Wake the loop if messages waited for room; its own lane wakes it by itself."""
-        self._tasks.discard(task)
+        del self._tasks[task]
         if self._full:
             self._wake.set()
 

@@ -21,7 +21,10 @@ if TYPE_CHECKING:
     from bot.core.database.database import Database, Row, Transaction
 
 BATCH = 500
-"""Rows read at a time, and the most rows written in one transaction."""
+"""Rows read at a time."""
+
+CHANGES = 50
+"""The most rows changed in one transaction: payments may wait for its locks."""
 
 MAX_CONDITIONS = 20
 """People that SQL searches for before Python does: more conditions cost more than they save."""
@@ -129,6 +132,7 @@ class PersonalTable:
         """Change a row as it is now; return the number of rows changed."""
         given = {name: found[name] for name in self.keys}
         which = " AND ".join(f"{name} = :{name}" for name in self.keys)
+        tx.lock(f"SELECT {self.keys[0]} FROM {self.table} WHERE {which} FOR NO KEY UPDATE", **given)  # noqa: S608 - as above
         row = tx.one(f"{self.select} AND {which}", **given, **self.given)
         changes = self.change(row) if row else None
         if row is None or changes is None:
@@ -161,8 +165,9 @@ async def erase_rows(db: Database, table: PersonalTable) -> int:
     number, last = 0, None
     while page := await _page(db, table, last):
         found = [row for row in page if table.change(row) is not None]
-        if found:
-            number += await db.transaction(partial(_apply, table=table, found=found))
+        for start in range(0, len(found), CHANGES):
+            some = found[start : start + CHANGES]
+            number += await db.transaction(partial(_apply, table=table, found=some))
         last = page[-1]
     return number
 

@@ -3,6 +3,7 @@
 from typing import Annotated
 
 from fastapi import APIRouter, Query
+from pydantic import AfterValidator
 from starlette.responses import Response
 
 from bot.core.errors import NotFound
@@ -16,8 +17,12 @@ from bot.service.store import deliveries as store
 from bot.service.usecases import delivery_queues
 from bot.service.wire import json_answers
 from bot.service.wire.answer_schemas import DeliveryAnswer, DeliveryItem, DeliveryList
+from bot.service.wire.field_types import NO_CONTROLS, check_plain
 
-ID_LENGTHS = {len(channel) + 1 + paging.ID_DIGITS for channel in Channel}
+MESSAGE_DIGITS = 28
+"""Digits in the ids of queued messages, which follow the channel."""
+
+ID_LENGTHS = {len(channel) + 1 + MESSAGE_DIGITS for channel in Channel}
 router = APIRouter(prefix="/v3/deliveries", tags=["deliveries"])
 
 
@@ -30,8 +35,13 @@ async def list_(
     limit: Limit = paging.MAX_PAGE,
     cursor: Cursor = None,
     request_id: Annotated[
-        str | None,
-        Query(alias="paymentRequestId", max_length=100, description="Only those of this request."),
+        Annotated[str, AfterValidator(check_plain)] | None,
+        Query(
+            alias="paymentRequestId",
+            max_length=100,
+            description="Only those of this request.",
+            json_schema_extra=NO_CONTROLS,
+        ),
     ] = None,
     state: Annotated[
         DeliveryState | None, Query(description="Only deliveries in this state.")

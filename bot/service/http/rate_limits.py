@@ -1,12 +1,14 @@
 """Rate limits on callers: `API_RATE` for an application, `PAYER_RATE` for a payer.
 
-Each process counts in its memory, in fixed windows that begin with a key's first call.
+They are counted in fixed windows. A process alone counts in its memory, from a key's first call
+on; replicas over one database share their counts (see shared_counts.py).
 """
 
 from __future__ import annotations
 
 import math
 import time
+from typing import TYPE_CHECKING
 
 from limits import RateLimitItemPerSecond
 from limits.storage import MemoryStorage
@@ -14,6 +16,9 @@ from limits.strategies import FixedWindowRateLimiter
 
 from bot.core.errors import RateLimited
 from bot.core.net.rates import Rate
+
+if TYPE_CHECKING:
+    from limits.storage import Storage
 
 CROWD = 20
 """Multiple of `PAYER_RATE` for one address where many people may share it: the scripts of open
@@ -31,23 +36,22 @@ class RateLimit:
     """One limit, by key; without a rate it limits nothing."""
 
     def __init__(self, name: str, rate: Rate | None, windows: FixedWindowRateLimiter) -> None:
-        self._name = name
-        self._item = RateLimitItemPerSecond(rate.count, rate.seconds) if rate else None
+        self._item = RateLimitItemPerSecond(rate.count, rate.seconds, name) if rate else None
         self._windows = windows
 
     def hit(self, key: str) -> None:
         """Count a call. Raises RateLimited with the whole seconds to wait."""
-        if self._item is None or self._windows.hit(self._item, self._name, key):
+        if self._item is None or self._windows.hit(self._item, key):
             return
-        opens_at = self._windows.get_window_stats(self._item, self._name, key).reset_time
+        opens_at = self._windows.get_window_stats(self._item, key).reset_time
         raise RateLimited(max(1, math.ceil(opens_at - time.time())))
 
 
 class RateLimits:
-    """The limits of a service; they share one store, whose clean-up needs a thread."""
+    """The limits of a service; they share one storage, by default the memory of this process."""
 
-    def __init__(self, api: Rate | None, payer: Rate | None) -> None:
-        windows = FixedWindowRateLimiter(MemoryStorage())
+    def __init__(self, api: Rate | None, payer: Rate | None, counts: Storage | None = None) -> None:
+        windows = FixedWindowRateLimiter(counts or MemoryStorage())
         crowd = payer and Rate(payer.count * CROWD, payer.seconds)
         self.applications = RateLimit("application", api, windows)
         self.failed_logins = RateLimit("failed login", api, windows)

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
     from bot.core.database.database import Database
     from bot.core.net.rates import Rate
+    from bot.service.http.shared_counts import SharedCounts
     from bot.service.usecases.payment_context import PaymentContext
     from bot.service.usecases.payouts import Payouts
     from bot.service.usecases.request_commands import Policy
@@ -24,7 +25,8 @@ class Service:
     """Everything that the API and the pay page need; `now` returns UTC epoch ms.
 
     `public_url` has no slash at its end, and `operator_contact` is of `check_contact`.
-    A rate of None is no limit. `payer_key` signs the cookies of payers; replicas share it.
+    A rate of None is no limit; `counts` are those that replicas share, None for a process alone.
+    `payer_key` signs the cookies of payers; replicas share it.
     `bot_name` returns the username of the bot that sellers chat with, None while it is unknown;
     `chat_page` is where they do if that isn't Telegram.
     """
@@ -41,6 +43,7 @@ class Service:
     operator_contact: str | None = None
     bot_name: Callable[[], str | None] = lambda: None
     chat_page: str | None = None
+    counts: SharedCounts | None = None
 
 
 class ServiceState:
@@ -48,7 +51,7 @@ class ServiceState:
 
     def __init__(self, service: Service) -> None:
         self.service = service
-        self.limits = RateLimits(service.api_rate, service.payer_rate)
+        self.limits = RateLimits(service.api_rate, service.payer_rate, service.counts)
         self.cookies = PayerCookies(
             service.payer_key,
             service.payment_context.reservation,

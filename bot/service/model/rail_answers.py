@@ -22,6 +22,11 @@ class Manner(StrEnum):
     UNDERPAID = "underpaid"
     CLAIMED = "claimed"
 
+    @property
+    def is_at_once(self) -> bool:
+        """Return whether the money is here when the form is posted."""
+        return self in {Manner.AT_ONCE, Manner.TWICE}
+
 
 @dataclass(frozen=True, slots=True)
 class Connected:

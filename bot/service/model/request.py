@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
@@ -185,11 +185,6 @@ class PaymentRequest:
     def payments_count(self) -> int:
         """Return the number of payments, oversold ones too."""
         return self.paid_count + self.oversold_count
-
-    def paid(self) -> PaymentRequest:
-        """Return the request after the payment of a reserved unit."""
-        units = self.units and replace(self.units, reserved=self.units.reserved - 1)
-        return replace(self, units=units, paid_count=self.paid_count + 1)
 
     def status(self, now: int) -> Status:
         """Return its status; sold out and completed come before the times."""

@@ -123,9 +123,9 @@ class DeliveryRecorder:
     ) -> bool:
         """Store an attempt and settle its message; return False if the lease was lost.
 
-        The attempt is stored even then, because the other side has seen it.
+        The attempt is stored even then, because the other side has seen it. One that is stored
+        already stays alone: the answer to its commit was lost.
         """
-        deliveries.add_attempt(tx, message.id, attempt)
         queue, now = self.queue, self.now()
         if outcome.delivered:
             result, ours = "delivered", outbox.done(tx, queue, message, now)
@@ -133,6 +133,9 @@ class DeliveryRecorder:
             result, ours = "dead", outbox.bury(tx, queue, message, now, outcome.note)
         else:
             result, ours = "failed", outbox.retry(tx, queue, message, due_at, outcome.note)
+        if not ours and deliveries.has_attempt(tx, message.id, attempt):
+            return True
+        deliveries.add_attempt(tx, message.id, attempt)  # numbered under the lock of the lane
         if self.channel is Channel.EMAIL:
             letter_limits.settle_letter(tx, message.id, now)
         tx.count("delivery_attempts", self.channel.value, result if ours else "late")

@@ -30,13 +30,12 @@ class SandboxRail:
 
     def open_offline(self, asked: Asked) -> Opened:
         """Return a checkout with an id made of its own, whose money is looked for when due."""
-        at_once = asked.manner in {Manner.AT_ONCE, Manner.TWICE}
         return Opened(
             external_id=f"{self.kind}-{asked.checkout_id}",
             look=_arriving(asked),
             looks=_looks(asked),
             claimed=asked.manner is Manner.CLAIMED,
-            arrived=Arrived() if at_once else None,
+            arrived=Arrived() if asked.manner.is_at_once else None,
         )
 
     async def open(self, asked: Asked) -> Opened:

@@ -1,6 +1,7 @@
 """The job that keeps exchange rates fresh: it asks each source every minute or two.
 
-Prices are stored, so that a restart goes on with them and processes beside this one share them.
+Prices are stored, so that a restart goes on with them. One replica asks, and all read what it has
+stored.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from bot.service.rates import sources
 from bot.service.store import exchange_rates
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Awaitable, Callable, Iterable
     from decimal import Decimal
 
     from bot.core.database.database import Database
@@ -31,6 +32,9 @@ log = structlog.get_logger()
 
 SHORTEST_WAIT, LONGEST_WAIT = 60.0, 120.0
 """Seconds between two rounds, chosen at random: many installations ask the same sources."""
+
+READ_SECONDS = 60.0
+"""Seconds after which a replica reads what the asking one has stored: far less than prices last."""
 
 RECENT = 55_000
 """Milliseconds: a source that another process has asked since is not asked again."""
@@ -64,13 +68,18 @@ class RatesJob:
     async def run(self) -> None:
         """Ask the sources until cancelled; an error is a line in the log."""
         while True:
-            try:
-                await self.tick()
-            except StorageError as error:
-                log.debug("exchange rates wait", reason=str(error))
-            except Exception:
-                log.exception("exchange rates wait")
+            await _attempt(self.tick)
             await asyncio.sleep(random.uniform(SHORTEST_WAIT, LONGEST_WAIT))  # noqa: S311 - no secret
+
+    async def follow(self) -> None:
+        """Read what another replica has stored, until cancelled; for a replica that doesn't ask."""
+        while True:
+            await asyncio.sleep(READ_SECONDS)
+            await _attempt(self.read)
+
+    async def read(self) -> None:
+        """Take over the stored prices. Raises StorageError."""
+        self._rates.replace(await self._db.read(exchange_rates.read))
 
     async def tick(self) -> None:
         """Ask each source that nobody has asked for a minute, all at once. Raises StorageError."""
@@ -82,7 +91,7 @@ class RatesJob:
             if name not in stored or abs(self._now() - stored[name][0]) > RECENT
         ]
         await asyncio.gather(*map(self._refresh, due))
-        self._rates.replace(await self._db.read(exchange_rates.read))
+        await self.read()
 
     async def _refresh(self, name: str) -> None:
         """Ask one source and store its prices; log its first failure, and the end of them."""
@@ -98,6 +107,15 @@ class RatesJob:
         if name in self._failing:
             log.info("exchange rates from a source again", source=name)
             self._failing.remove(name)
+
+
+async def _attempt(work: Callable[[], Awaitable[None]]) -> None:
+    try:
+        await work()
+    except StorageError as error:
+        log.debug("exchange rates wait", reason=str(error))
+    except Exception:
+        log.exception("exchange rates wait")
 
 
 async def ask(url: str) -> dict[str, Decimal]:

@@ -5,12 +5,27 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING
 
+from bot.core.database.columns import columns_of
+
 if TYPE_CHECKING:
     from bot.core.database.database import Database, Row, Transaction
 
 KEY_LIFETIME = 24 * 60 * 60 * 1000
 """Milliseconds for which an Idempotency-Key is remembered."""
 
+# A key that is forgotten may still have its row, until the next sweep.
+TAKE_KEY = """
+    INSERT INTO idempotency (app_id, idempotency_key, body_hash, request_id, created_at)
+    VALUES (:app_id, :key, :body_hash, :request_id, :now)
+    ON CONFLICT (app_id, idempotency_key) DO UPDATE SET body_hash = excluded.body_hash,
+      request_id = excluded.request_id, created_at = excluded.created_at
+    WHERE idempotency.created_at <= :end
+"""
+FORGET_KEYS = """
+    DELETE FROM idempotency WHERE created_at <= :end AND (app_id, idempotency_key) IN (
+      SELECT app_id, idempotency_key FROM idempotency WHERE created_at <= :end
+      ORDER BY created_at LIMIT :most)
+"""
 SECRETS = "SELECT webhook_secret, former_webhook_secret, former_until FROM apps WHERE id = :id"
 
 
@@ -35,6 +50,11 @@ class App:
     seller: str | None = None
 
 
+BY_ID = f"SELECT {columns_of(App)} FROM apps WHERE id = :id"  # noqa: S608 - our own names
+LIVE = f"{BY_ID} AND revoked_at IS NULL"
+OLDEST = f"SELECT {columns_of(App)} FROM apps ORDER BY created_at, id"  # noqa: S608 - our own names
+
+
 @dataclass(frozen=True, slots=True)
 class IdempotencyKey:
     """An Idempotency-Key with the hash of its request's body."""
@@ -54,7 +74,7 @@ def insert(tx: Transaction, app: App) -> None:
 
 async def read_live(db: Database, app_id: str) -> App | None:
     """Return the application, None if it is unknown or revoked."""
-    row = await db.one("SELECT * FROM apps WHERE id = :id AND revoked_at IS NULL", id=app_id)
+    row = await db.one(LIVE, id=app_id)
     return App(**row) if row else None
 
 
@@ -73,13 +93,13 @@ async def read_webhook_secrets(db: Database, app_id: str, now: int) -> list[str]
 
 def find(tx: Transaction, app_id: str) -> App | None:
     """Return the application, also a revoked one."""
-    row = tx.one("SELECT * FROM apps WHERE id = :id", id=app_id)
+    row = tx.one(BY_ID, id=app_id)
     return App(**row) if row else None
 
 
 def list_all(tx: Transaction) -> list[App]:
     """Return all applications, also revoked ones, oldest first."""
-    return [App(**row) for row in tx.query("SELECT * FROM apps ORDER BY created_at, id")]
+    return [App(**row) for row in tx.query(OLDEST)]
 
 
 def replace_secrets(
@@ -130,15 +150,14 @@ def take_key(
     tx: Transaction, app_id: str, key: IdempotencyKey, request_id: str, now: int
 ) -> Row | None:
     """Take an Idempotency-Key for a new request; if it is taken, return the row that has it."""
-    tx.execute("DELETE FROM idempotency WHERE created_at <= :end", end=now - KEY_LIFETIME)
     fresh = tx.execute(
-        "INSERT INTO idempotency (app_id, idempotency_key, body_hash, request_id, created_at)"
-        " VALUES (:app_id, :key, :body_hash, :request_id, :now) ON CONFLICT DO NOTHING",
+        TAKE_KEY,
         app_id=app_id,
         key=key.text,
         body_hash=key.body_hash,
         request_id=request_id,
         now=now,
+        end=now - KEY_LIFETIME,
     )
     if fresh:
         return None
@@ -148,3 +167,8 @@ def take_key(
         app_id=app_id,
         key=key.text,
     )
+
+
+def forget_keys(tx: Transaction, now: int, most: int) -> int:
+    """Delete up to `most` Idempotency-Keys whose time is over; return how many."""
+    return tx.execute(FORGET_KEYS, end=now - KEY_LIFETIME, most=most)

@@ -7,10 +7,12 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from bot.core import exact_json
+from bot.core.database.columns import of_table
 from bot.service.model import quote
 from bot.service.model.checkout import Checkout, Held
 from bot.service.model.checkout_states import CheckoutState
 from bot.service.model.rail_answers import PayWith
+from bot.service.store import requests
 from bot.service.store.state_conditions import GIVEN_UP, HOLDS
 
 if TYPE_CHECKING:
@@ -36,30 +38,44 @@ OPEN = (
     "UPDATE checkouts SET state = 'open', lapses_at = :lapses_at"
     " WHERE id = :id AND state = 'opening' AND lapses_at > :now"
 )
-BY_ID = "SELECT * FROM checkouts WHERE id = :id"
+COLUMNS = (
+    "id, request_id, token, user_data, quote, created_at, lapses_at, state, language, kind, way,"
+    " account_id, automatic, host, external_id, reference, pay_with, look, failure, lie, opened_at,"
+    " looked_at, expires_at, claimed_at"
+)
+SELECT = f"SELECT {COLUMNS} FROM checkouts WHERE"  # noqa: S608 - our own names
+BY_ID = f"{SELECT} id = :id"
 OF_APP = (
-    "SELECT c.* FROM checkouts c JOIN payment_requests r ON r.id = c.request_id"
+    f"SELECT {of_table('c', COLUMNS)} FROM checkouts c"  # noqa: S608 - our own names
+    " JOIN payment_requests r ON r.id = c.request_id"
     " WHERE c.id = :id AND r.app_id = :app_id"
 )
-BY_FORM = "SELECT * FROM checkouts WHERE request_id = :request_id AND token = :token"
+LOCK_REQUEST = (
+    "SELECT r.id FROM payment_requests r JOIN checkouts c ON c.request_id = r.id"
+    " WHERE c.id = :id FOR NO KEY UPDATE OF r"
+)
+BY_FORM = f"{SELECT} request_id = :request_id AND token = :token"
 # The plus keeps SQLite from the index by time, through which it would read every open checkout.
 OPEN_BY = (
     "FROM checkouts WHERE request_id = :request_id AND network = :network"
     f" AND {HOLDS} AND +lapses_at > :now"
 )
-BY_PAYER = f"SELECT * {OPEN_BY} AND payer = :payer"
+BY_PAYER = f"SELECT {COLUMNS} {OPEN_BY} AND payer = :payer"
 HELD = f"SELECT COUNT(*) AS total, COUNT(payer) AS known, MIN(lapses_at) AS until {OPEN_BY}"
 TO_CONFIRM = (
     "SELECT COUNT(*) AS held FROM checkouts"  # noqa: S608 - our own words
     f" WHERE request_id = :request_id AND {HOLDS} AND lapses_at > :now AND automatic = 0"
 )
-FORGET = (
-    "DELETE FROM checkouts WHERE id IN (SELECT id FROM checkouts c"  # noqa: S608 - our own words
-    f" WHERE {GIVEN_UP} AND lapses_at <= :before "
-    " AND (opened_at IS NULL OR account_id IS NULL OR lapses_at <= :long_before)"
-    " AND NOT EXISTS (SELECT 1 FROM payments p WHERE p.checkout_id = c.id)"
-    " ORDER BY lapses_at LIMIT :most)"
+UNPAID = (
+    f"{GIVEN_UP} AND NOT EXISTS"  # noqa: S608 - our own words
+    " (SELECT 1 FROM payments p WHERE p.checkout_id = checkouts.id)"
 )
+FORGOTTEN = (
+    f"SELECT id, request_id FROM checkouts WHERE {UNPAID} AND lapses_at <= :before"  # noqa: S608 - our own words
+    " AND (opened_at IS NULL OR account_id IS NULL OR lapses_at <= :long_before)"
+    " ORDER BY lapses_at LIMIT :most"
+)
+FORGET = f"DELETE FROM checkouts WHERE id = :id AND {UNPAID}"  # noqa: S608 - our own words
 
 
 def insert(tx: Transaction, checkout: Checkout, holder: Holder) -> None:
@@ -110,6 +126,11 @@ def _opened(checkout: Checkout) -> dict[str, Any]:
         "looked_at": checkout.looked_at,
         "expires_at": checkout.expires_at,
     }
+
+
+def lock_request(tx: Transaction, checkout_id: str) -> None:
+    """Lock the request of a checkout, as `requests.lock` does."""
+    tx.lock(LOCK_REQUEST, id=checkout_id)
 
 
 def is_known(tx: Transaction, external_id: str) -> bool:
@@ -172,7 +193,10 @@ def sweep(tx: Transaction, before: int, long_before: int, most: int) -> int:
 
     Those of real money stay until `long_before`: their sellers may still confirm them.
     """
-    return tx.execute(FORGET, before=before, long_before=long_before, most=most)
+    rows = tx.query(FORGOTTEN, before=before, long_before=long_before, most=most)
+    for request_id in sorted({row["request_id"] for row in rows}):
+        requests.lock(tx, request_id)  # money that arrives meanwhile keeps its checkout
+    return sum(tx.execute(FORGET, id=row["id"]) for row in rows)
 
 
 async def read(db: Database, request_id: str, checkout_id: str) -> Checkout | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
+from bot.core.database.columns import of_table
 from bot.core.outbox import outbox
 from bot.core.outbox.payload_kinds import PayloadKinds
 from bot.core.outbox.queries import QUEUED
@@ -57,8 +58,11 @@ STATES = {
 
 NAMES = {state: name for name, state in STATES.items()}
 
-COLUMNS = "SELECT d.*, o.state, o.attempts, o.due_at, o.settled_at, o.note"
-SELECT = f"{COLUMNS} FROM deliveries d JOIN {QUEUED} o ON o.id = d.id"
+COLUMNS = of_table(
+    "d", "id, app_id, request_id, payment_id, channel, address, created_at, checkout_id"
+)
+WITH_STATE = f"SELECT {COLUMNS}, o.state, o.attempts, o.due_at, o.settled_at, o.note"
+SELECT = f"{WITH_STATE} FROM deliveries d JOIN {QUEUED} o ON o.id = d.id"
 ANY = f"{SELECT} WHERE d.id = :id"
 # Payers' receipts are between them and the operator: an application could send them for ever.
 OF_APP = f"{ANY} AND d.app_id = :app_id AND d.channel <> 'receipt'"
@@ -69,7 +73,7 @@ RECEIPT = (
     " WHERE d.payment_id = :id AND d.channel = 'receipt'"
 )
 PAGE = (
-    f"{COLUMNS} FROM (SELECT d.* {OWN} LIMIT :most_read) AS d"
+    f"{WITH_STATE} FROM (SELECT {COLUMNS} {OWN} LIMIT :most_read) AS d"
     f" JOIN {QUEUED} o ON o.id = d.id {{in_state}} {NEWEST} LIMIT :limit"
 )
 EDGE = f"SELECT d.created_at, d.id {OWN} LIMIT 1 OFFSET :passed"
@@ -93,17 +97,17 @@ ADD_ATTEMPT = """
                   WHERE delivery_id = d.id), :at, :took, :status, :answer, :trouble
     FROM deliveries d WHERE d.id = :id
 """
+HAS_ATTEMPT = (
+    "SELECT 1 AS one FROM delivery_attempts WHERE delivery_id = :id AND at = :at AND took = :took"
+    " AND COALESCE(status, 0) = :status"
+)
 ATTEMPTS = (
     "SELECT a.at, a.took, a.status, a.answer, a.trouble FROM delivery_attempts a"
     " WHERE a.delivery_id = :id ORDER BY a.number"
 )
-SETTLED = (
-    f"SELECT id FROM {QUEUED} WHERE queue = :queue AND settled_at < :before"  # noqa: S608 - our own words
-    " ORDER BY settled_at, id LIMIT :most"
-)
 FORGET = (
-    "DELETE FROM delivery_attempts WHERE delivery_id IN",
-    "DELETE FROM deliveries WHERE id IN",
+    "DELETE FROM delivery_attempts WHERE delivery_id = :id",
+    "DELETE FROM deliveries WHERE id = :id",
 )
 
 
@@ -242,11 +246,19 @@ def add_attempt(tx: Transaction, delivery_id: str, attempt: Attempt) -> None:
     )
 
 
+def has_attempt(tx: Transaction, delivery_id: str, attempt: Attempt) -> bool:
+    """Return whether this attempt is stored."""
+    given = {"at": attempt.at, "took": attempt.took, "status": attempt.status or 0}
+    return tx.one(HAS_ATTEMPT, id=delivery_id, **given) is not None
+
+
 def sweep(tx: Transaction, queue: Queue, before: int, most: int) -> int:
     """Delete up to `most` of a queue's deliveries settled before `before`; return how many."""
-    for statement in FORGET:
-        tx.execute(f"{statement} ({SETTLED})", queue=queue.name, before=before, most=most)
-    return outbox.sweep(tx, queue, before, most)  # last: the others are found through it
+    swept = outbox.sweep(tx, queue, before, most)
+    for delivery_id in swept:
+        for statement in FORGET:
+            tx.execute(statement, id=delivery_id)
+    return len(swept)
 
 
 def _delivery(row: Row) -> Delivery:

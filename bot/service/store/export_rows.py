@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from bot.core.database.columns import of_table
+from bot.service.store import payments as payment_store
 from bot.service.store import requests as request_store
 
 if TYPE_CHECKING:
@@ -15,12 +17,13 @@ if TYPE_CHECKING:
 PAGE = 1000
 """Rows in memory at once."""
 
-PAYMENTS = """
-    SELECT p.*, r.name FROM payments p JOIN payment_requests r ON r.id = p.request_id
+PAYMENTS = f"""
+    SELECT {of_table("p", payment_store.COLUMNS)}, r.name
+    FROM payments p JOIN payment_requests r ON r.id = p.request_id
     WHERE (p.request_id, p.completed_at, p.id) > (:request, :at, :id)
-      AND p.completed_at >= :since AND p.completed_at < :until {narrowed}
+      AND p.completed_at >= :since AND p.completed_at < :until {{narrowed}}
     ORDER BY p.request_id, p.completed_at, p.id LIMIT :page
-"""
+"""  # noqa: S608 - our own names
 REQUESTS = f"""
     {request_store.EVERY} r.id > :id
       AND r.created_at >= :since AND r.created_at < :until {{narrowed}}

@@ -7,6 +7,7 @@ from decimal import Decimal
 from typing import TYPE_CHECKING
 
 from bot.core import exact_json
+from bot.core.database.columns import of_table
 from bot.service.model import payer_data
 from bot.service.model.request import ExchangeRate, Payment, PaymentState, Quote
 from bot.service.store.requests import Place, read_receivers, write_receivers
@@ -15,9 +16,15 @@ if TYPE_CHECKING:
     from bot.core.database.database import Database, Row, Transaction
     from bot.service.model.checkout import Settlement
 
+COLUMNS = (
+    "id, request_id, checkout_id, rail, external_id, state, amount, currency, receivers,"
+    " instrument_amount, instrument_currency, instrument_shares, rate, rate_source, rated_at,"
+    " user_data, completed_at"
+)
+SELECT = f"SELECT {COLUMNS} FROM payments WHERE"  # noqa: S608 - our own names
 # The payment that took a unit comes first, also if another has the same millisecond.
 OF_CHECKOUT = (
-    "SELECT * FROM payments WHERE checkout_id = :id"
+    f"{SELECT} checkout_id = :id"
     " ORDER BY CASE state WHEN 'underpaid' THEN 2 WHEN 'oversold' THEN 1 ELSE 0 END,"
     " completed_at, id LIMIT 1"
 )
@@ -39,13 +46,14 @@ PAYMENT = f"""
             THEN NULL ELSE 1 + ({PAYERS}) END, :completed_at)
 """  # noqa: S608 - our own words
 OF_APP = (
-    "SELECT p.* FROM payments p JOIN payment_requests r ON r.id = p.request_id"
+    f"SELECT {of_table('p', COLUMNS)} FROM payments p"  # noqa: S608 - our own names
+    " JOIN payment_requests r ON r.id = p.request_id"
     " WHERE p.request_id = :request_id AND r.app_id = :app_id AND r.deleted_at IS NULL"
 )
 
 
 def insert(tx: Transaction, payment: Payment, settlement: Settlement) -> None:
-    """Store a payment. Raises IntegrityError if its settlement was stored before."""
+    """Store a payment. Raises ConstraintError if its settlement was stored before."""
     rate, took = payment.paid.rate, payment.state is not PaymentState.UNDERPAID
     tx.execute(
         PAYMENT,
@@ -72,10 +80,7 @@ def insert(tx: Transaction, payment: Payment, settlement: Settlement) -> None:
 
 def of_settlement(tx: Transaction, settlement: Settlement) -> Payment | None:
     """Return the payment that a settlement has made, None if it is new."""
-    row = tx.one(
-        "SELECT * FROM payments WHERE external_id = :external_id",
-        external_id=settlement.external_id,
-    )
+    row = tx.one(f"{SELECT} external_id = :external_id", external_id=settlement.external_id)
     return _payment(row) if row else None
 
 
@@ -99,9 +104,7 @@ async def read_of_checkout(db: Database, checkout_id: str) -> Payment | None:
 async def read(db: Database, request_id: str, payment_id: str) -> Payment | None:
     """Return a payment by both of its ids, which its payer knows."""
     row = await db.one(
-        "SELECT * FROM payments WHERE request_id = :request_id AND id = :id",
-        request_id=request_id,
-        id=payment_id,
+        f"{SELECT} request_id = :request_id AND id = :id", request_id=request_id, id=payment_id
     )
     return _payment(row) if row else None
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from bot.core.database.columns import of_table
 from bot.service.model.payout import PayoutAccount
 from bot.service.store.state_conditions import HOLDS
 
@@ -40,10 +41,21 @@ INSERT = """
     VALUES (:id, :app_id, :owner, :kind, :scheme, :automatic, :currencies, :label,
       :details, :since, :created_at)
 """
-LIVE = "SELECT a.* FROM payout_accounts a WHERE a.app_id = :app_id AND a.retired_at IS NULL"
+COLUMNS = (
+    "id, app_id, owner, kind, scheme, automatic, currencies, label, details, since, created_at,"
+    " retired_at"
+)
+SELECT = f"SELECT {of_table('a', COLUMNS)} FROM payout_accounts a WHERE"  # noqa: S608 - our own names
+LIVE = f"{SELECT} a.app_id = :app_id AND a.retired_at IS NULL"
 OWN = f"{LIVE} AND a.owner = :owner ORDER BY a.since, a.id"
 OFFERED = OWN.replace("ORDER", "AND a.kind IN (SELECT kind FROM offered_rails) ORDER")
 SAME_WAY = f"{LIVE} AND a.owner = :owner AND a.kind = :kind AND a.scheme = :scheme"
+OFFER = "INSERT INTO offered_rails (kind) VALUES (:kind) ON CONFLICT DO NOTHING"
+# Who retires an account waits, and finds the checkout that has chosen it meanwhile.
+KEEP = (
+    "SELECT id FROM payout_accounts"
+    " WHERE app_id = :app_id AND owner = :owner AND retired_at IS NULL ORDER BY id FOR SHARE"
+)
 COUNT = """
     SELECT kind, COUNT(*) AS number FROM payout_accounts WHERE retired_at IS NULL
     GROUP BY kind ORDER BY kind
@@ -61,14 +73,19 @@ RETIRE = "UPDATE payout_accounts SET retired_at = :now WHERE id = :id AND retire
 
 
 def write_offered(tx: Transaction, kinds: Iterable[str]) -> None:
-    """Store the kinds of real money that are offered; none with test money."""
-    tx.execute("DELETE FROM offered_rails")
-    for kind in kinds:
-        tx.execute("INSERT INTO offered_rails (kind) VALUES (:kind)", kind=kind)
+    """Store the kinds of real money that are offered; none with test money.
+
+    Each replica does so at its start, and payments read them: nothing is written that is there.
+    """
+    wanted, stored = {*kinds}, {row["kind"] for row in tx.query("SELECT kind FROM offered_rails")}
+    for kind in sorted(stored - wanted):
+        tx.execute("DELETE FROM offered_rails WHERE kind = :kind", kind=kind)
+    for kind in sorted(wanted - stored):
+        tx.execute(OFFER, kind=kind)
 
 
 def insert(tx: Transaction, account: PayoutAccount) -> None:
-    """Store a new account. Raises IntegrityError if the owner has another of this way."""
+    """Store a new account. Raises ConstraintError if the owner has another of this way."""
     tx.execute(
         INSERT,
         id=account.id,
@@ -90,6 +107,11 @@ def ways(tx: Transaction, app_id: str, owner: str) -> list[PayoutAccount]:
     return [_account(row) for row in tx.query(OFFERED, app_id=app_id, owner=owner)]
 
 
+def keep(tx: Transaction, app_id: str, owner: str) -> None:
+    """Keep others from retiring the owner's accounts until the transaction ends."""
+    tx.lock(KEEP, app_id=app_id, owner=owner)
+
+
 async def read_ways(db: Database, app_id: str, owner: str) -> list[PayoutAccount]:
     """Return what `ways` does, without waiting for the writer."""
     return [_account(row) for row in await db.query(OFFERED, app_id=app_id, owner=owner)]
@@ -102,7 +124,7 @@ async def read_own(db: Database, app_id: str, owner: str) -> list[PayoutAccount]
 
 def find(tx: Transaction, account_id: str) -> PayoutAccount | None:
     """Return an account, also a retired one."""
-    row = tx.one("SELECT * FROM payout_accounts WHERE id = :id", id=account_id)
+    row = tx.one(f"{SELECT} a.id = :id", id=account_id)
     return _account(row) if row else None
 
 

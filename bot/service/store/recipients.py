@@ -5,20 +5,30 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
+from bot.core.database.columns import columns_of
 from bot.service.model.recipient import Recipient, RecipientState
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from bot.core.database.database import Row, Transaction
 
 INSERT = """
     INSERT INTO recipients (id, app_id, owner, address, mailbox, state, stop_token, created_at)
     VALUES (:id, :app_id, :owner, :address, :mailbox, :state, :stop_token, :created_at)
 """
-CONFIRM = """
+COLUMNS = columns_of(Recipient)
+CONFIRM = f"""
     UPDATE recipients SET state = 'confirmed', confirmed_at = :now
     WHERE token = :token AND state = 'unconfirmed' AND asked_at > :after
-    RETURNING *
+    RETURNING {COLUMNS}
+"""  # noqa: S608 - our own names
+SELECT = f"SELECT {COLUMNS} FROM recipients WHERE"  # noqa: S608 - our own names
+LOCK_PACE = """
+    INSERT INTO letter_paces (name, arrival_at) VALUES (:name, 0)
+    ON CONFLICT (name) DO UPDATE SET arrival_at = letter_paces.arrival_at
 """
+FORGET_PACE = "DELETE FROM letter_paces WHERE name = :name AND arrival_at <= :now"
 IN_FORCE = """
     SELECT 1 AS one FROM unsubscribed WHERE mailbox = :mailbox
     AND ((app_id = :app_id AND owner = :owner) OR (app_id = '' AND owner = ''))
@@ -27,15 +37,14 @@ IN_FORCE = """
 
 def find(tx: Transaction, recipient_id: str) -> Recipient | None:
     """Return a recipient."""
-    return _read(tx.one("SELECT * FROM recipients WHERE id = :id", id=recipient_id))
+    return _read(tx.one(f"{SELECT} id = :id", id=recipient_id))
 
 
 def find_by_address(tx: Transaction, app_id: str, owner: str, address: str) -> Recipient | None:
     """Return the recipient of an application's seller at an address, which is a mailbox key."""
     return _read(
         tx.one(
-            "SELECT * FROM recipients"
-            " WHERE app_id = :app_id AND owner = :owner AND address = :address",
+            f"{SELECT} app_id = :app_id AND owner = :owner AND address = :address",
             app_id=app_id,
             owner=owner,
             address=address,
@@ -45,12 +54,12 @@ def find_by_address(tx: Transaction, app_id: str, owner: str, address: str) -> R
 
 def find_by_token(tx: Transaction, token: str) -> Recipient | None:
     """Return the recipient whose address a link confirms."""
-    return _read(tx.one("SELECT * FROM recipients WHERE token = :token", token=token))
+    return _read(tx.one(f"{SELECT} token = :token", token=token))
 
 
 def find_by_stop_token(tx: Transaction, token: str) -> Recipient | None:
     """Return the recipient whose letters a link ends."""
-    return _read(tx.one("SELECT * FROM recipients WHERE stop_token = :token", token=token))
+    return _read(tx.one(f"{SELECT} stop_token = :token", token=token))
 
 
 def insert(tx: Transaction, recipient: Recipient) -> None:
@@ -82,14 +91,20 @@ def count_open(tx: Transaction, app_id: str, owner: str, after: int) -> int:
     return int(row["n"]) if row else 0
 
 
-def record_ask(tx: Transaction, recipient_id: str, token: str, now: int) -> None:
-    """Store that a link with this token is queued; it replaces the former link."""
-    tx.execute(
-        "UPDATE recipients SET token = :token, asks = asks + 1, asked_at = :now WHERE id = :id",
+def record_ask(tx: Transaction, recipient: Recipient, token: str, now: int) -> bool:
+    """Store that a link with this token is queued; it replaces the former link.
+
+    Return False, unchanged, if another one was queued since `recipient` was read.
+    """
+    changed = tx.execute(
+        "UPDATE recipients SET token = :token, asks = asks + 1, asked_at = :now"
+        " WHERE id = :id AND asks = :asks AND state = 'unconfirmed'",
         token=token,
         now=now,
-        id=recipient_id,
+        id=recipient.id,
+        asks=recipient.asks,
     )
+    return changed == 1
 
 
 def record_ask_sent(tx: Transaction, recipient_id: str, at: int) -> None:
@@ -128,6 +143,12 @@ def has_unsubscribed(tx: Transaction, mailbox: str, app_id: str, owner: str) -> 
     return tx.one(IN_FORCE, mailbox=mailbox, app_id=app_id, owner=owner) is not None
 
 
+def lock_paces(tx: Transaction, names: Iterable[str]) -> None:
+    """Lock rate limits until the transaction ends; the lanes of letters to sellers come before."""
+    for name in sorted(names):
+        tx.lock(LOCK_PACE, name=name)
+
+
 def read_arrival(tx: Transaction, name: str) -> int:
     """Return the theoretical arrival time of a rate limit, 0 for an unused one."""
     row = tx.one("SELECT arrival_at FROM letter_paces WHERE name = :name", name=name)
@@ -146,7 +167,9 @@ def write_arrival(tx: Transaction, name: str, at: int) -> None:
 
 def sweep_paces(tx: Transaction, now: int) -> int:
     """Delete rate limits that no longer delay a letter; return how many."""
-    return tx.execute("DELETE FROM letter_paces WHERE arrival_at <= :now", now=now)
+    rows = tx.query("SELECT name FROM letter_paces WHERE arrival_at <= :now", now=now)
+    names = sorted(row["name"] for row in rows)  # locked in the order of all others
+    return sum(tx.execute(FORGET_PACE, name=name, now=now) for name in names)
 
 
 def _read(row: Row | None) -> Recipient | None:

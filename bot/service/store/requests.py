@@ -11,6 +11,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from bot.core import exact_json
+from bot.core.database.columns import of_table
 from bot.service.model.recipient import RecipientState, RecipientStatus
 from bot.service.model.request import (
     Kind,
@@ -44,10 +45,20 @@ INSERT = """
       :email, :expiration_type, :total_units, :remaining_units, :enabled_at, :expires_at, :owner,
       :recipient_id, :seller, :payout, :webhook_events)
 """
+COLUMNS = (
+    "id, app_id, created_at, name, description, long_description, image_url, instrument_currency,"
+    " denomination_currency, receivers, amount, price_before_discount, requested_user_data,"
+    " redirect_url, webhook_url, custom_parameters, email, expiration_type, total_units,"
+    " remaining_units, reserved_units, decreased_units, paid_count, oversold_count, enabled_at,"
+    " expires_at, owner, recipient_id, paused, seller, webhook_events, deleted_at"
+)
+"""Columns that `read_row` needs, and exports."""
+
 PAYABLE = payout_accounts.PAYABLE.format(request="r")
 # A lapsed reservation counts as remaining although no statement has returned it yet.
 EVERY = (
-    "SELECT r.*, CASE WHEN r.reserved_units > 0 THEN (SELECT COUNT(*) FROM checkouts c"  # noqa: S608 - our own words
+    f"SELECT {of_table('r', COLUMNS)},"  # noqa: S608 - our own words
+    " CASE WHEN r.reserved_units > 0 THEN (SELECT COUNT(*) FROM checkouts c"
     f" WHERE c.request_id = r.id AND {HOLDS} AND c.lapses_at <= :now)"
     " ELSE 0 END AS lapsed,"
     " CASE WHEN r.seller IS NULL THEN (SELECT a.seller FROM apps a WHERE a.id = r.app_id) END"
@@ -57,6 +68,7 @@ EVERY = (
 EVER = f"{EVERY} r.id = :id"
 SELECT = f"{EVERY} r.deleted_at IS NULL"
 BY_ID = f"{SELECT} AND r.id = :id"
+LOCK = "SELECT id FROM payment_requests WHERE id = :id FOR NO KEY UPDATE"
 BY_ID_OF_APP = f"{BY_ID} AND r.app_id = :app_id"
 NEWEST = " ORDER BY r.created_at DESC, r.id DESC LIMIT :limit"
 
@@ -67,6 +79,15 @@ class Place:
 
     at: int
     id: str
+
+
+def lock(tx: Transaction, request_id: str) -> None:
+    """Lock a request until the transaction ends: what is read of it from now on stays true.
+
+    Its checkouts, payments and units are changed only under this lock, which comes before any
+    other (docs/decisions/0069-one-lock-order.md).
+    """
+    tx.lock(LOCK, id=request_id)
 
 
 def insert(tx: Transaction, request: PaymentRequest) -> None:
@@ -160,9 +181,11 @@ def write_edit(
 
 
 def delete(tx: Transaction, request_id: str, now: int) -> None:
-    """Delete the request and keep its payments."""
+    """Delete the request, unless it is deleted, and keep its payments."""
     tx.execute(
-        "UPDATE payment_requests SET deleted_at = :now WHERE id = :id", id=request_id, now=now
+        "UPDATE payment_requests SET deleted_at = :now WHERE id = :id AND deleted_at IS NULL",
+        id=request_id,
+        now=now,
     )
 
 

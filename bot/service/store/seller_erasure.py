@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from bot.core.database.database import Row, Transaction
     from bot.core.privacy.erasure import Scope
 
-BATCH = 500
+BATCH = 50
 """Profiles erased in one transaction: payments wait for it."""
 
 NAMED = (

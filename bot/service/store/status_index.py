@@ -45,10 +45,8 @@ OUTDATED = " UNION ALL ".join(
 )
 FIRST = f"SELECT id FROM ({OUTDATED}) AS outdated LIMIT 1"  # noqa: S608 - as above
 COUNTS = OUTDATED.replace("r.id FROM", "COUNT(*) AS n FROM")
-UPDATE = (
-    f"UPDATE payment_requests AS r SET stage = {STATUS}"  # noqa: S608 - as above
-    f" WHERE r.id IN (SELECT id FROM ({OUTDATED}) AS outdated LIMIT :many)"
-)
+SOME = f"SELECT id FROM ({OUTDATED}) AS outdated LIMIT :many"  # noqa: S608 - as above
+UPDATE = f"UPDATE payment_requests AS r SET stage = {STATUS} WHERE r.id = :id"  # noqa: S608 - as above
 MANY = 100
 """Requests whose stages are stored in one transaction: payers wait for it."""
 
@@ -70,4 +68,7 @@ async def refresh(db: Database, app_id: str, clock: Callable[[], int]) -> int:
 
 def refresh_some(tx: Transaction, app_id: str, now: int) -> int:
     """Store the status of at most MANY requests; return how many, 0 if none is outdated."""
-    return tx.execute(UPDATE, app_id=app_id, now=now, many=MANY)
+    found = {row["id"] for row in tx.query(SOME, app_id=app_id, now=now, many=MANY)}
+    for request_id in sorted(found):  # whoever locks several requests locks them in this order
+        tx.execute(UPDATE, id=request_id, now=now)
+    return len(found)

@@ -1,7 +1,8 @@
 """SQL that moves units between remaining, reserved and paid: guarded statements only.
 
 A checkout changes its state together with its unit, from the states that
-model/checkout_states.py allows.
+model/checkout_states.py allows. Callers hold the request's row: `take` locks it, everything
+else is called after `requests.lock` (docs/decisions/0069-one-lock-order.md).
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from typing import TYPE_CHECKING
 from bot.service.model.checkout_states import ENDED, CheckoutState, before
 from bot.service.model.request import PaymentState
 from bot.service.store import payout_accounts
-from bot.service.store.requests import read_row
+from bot.service.store.requests import COLUMNS, lock, read_row
 from bot.service.store.state_conditions import GIVEN_UP, HOLDS, one_of
 
 if TYPE_CHECKING:
@@ -23,17 +24,26 @@ if TYPE_CHECKING:
 # The holder is personal data: it is stored only while the checkout holds a unit.
 NOBODY = "network = NULL, payer = NULL"
 
-# Reserves a unit if the request can be paid at this moment.
-RESERVE = f"""
+RESERVED, SOLD = "reserved_units", "paid_count"
+"""Columns that count the units taken from those that remain."""
+
+# Takes a unit if the request can be paid at this moment.
+_TAKE = f"""
     UPDATE payment_requests
-    SET remaining_units = remaining_units - 1, reserved_units = reserved_units + 1
+    SET remaining_units = remaining_units - 1, {{column}} = {{column}} + 1
     WHERE id = :id AND deleted_at IS NULL
       AND (remaining_units IS NULL OR remaining_units > 0)
       AND (enabled_at IS NULL OR enabled_at <= :now)
       AND (expires_at IS NULL OR expires_at > :now)
       AND {payout_accounts.PAYABLE.format(request="payment_requests")} = 1
-    RETURNING *, 0 AS lapsed, 1 AS payable
+    RETURNING {COLUMNS}, 1 AS payable
 """  # noqa: S608 - our own words
+TAKE = {column: _TAKE.format(column=column) for column in (RESERVED, SOLD)}
+GIVE_BACK = {
+    column: "UPDATE payment_requests SET remaining_units = remaining_units + :units,"  # noqa: S608 - our own words
+    f" {column} = {column} - :units WHERE id = :id"
+    for column in (RESERVED, SOLD)
+}
 PAY = (
     f"UPDATE checkouts SET state = 'paid', {NOBODY}"  # noqa: S608 - our own words
     f" WHERE id = :id AND {one_of(before(CheckoutState.PAID))} AND lapses_at > :now"
@@ -61,10 +71,6 @@ END = {
     f" WHERE id = :id AND {one_of(before(state))} AND lapses_at > :now"
     for state in ENDED
 }
-RETURN = (
-    "UPDATE payment_requests SET remaining_units = remaining_units + :units,"
-    " reserved_units = reserved_units - :units WHERE id = :id"
-)
 CLAIM = (
     "UPDATE checkouts SET state = 'claimed', claimed_at = :now, lapses_at = :until"
     " WHERE id = :id AND state = 'open' AND lapses_at > :now"
@@ -83,26 +89,40 @@ OVERDUE = (
 )
 
 
-def return_lapsed(tx: Transaction, request_id: str, now: int) -> None:
-    """Return the units of lapsed reservations to the request."""
+def return_lapsed(tx: Transaction, request_id: str, now: int) -> int:
+    """Return the units of lapsed reservations to the request; return how many."""
     lapsed = tx.execute(LAPSE, id=request_id, now=now)
     if lapsed:
-        tx.execute(RETURN, id=request_id, units=lapsed)
+        give_back(tx, request_id, RESERVED, lapsed)
+    return lapsed
 
 
 def close_lapsed(tx: Transaction, now: int, most: int) -> int:
     """Close lapsed checkouts, with their holders, of up to `most` requests; return how many."""
-    rows = tx.query(OVERDUE, now=now, most=most)
-    for row in rows:
-        return_lapsed(tx, row["request_id"], now)
-    return len(rows)
+    found = sorted(row["request_id"] for row in tx.query(OVERDUE, now=now, most=most))
+    for request_id in found:
+        lock(tx, request_id)
+        return_lapsed(tx, request_id, now)
+    return len(found)
 
 
-def reserve(tx: Transaction, request_id: str, now: int) -> PaymentRequest | None:
-    """Reserve a unit; return None, unchanged, if the request can't be paid now."""
-    return_lapsed(tx, request_id, now)
-    row = tx.one(RESERVE, id=request_id, now=now)
-    return read_row(row) if row else None
+def take(tx: Transaction, request_id: str, column: str, now: int) -> PaymentRequest | None:
+    """Take a remaining unit, counted in RESERVED or SOLD, and lock the request.
+
+    Return None, unchanged, if none remains or the request can't be paid now. Units of lapsed
+    reservations remain only once they are returned.
+    """
+    row = tx.one(TAKE[column], id=request_id, now=now)
+    if row is None:
+        return None
+    others = row[RESERVED] - (column == RESERVED)
+    lapsed = return_lapsed(tx, request_id, now) if others else 0
+    return read_row({**row, "lapsed": lapsed})
+
+
+def give_back(tx: Transaction, request_id: str, column: str, units: int = 1) -> None:
+    """Return units that were taken to those that remain."""
+    tx.execute(GIVE_BACK[column], id=request_id, units=units)
 
 
 def end(
@@ -114,7 +134,7 @@ def end(
     """
     if not tx.execute(END[state], id=checkout.id, now=now, failure=failure):
         return False
-    tx.execute(RETURN, id=checkout.request_id, units=1)
+    give_back(tx, checkout.request_id, RESERVED)
     tx.count("checkouts", checkout.kind, state.value)
     return True
 

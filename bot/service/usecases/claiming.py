@@ -29,6 +29,7 @@ def claim(
     A lapsed checkout gets another unit. Repeated, it answers the same. Raises NotFound, WrongState,
     and NotPayable where no unit is left or too many wait for the seller.
     """
+    requests.lock(tx, request_id)
     checkout = _found(tx, checkout_id)
     if checkout.request_id != request_id:
         raise NotFound
@@ -39,7 +40,8 @@ def claim(
         raise WrongState(state)
     until = now + context.claims
     if state is CheckoutState.OPEN:
-        unit_moves.claim(tx, checkout, now, until)
+        if not unit_moves.claim(tx, checkout, now, until):
+            raise RuntimeError(f"checkout {checkout.id} was changed beside the lock")
     elif not unit_moves.claim_again(tx, checkout, now, until):
         raise NotPayable(_hindrance(tx, request_id, now))
     elif not may_hold(tx, _request(tx, checkout, now), now):
@@ -51,6 +53,7 @@ def claim(
 
 def cancel(tx: Transaction, request_id: str, checkout_id: str, now: int) -> bool:
     """Cancel an open checkout and return its unit; return False, unchanged, for any other."""
+    requests.lock(tx, request_id)
     checkout = checkouts.find(tx, checkout_id)
     if checkout is None or checkout.request_id != request_id:
         return False
@@ -64,6 +67,7 @@ def confirm(tx: Transaction, app_id: str, checkout_id: str, now: int) -> Checkou
     the same money later, it is this payment. Raises NotFound, and WrongState while the checkout is
     opening.
     """
+    checkouts.lock_request(tx, checkout_id)
     checkout = _of_app(tx, app_id, checkout_id, now)
     state = checkout.state(now)
     if state.is_settled:
@@ -81,6 +85,7 @@ def reject(tx: Transaction, app_id: str, checkout_id: str, now: int) -> Checkout
 
     Repeated, it answers the same. Raises NotFound and WrongState.
     """
+    checkouts.lock_request(tx, checkout_id)
     checkout = _of_app(tx, app_id, checkout_id, now)
     state = checkout.state(now)
     if state is CheckoutState.REJECTED:

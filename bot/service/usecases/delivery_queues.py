@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 from bot.core.errors import NotFound
 from bot.core.net import webhook_addresses
 from bot.core.ops import audit
-from bot.core.outbox import outbox
+from bot.core.outbox import lane_locks, outbox
 from bot.core.outbox.queue_policy import Queue
 from bot.service.model.delivery import Channel
 from bot.service.model.payment_reports import (
@@ -198,6 +198,9 @@ def _queue_letter(
 ) -> None:
     """Queue a letter, due when the confirmation link expires while the address is unconfirmed."""
     due_at = None
+    if recipient.state is RecipientState.UNCONFIRMED:
+        lane_locks.lock(tx, MAILS, recipient.address)
+        recipient = recipients.find(tx, recipient.id) or recipient  # confirmed meanwhile, perhaps
     if recipient.state is RecipientState.UNCONFIRMED:
         if not recipient.asks:
             recipient_consent.ask_confirmation(tx, recipient, letter.address, letter.request_id, at)

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from bot.core.outbox import outbox, queries
+from bot.core.outbox import lane_locks, outbox, queries
 from bot.core.outbox.queue_policy import Pace, Queue
 from bot.service.model.checkout_states import CheckoutState
 from bot.service.model.payment_reports import ClaimLetter, ConfirmationQuestion
@@ -66,8 +66,9 @@ def prepare_letter(tx: Transaction, message: Message, now: int) -> Letter | None
 
     A letter keeps its payments through all of its attempts.
     """
+    lane_locks.lock(tx, MAILS, message.lane)  # its members wait there, and a confirmation too
     recipient = recipients.find(tx, message.body.recipient_id)
-    reason = _hindrance(recipient, now)
+    reason = _hindrance(tx, recipient, now)
     if recipient is None or reason is not None:
         _end(tx, message, reason or ERASED, now)
         return None
@@ -100,13 +101,17 @@ def sweep(tx: Transaction, now: int) -> None:
     recipients.sweep_paces(tx, now)
 
 
-def _hindrance(recipient: Recipient | None, now: int) -> str | None:
+def _hindrance(tx: Transaction, recipient: Recipient | None, now: int) -> str | None:
     """Return why a recipient may get no letter, None if it may."""
     if recipient is None:
         return ERASED
     if recipient.state is RecipientState.UNCONFIRMED and now >= recipient.lapses_at():
         return UNCONFIRMED
-    return UNSUBSCRIBED if recipient.state is RecipientState.ENDED else None
+    # A recipient that was stored while its mailbox unsubscribed is not ended.
+    has_ended = recipient.state is RecipientState.ENDED or recipients.has_unsubscribed(
+        tx, recipient.mailbox, recipient.app_id, recipient.owner
+    )
+    return UNSUBSCRIBED if has_ended else None
 
 
 def _is_answered(tx: Transaction, message: Message, now: int) -> bool:
@@ -147,6 +152,12 @@ def _question(tx: Transaction, message: Message, recipient: Recipient, now: int)
     return Letter(recipient)
 
 
+def lock_asks(tx: Transaction, recipient: Recipient) -> None:
+    """Lock what the confirmation letters of one seller share, before they are counted."""
+    lane_locks.lock(tx, MAILS, recipient.address)
+    recipients.lock_paces(tx, [name for name, _ in _limits(recipient, asks=True)])
+
+
 def _limits(recipient: Recipient, *, asks: bool = False) -> list[tuple[str, Pace]]:
     seller = f"{recipient.app_id}/{recipient.owner}"
     if asks:
@@ -163,6 +174,7 @@ def _next(tx: Transaction, limits: list[tuple[str, Pace]], now: int) -> int:
 
 def take_room(tx: Transaction, limits: list[tuple[str, Pace]], now: int) -> int | None:
     """Count a letter in each limit; if one is used up, count none and return when it is not."""
+    recipients.lock_paces(tx, [name for name, _ in limits])
     at = _next(tx, limits, now)
     if at > now:
         return at

@@ -125,6 +125,7 @@ class OpeningHandler:
         would be late.
         """
         now = self._now()
+        checkouts.lock_request(tx, message.body.checkout_id)
         checkout = checkouts.find(tx, message.body.checkout_id)
         if checkout is not None and checkout.opened_at is None and answer is not None:
             if isinstance(answer, Unavailable):

@@ -5,7 +5,7 @@ Test money and bank codes are open in the transaction that reserves; a wallet is
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from bot.core.errors import InvalidBody, NotFound, NotPayable, TooManyHolds
@@ -22,6 +22,7 @@ from bot.service.model.payout import KINDS, SANDBOX
 from bot.service.model.rail_answers import Manner
 from bot.service.model.request import NO_PAYOUT, WAY_CLOSED, Payment
 from bot.service.store import checkouts, payments, payout_accounts, requests, unit_moves
+from bot.service.store.unit_moves import RESERVED, SOLD
 from bot.service.usecases import claiming, delivery_queues, looking, opening, settling
 from bot.service.usecases.request_commands import new_id
 
@@ -126,17 +127,37 @@ def pay(tx: Transaction, context: PaymentContext, form: PaymentForm, now: int) -
     that checkout; by another way it is given up for the new one. Raises NotFound, InvalidBody,
     NotPayable with the state that prevents it, and TooManyHolds.
     """
-    earlier = checkouts.find_by_form(tx, form.request_id, form.token)
-    if earlier:
-        return PaymentProgress(earlier.id, payments.first_of_checkout(tx, earlier.id))
+    if earlier := _posted_before(tx, form):
+        return earlier
+    column = SOLD if _is_at_once(context, form) else RESERVED
+    request = unit_moves.take(tx, form.request_id, column, now)
+    if request is None:  # nothing was taken, and so nothing is locked yet
+        requests.lock(tx, form.request_id)
+        if earlier := _posted_before(tx, form):
+            return earlier
     held = checkouts.find_by_holder(tx, form.request_id, form.holder, now)
     if held and not _give_up(tx, held, form, now):
+        if request is not None:
+            unit_moves.give_back(tx, form.request_id, column)
         return PaymentProgress(held.id, None)
-    request = unit_moves.reserve(tx, form.request_id, now)
+    if request is None and (unit_moves.return_lapsed(tx, form.request_id, now) or held):
+        request = unit_moves.take(tx, form.request_id, column, now)
     if request is None:
         raise _refusal(tx, form.request_id, now)
-    _check_holds(tx, context, request, form.holder, now)
+    _check_holds(tx, context, request, form, now)
     return _begin(tx, context, request, form, now)
+
+
+def _is_at_once(context: PaymentContext, form: PaymentForm) -> bool:
+    """Return whether the money is here with the form, as only test money can be."""
+    return context.rails.test_money and form.manner.is_at_once
+
+
+def _posted_before(tx: Transaction, form: PaymentForm) -> PaymentProgress | None:
+    earlier = checkouts.find_by_form(tx, form.request_id, form.token)
+    if earlier is None:
+        return None
+    return PaymentProgress(earlier.id, payments.first_of_checkout(tx, earlier.id))
 
 
 def _begin(
@@ -167,6 +188,8 @@ def _begin(
         checkout = checkout.open(opened, now)
     if opened is not None and opened.claimed:
         checkout = checkout.claimed(now, now + context.claims)
+    if _is_at_once(context, form):
+        return _sold(tx, request, checkout, opened, now)
     checkouts.insert(tx, checkout, form.holder)
     if not checkout.automatic and not claiming.may_hold(tx, request, now):
         raise NotPayable(WAY_CLOSED)
@@ -179,14 +202,23 @@ def _begin(
 def _opened(
     tx: Transaction, request: PaymentRequest, checkout: Checkout, opened: Opened, now: int
 ) -> PaymentProgress:
-    """Queue what follows an opening without a wallet, and record money that came with it."""
-    looking.queue_looks(tx, checkout, opened, now)
+    """Queue what follows an opening without a wallet."""
     if opened.claimed:
         delivery_queues.queue_claim(tx, request, checkout)
-    if opened.arrived is None:
-        return PaymentProgress(checkout.id, None)
+    looking.queue_looks(tx, checkout, opened, now)
+    return PaymentProgress(checkout.id, None)
+
+
+def _sold(
+    tx: Transaction, request: PaymentRequest, checkout: Checkout, opened: Opened | None, now: int
+) -> PaymentProgress:
+    """Store a checkout whose unit is sold already, with its payment: nothing is held."""
+    if opened is None or opened.arrived is None:
+        raise RuntimeError(f"no money came with checkout {checkout.id}")
+    checkouts.insert(tx, replace(checkout, stored_state=CheckoutState.PAID), UNKNOWN_HOLDER)
     settlement = Settlement(checkout.kind, checkout.id, opened.external_id)
     payment = settling.record_at_once(tx, request, checkout, settlement, now)
+    looking.queue_looks(tx, checkout, opened, now)
     return PaymentProgress(checkout.id, payment, fresh=True)
 
 
@@ -214,6 +246,7 @@ def _account(
         if way not in {None, SANDBOX}:
             raise InvalidBody(UNKNOWN_WAY)
         return None
+    payout_accounts.keep(tx, request.app_id, request.payout or "")
     accounts = [
         account
         for account in payout_accounts.ways(tx, request.app_id, request.payout or "")
@@ -253,17 +286,19 @@ def _free_reference(tx: Transaction) -> str:
 
 
 def _check_holds(
-    tx: Transaction, context: PaymentContext, request: PaymentRequest, holder: Holder, now: int
+    tx: Transaction, context: PaymentContext, request: PaymentRequest, form: PaymentForm, now: int
 ) -> None:
-    """Raise TooManyHolds, which undoes the reservation, if the payer's network holds enough.
+    """Raise TooManyHolds, which undoes the taking, if the payer's network holds enough.
 
     Counted after the guarded statement, which no other transaction passes until this one commits.
     """
+    holder = form.holder
     if not context.holds or holder.network is None:
         return
     held, until = checkouts.count_held(tx, request.id, holder.network, now)
     units = request.units
-    unsold = units.remaining + units.reserved if units else None
+    sold = _is_at_once(context, form)
+    unsold = units.remaining + units.reserved + sold if units else None
     if not may_reserve(holder, held, unsold, context.holds):
         raise TooManyHolds(max(1, (until - now + 999) // 1000))
 

@@ -144,7 +144,8 @@ class Payouts:
         if account is None:
             raise NotFound(UNKNOWN)
         now = self._now()
-        _retire(tx, account, now)
+        if not _retire(tx, account, now):
+            raise NotFound(UNKNOWN)
         _record(tx, "removed", account, now)
 
 
@@ -156,10 +157,16 @@ def sweep(tx: Transaction, now: int, most: int) -> int:
     return store.forget_retired(tx, now - look_times.LAST, most)
 
 
-def _retire(tx: Transaction, account: PayoutAccount, now: int) -> None:
-    """Mark an account as retired, and delete it at once if nobody is paying to it."""
-    store.retire(tx, account.id, now)
+def _retire(tx: Transaction, account: PayoutAccount, now: int) -> bool:
+    """Mark an account as retired, and delete it at once if nobody is paying to it.
+
+    Return False, unchanged, if it was retired before. A payment that is about to choose it keeps
+    it: only after that one is its checkout found.
+    """
+    if not store.retire(tx, account.id, now):
+        return False
     store.forget_retired(tx, now - look_times.LAST, 1, account.id)
+    return True
 
 
 def _record(tx: Transaction, change: str, account: PayoutAccount, now: int) -> None:

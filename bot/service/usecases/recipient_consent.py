@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from bot.core.errors import FieldProblem, InvalidBody
 from bot.core.mail import mailboxes
-from bot.core.outbox import lanes, outbox
+from bot.core.outbox import lane_locks, lanes, outbox
 from bot.service.model.payment_reports import ConfirmationQuestion
 from bot.service.model.recipient import (
     MOST_ASKS,
@@ -19,6 +19,7 @@ from bot.service.model.recipient import (
 )
 from bot.service.store import joined_letters
 from bot.service.store import recipients as store
+from bot.service.usecases import letter_limits
 from bot.service.usecases.letter_limits import MAILS
 
 if TYPE_CHECKING:
@@ -46,9 +47,10 @@ def find_or_ask(
     found = store.find_by_address(tx, app_id, owner, mailboxes.key(address))
     if found is None:
         found = _new(tx, request, address, now, confirms=confirms)
-        open_asks = store.count_open(tx, app_id, owner, now - VALID)
-        if found.state is RecipientState.UNCONFIRMED and open_asks >= MOST_OPEN:
-            raise InvalidBody(f"{FIELD} {TOO_MANY}.", [FieldProblem(FIELD, TOO_MANY)])
+        if found.state is RecipientState.UNCONFIRMED:
+            letter_limits.lock_asks(tx, found)
+            if store.count_open(tx, app_id, owner, now - VALID) >= MOST_OPEN:
+                raise InvalidBody(f"{FIELD} {TOO_MANY}.", [FieldProblem(FIELD, TOO_MANY)])
         store.insert(tx, found)
     ask_confirmation(tx, found, address, request.id, now)
     return RecipientStatus(found.id, found.state, found.confirmed_at)
@@ -62,9 +64,11 @@ def ask_confirmation(
         recipient.asks and recipient.may_be_confirmed(now)
     ):
         return
+    letter_limits.lock_asks(tx, recipient)
     if store.count_asks(tx, recipient) >= MOST_ASKS:
         return
-    store.record_ask(tx, recipient.id, secrets.token_urlsafe(24), now)
+    if not store.record_ask(tx, recipient, secrets.token_urlsafe(24), now):
+        return
     question = ConfirmationQuestion(
         app_id=recipient.app_id,
         request_id=request_id,
@@ -81,6 +85,8 @@ def confirm(tx: Transaction, token: str, now: int) -> Recipient | None:
 
     Payments that wait for the confirmation go at once, in one letter.
     """
+    if known := store.find_by_token(tx, token):
+        lane_locks.lock(tx, MAILS, known.address)
     recipient = store.confirm(tx, token, now, now - VALID)
     leader = joined_letters.first_waiting(tx, recipient.id, now) if recipient else None
     if recipient is None or leader is None:

@@ -114,6 +114,7 @@ def edit(tx: Transaction, caller: Caller, request_id: str, edited: Edit) -> Paym
     Raises NotFound, InvalidBody, EmailUnavailable, NotLimited and NotEnoughUnits.
     """
     _check(caller, edited.webhook_url, edited.email, edited.redirect_url)
+    store.lock(tx, request_id)
     request = _find_own(tx, caller, request_id)
     unit_moves.return_lapsed(tx, request_id, caller.now)
     changed = changes.edit(request, edited)
@@ -128,6 +129,7 @@ def edit(tx: Transaction, caller: Caller, request_id: str, edited: Edit) -> Paym
 
 def delete(tx: Transaction, caller: Caller, request_id: str) -> None:
     """Delete a request for good. Raises NotFound if the application has none of this id."""
+    store.lock(tx, request_id)
     request = _find_own(tx, caller, request_id)
     store.delete(tx, request_id, caller.now)
     request_audit.record_deleted(tx, request, caller.now)

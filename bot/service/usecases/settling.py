@@ -13,6 +13,7 @@ import structlog
 from bot.core.errors import NotFound
 from bot.core.money.amounts import MAX_MINOR
 from bot.service.model import quote
+from bot.service.model.checkout_states import CheckoutState
 from bot.service.model.payout import SANDBOX
 from bot.service.model.request import Payment, PaymentState
 from bot.service.store import checkouts, payments, requests, unit_moves
@@ -31,8 +32,9 @@ def record_settlement(tx: Transaction, settlement: Settlement, now: int) -> Paym
     """Record the payment of a settlement; return None if it was recorded before.
 
     One payment is one row and one transaction number: what completes an underpaid payment, or
-    raises it, takes its place. Raises NotFound for an unknown checkout.
+    raises it, takes its place. Locks the request. Raises NotFound for an unknown checkout.
     """
+    checkouts.lock_request(tx, settlement.checkout_id)
     checkout = checkouts.find(tx, settlement.checkout_id)
     if checkout is None:
         raise NotFound(f"There is no checkout {settlement.checkout_id}.")
@@ -62,10 +64,10 @@ def _adds(known: Payment, paid: Quote, *, short: bool) -> bool:
 def record_at_once(
     tx: Transaction, request: PaymentRequest, checkout: Checkout, settlement: Settlement, now: int
 ) -> Payment:
-    """Record the payment of a checkout just opened, whose money came with it."""
-    state = unit_moves.take_unit(tx, checkout, now)
-    payment = _payment(request, checkout, settlement, state, now)
-    return _record(tx, request.paid(), checkout, settlement, payment)
+    """Record the payment of a checkout just stored as paid; `request` has its unit as sold."""
+    tx.count("checkouts", checkout.kind, CheckoutState.OPEN.value)
+    payment = _payment(request, checkout, settlement, PaymentState.PAID, now)
+    return _record(tx, request, checkout, settlement, payment)
 
 
 def log_payment(payment: Payment) -> None:

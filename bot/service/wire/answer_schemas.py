@@ -21,7 +21,7 @@ Event: TypeAlias = Annotated[
     str, Field(json_schema_extra={"enum": ["payment", "checkout.claimed"]})
 ]
 Id: TypeAlias = Annotated[str, Field(pattern="^[0-9a-f]{24}$")]
-DeliveryId: TypeAlias = Annotated[str, Field(pattern="^(webhook|email)-[0-9a-f]{24}$")]
+DeliveryId: TypeAlias = Annotated[str, Field(pattern="^(webhook|email)-[0-9a-f]{28}$")]
 
 
 def _never_null(schema: dict[str, Any]) -> None:

@@ -27,9 +27,9 @@ EMAIL = 254
 
 MAX_INTEGER = 2**53 - 1  # RFC 7493: what every reader of JSON can hold
 
-_NO_CONTROLS: JsonDict = {"not": {"pattern": r"[\x00-\x1f\x7f-\x9f]"}}
+NO_CONTROLS: JsonDict = {"not": {"pattern": r"[\x00-\x1f\x7f-\x9f]"}}
 _NO_CONTROLS_IN_LINES: JsonDict = {"not": {"pattern": r"[\x00-\x09\x0b\x0c\x0e-\x1f\x7f-\x9f]"}}
-_VISIBLE: JsonDict = {"pattern": r"\S", **_NO_CONTROLS}
+_VISIBLE: JsonDict = {"pattern": r"\S", **NO_CONTROLS}
 _URI: JsonDict = {"format": "uri"}
 _CONTACT: JsonDict = {
     "description": "An @username of Telegram, an email address, or a link of the web.",
@@ -53,7 +53,8 @@ def has_controls(text: str) -> bool:
     return any(char < " " or "\x7f" <= char <= "\x9f" for char in text)
 
 
-def _plain(text: str) -> str:
+def check_plain(text: str) -> str:
+    """Return the text. Raises ValueError for one with control characters."""
     if has_controls(text):
         raise ValueError("has control characters")
     return text
@@ -61,14 +62,14 @@ def _plain(text: str) -> str:
 
 def _lines(text: str) -> str:
     """Check a text that may have several lines: line feeds, also after carriage returns."""
-    _plain(text.replace("\r", "").replace("\n", ""))
+    check_plain(text.replace("\r", "").replace("\n", ""))
     return text
 
 
 def _visible(text: str) -> str:
     if not text.strip():
         raise ValueError("is empty")
-    return _plain(text)
+    return check_plain(text)
 
 
 def _integer(value: Any) -> Any:
@@ -169,8 +170,8 @@ AccentColor: TypeAlias = Annotated[
 ]
 About: TypeAlias = Annotated[
     str,
-    Field(max_length=seller.LONGEST_ABOUT, json_schema_extra=_NO_CONTROLS),
-    AfterValidator(_plain),
+    Field(max_length=seller.LONGEST_ABOUT, json_schema_extra=NO_CONTROLS),
+    AfterValidator(check_plain),
 ]
 RedirectUrl: TypeAlias = Annotated[
     str,
@@ -199,7 +200,7 @@ Currency: TypeAlias = Annotated[
 Parameters: TypeAlias = Annotated[
     dict[str, Any],
     AfterValidator(_parameters),
-    Field(json_schema_extra={"propertyNames": _NO_CONTROLS}),
+    Field(json_schema_extra={"propertyNames": NO_CONTROLS}),
 ]
 Moment: TypeAlias = Annotated[
     int, BeforeValidator(_moment), WithJsonSchema({"type": "string", "format": "date-time"})

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import structlog
 from fastapi import FastAPI
 
+from bot.chat.messages.queues import SLICE
 from bot.chat.payments.webhook import Proof
 from bot.chat.provider.client import Client
 from bot.core import clock
@@ -17,10 +18,21 @@ from bot.core.errors import BotError, StorageError
 from bot.core.ops import audit
 from bot.core.ops.endpoints import EndCancelled, Ops, storage_unavailable
 from bot.core.ops.metrics import UNREAD, CountRequests, count_request
+from bot.core.ops.replica_state import ReplicaState
+from bot.core.ops.request_path import EscapeNul
 from bot.core.outbox.worker import Worker
 from bot.service.usecases.request_commands import INTERNAL_HOST
 from bot.wiring.app import metric_families
-from bot.wiring.app.foundation import Foundation, deployment, open_vault, restrict_files
+from bot.wiring.app.foundation import (
+    Foundation,
+    deployment,
+    open_vault,
+    restrict_files,
+    warn_of_another_past,
+)
+from bot.wiring.app.leadership import Leadership
+from bot.wiring.app.roles import SERVICE, Role, check_role, make_replica, make_standing
+from bot.wiring.app.running_parts import RunningParts
 from bot.wiring.app.service_side import ServiceSide
 from bot.wiring.app.telegram_side import TelegramSide
 from bot.wiring.web.process import (
@@ -41,13 +53,18 @@ if TYPE_CHECKING:
 
     from bot.config import Settings
     from bot.core.database.database import Database
+    from bot.core.database.slices import Lead
     from bot.core.outbox.worker import Job
+    from bot.wiring.app.telegram_lead import TelegramLead
 
 log = structlog.get_logger()
 
 WORKERS_PATIENCE = 5.0
 SERVER_PATIENCE = 2.0
 """Seconds that a stop waits for unfinished work: ten in all, with everything after it."""
+
+UNREADY_SECONDS = 1.5
+"""For which a replica that stops still serves: proxies find out that it is no longer ready."""
 
 STARTED_SECONDS = 3.0
 """After which hardly any object is made that lives as long as the process."""
@@ -58,9 +75,10 @@ SWEEP_SECONDS = 3600.0
 class Application:
     """The product at work; without `chat`, the payment service alone.
 
-    `routes` are served beside our own, `close` is awaited when the stop begins, and `now` returns
-    UTC epoch ms. `chat_page` is where people chat with the bot if that isn't Telegram. Raises
-    ConfigError and ConfigProblem for settings that don't work.
+    `role` is its share of the work of replicas. `routes` are served beside our own, `close` is
+    awaited when the stop begins, and `now` returns UTC epoch ms. `chat_page` is where people chat
+    with the bot if that isn't Telegram. Raises ConfigError and ConfigProblem for settings that
+    don't work.
     """
 
     def __init__(
@@ -68,25 +86,27 @@ class Application:
         settings: Settings,
         *,
         chat: bool = True,
+        role: Role = Role.ALL,
         routes: Sequence[BaseRoute] = (),
         close: Callable[[], Awaitable[None]] | None = None,
         now: Callable[[], int] = clock.now,
         chat_page: str | None = None,
     ) -> None:
         self._settings = settings
+        self._role = role
         self._chat_page = chat_page
         self._now = now
         self._stopping = asyncio.Event()
         self._failed = False
-        self._tasks: set[asyncio.Task[None]] = set()
         self._closers: list[Callable[[], Awaitable[None]]] = [close] if close else []
-        self._workers: list[Worker] = []
-        self._working: dict[str, asyncio.Task[None]] = {}
+        check_role(role, settings.database_url)
         restrict_files(settings)
         return_freed_memory()
         self._db = open_database(settings.database_url, writing=True)
         keys = open_vault(settings, self._db)
+        warn_of_another_past(self._db)
         foundation = Foundation(settings, self._db, keys, now)
+        self._replica = make_replica(foundation, role)
         raise_file_limit()
         shorten_switch_interval()
         self._socket = listen(settings.host, settings.port)
@@ -94,10 +114,16 @@ class Application:
         self._ops = self._make_ops(foundation)
         self._service = self._make_service(foundation, has_receiver=chat)
         self._app = self._service.app if self._service else FastAPI(openapi_url=None)
-        self._app.router.routes.extend([*routes, *self._ops.router().routes])
-        self._app.exception_handlers.setdefault(StorageError, storage_unavailable)
-        self._app.add_middleware(EndCancelled)
+        self._public = self._app if role.serves else FastAPI(openapi_url=None)
+        for app in {self._app, self._public}:
+            app.router.routes.extend([*routes, *self._ops.router().routes])
+            app.exception_handlers.setdefault(StorageError, storage_unavailable)
+            app.add_middleware(EscapeNul)
+            app.add_middleware(EndCancelled)
         self._chat = self._make_chat(foundation) if chat else None
+        self._parts = self._make_parts()
+        standing = make_standing(self._replica, role, SLICE if chat else SERVICE)
+        self._leadership = Leadership(standing, self._lead, self._make_parts)
 
     def wrap(self, middleware: Callable[[ASGIApp], ASGIApp]) -> None:
         """Put ASGI middleware around all routes, before `run`."""
@@ -114,18 +140,19 @@ class Application:
 
     async def serve(self) -> None:
         """Serve until `stop`, without handling signals; raises the errors of `run`."""
+        await self._replica.start()
         refused = partial(count_request, self._db.count, UNREAD)
         proxies = self._settings.forwarded_allow_ips
         # Outermost: Starlette answers a bug outside of the middleware of the application.
-        counted = CountRequests(self._app, self._db.count)
-        server = WebServer(counted, proxies, SERVER_PATIENCE, refused, self._own_socket)
+        ours, public = (CountRequests(app, self._db.count) for app in (self._app, self._public))
+        server = WebServer(ours, proxies, SERVER_PATIENCE, refused, self._own_socket, public=public)
         serving = asyncio.create_task(server.serve(sockets=[self._socket]))
         try:
-            if self._service is not None:
-                self._work(self._service.jobs)
-                for loop in self._service.loops:
-                    self._start(loop())
-            self._start(self._sweep())
+            if self._service is not None and self._role.serves:
+                self._parts.work(self._db, self._service.jobs)
+            for loop in self._service.loops if self._service is not None else ():
+                self._parts.start(loop())
+            self._parts.start(self._leadership.run())
             await self._until_stopped(self._begin())
         finally:
             await self._close(server, serving)
@@ -138,9 +165,7 @@ class Application:
 
     async def _begin(self) -> None:
         if self._chat is not None:
-            await self._chat.introduce()
-            self._work(self._chat.jobs)
-            self._start(self._chat.listen())
+            await self._chat.reach()
         money = self._settings.payments_url or ",".join(self._settings.rails)
         log.info("ready", address=self._settings.url, money=money)
 
@@ -153,33 +178,37 @@ class Application:
             await stopped
         begun.cancel()
 
-    def _work(self, jobs: Sequence[Job]) -> None:
-        for job in jobs:
-            worker = Worker(self._db, job, self._now)
-            self._workers.append(worker)
-            self._ops.metrics.queues.add(job.queue.name)
-            self._working[job.queue.name] = self._start(worker.run())
+    def _lead(self, lead: Lead, parts: RunningParts) -> None:
+        """Start what one replica does for all."""
+        holds = partial(self._leadership.holds, lead)
+        chat = self._chat.lead(lead, holds) if self._chat is not None else None
+        parts.start(self._sweep(chat))
+        for loop in self._service.lead_loops if self._service is not None else ():
+            parts.start(loop())
+        if chat is not None:
+            chat.begin(parts)
 
-    def _start(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
-        task = asyncio.create_task(work)
-        self._tasks.add(task)
-        task.add_done_callback(self._ended)
-        return task
+    def _make_parts(self) -> RunningParts:
+        return RunningParts(self._make_worker, self._fail)
 
-    def _ended(self, task: asyncio.Task[None]) -> None:
-        """Stop the process if a task ended by an error: a restart beats running without it."""
-        self._tasks.discard(task)
-        if not task.cancelled() and (error := task.exception()):
-            log.error("a part of the application failed", exc_info=error)
-            self._failed = True
-            self._stopping.set()
+    def _make_worker(self, db: Database, job: Job) -> Worker:
+        self._ops.metrics.queues.add(job.queue.name)
+        return Worker(db, job, self._now, self._replica.owners)
+
+    def _fail(self) -> None:
+        """Stop the process, for a part of it has failed: a restart beats running without it."""
+        self._failed = True
+        self._stopping.set()
 
     async def _close(self, server: WebServer, serving: asyncio.Task[None]) -> None:
         log.info("stopping")
-        await asyncio.gather(*(worker.stop(WORKERS_PATIENCE) for worker in self._workers))
-        for task in tuple(self._tasks):
-            task.cancel()
-        await asyncio.gather(*self._tasks, return_exceptions=True)
+        self._ops.readiness.is_stopping = True
+        await asyncio.gather(
+            self._parts.stop(WORKERS_PATIENCE),
+            self._leadership.stop(WORKERS_PATIENCE),
+            asyncio.sleep(0 if self._db.engine == "sqlite" else UNREADY_SECONDS),
+        )
+        await self._replica.stop()
         server.should_exit = True
         await self._ops.readiness.close()
         await asyncio.gather(*(close() for close in self._closers), return_exceptions=True)
@@ -191,14 +220,17 @@ class Application:
         ops = Ops(
             self._db, self._now,
             metrics_token=_secret(self._settings.metrics_token),
-            families=(*metric_families.SERVICE, *metric_families.CHAT),
+            families=metric_families.of_engine(self._db.engine),
             deployment=deployment(self._db, foundation.vault),
+            replica=ReplicaState(
+                self._role, lambda: self._leadership.leads, lambda: 1 + len(self._replica.others())
+            ),
         )  # fmt: skip
         ops.readiness.needed["workers"] = self._ended_workers
         return ops
 
     async def _ended_workers(self) -> str | None:
-        ended = [name for name, task in self._working.items() if task.done()]
+        ended = [*self._parts.ended(), *self._leadership.ended()]
         return f"ended: {', '.join(ended)}" if ended else None
 
     def _make_service(self, foundation: Foundation, *, has_receiver: bool) -> ServiceSide | None:
@@ -221,7 +253,7 @@ class Application:
         side = TelegramSide(foundation, *self._provider_access())
         for router in side.routers():
             self._app.router.routes.extend(router.routes)
-        self._ops.readiness.needed["telegram"] = side.problem
+        self._ops.readiness.at_first["telegram"] = side.problem
         for name, check in side.checks().items():
             self._ops.readiness.watch(name, check)
         self._closers.append(side.close)
@@ -246,17 +278,17 @@ class Application:
         host, port = self._own_socket.getsockname()
         return host, port
 
-    async def _sweep(self) -> None:
+    async def _sweep(self, chat: TelegramLead | None) -> None:
         while True:
             try:
-                await sweep(self._db, (self._service, self._chat), self._now())
+                await sweep(self._db, (self._service, chat), self._now())
             except StorageError as error:
                 log.warning("sweep failed", reason=str(error))
             await asyncio.sleep(SWEEP_SECONDS)
 
 
 async def sweep(
-    db: Database, sides: Iterable[ServiceSide | TelegramSide | None], moment: int
+    db: Database, sides: Iterable[ServiceSide | TelegramLead | None], moment: int
 ) -> None:
     """Delete what is too old at `moment` (epoch ms), of each side and of the audit log.
 

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 import structlog
 
-from bot.core.database import private_files, vault
-from bot.core.database.database import sqlite_path
+from bot.core.database import private_files, timelines, vault
+from bot.core.database.database import is_postgres, sqlite_path
 from bot.core.database.vault import Vault
 from bot.core.errors import ConfigProblem
 
@@ -59,6 +59,12 @@ def deployment(database: Database, keys: Vault) -> str:
     )
 
 
+def warn_of_another_past(database: Database) -> None:
+    """Log what to do where the database's server has failed over or was recovered since."""
+    if change := database.run(timelines.note):
+        log.error("the database may have gone back in time", reason=change)
+
+
 def key_path(settings: Settings) -> Path:
     """Return the path of the key that is used without a SECRET_KEY."""
     return Path(sqlite_path(settings.database_url)).with_suffix(".key")
@@ -66,6 +72,8 @@ def key_path(settings: Settings) -> Path:
 
 def restrict_files(settings: Settings) -> None:
     """Make the database and the key readable for their owner alone, as copies may not be."""
+    if is_postgres(settings.database_url):
+        return
     files = private_files.database_files(sqlite_path(settings.database_url))
     for path in private_files.make_private([*files, key_path(settings)]):
         log.warning("file was readable by other users: permissions restricted", file=str(path))

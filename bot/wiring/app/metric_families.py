@@ -1,9 +1,11 @@
-"""The counters of the two slices, by the names under which the code counts.
+"""The counters of the two slices and the database, by the names under which the code counts.
 
 A test checks that each count in the code has a family here, with as many labels.
 """
 
 from __future__ import annotations
+
+from typing import TYPE_CHECKING
 
 from bot.chat.telegram.intake import KINDS
 from bot.chat.telegram.sender import CLASS_LABELS, FAILURE_LABELS
@@ -13,6 +15,32 @@ from bot.service.model.delivery import Channel
 from bot.service.model.payout import KINDS as RAILS
 from bot.service.model.payout import SANDBOX
 from bot.service.model.request import Kind, PaymentState
+
+if TYPE_CHECKING:
+    from bot.core.database.interface import Engine
+
+DATABASE = (
+    Family(
+        "database_connections",
+        "Connections to the PostgreSQL server: opened, lost, and refused or not reached.",
+        ("event",),
+        (("opened", "lost", "refused"),),
+    ),
+    Family(
+        "database_retries",
+        "Transactions run again, by the SQLSTATE of what was in their way (40P01: a deadlock), or"
+        " because their connection was lost.",
+        ("reason",),
+    ),
+    Family(
+        "database_commits_unknown",
+        "Commits whose answer was lost: found committed, found aborted and run again, or unknown"
+        " for good.",
+        ("outcome",),
+        (("committed", "aborted", "unknown"),),
+    ),
+)
+"""Those of a PostgreSQL server."""
 
 SERVICE = (
     Family(
@@ -76,3 +104,8 @@ CHAT = (
         (("webhook", "found"),),
     ),
 )
+
+
+def of_engine(engine: Engine) -> tuple[Family, ...]:
+    """Return the counters of a process whose database is of this kind."""
+    return (*SERVICE, *CHAT, *(DATABASE if engine == "postgresql" else ()))

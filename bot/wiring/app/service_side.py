@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from bot.core.database import vault
 from bot.core.mail import smtp
@@ -14,6 +14,7 @@ from bot.core.text import links
 from bot.service.app import create_app
 from bot.service.http import hint_addresses
 from bot.service.http.service import Service
+from bot.service.http.shared_counts import SharedCounts
 from bot.service.notify.webhook_delivery import WebhookDelivery
 from bot.service.store import apps, checkouts, payout_accounts, status_index, unit_moves
 from bot.service.usecases import (
@@ -32,13 +33,14 @@ from bot.wiring.app.exchange import ExchangeSide
 from bot.wiring.app.rails import build_rails
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
+    from collections.abc import Awaitable, Callable, Coroutine
 
     from fastapi import FastAPI
 
     from bot.config import Settings
     from bot.core.ops.readiness import Check
     from bot.core.outbox.worker import Job
+    from bot.service.rates.rates_job import RatesJob
     from bot.wiring.app.foundation import Foundation
 
 DELIVERIES_KEPT = 30 * 24 * 3600 * 1000
@@ -51,8 +53,10 @@ REAL_CHECKOUTS_KEPT = 180 * 24 * 3600 * 1000
 """Milliseconds within which a seller may still confirm a checkout of real money."""
 
 BATCH = 500
-"""Checkouts deleted, or requests examined for lapsed ones, in one transaction: payments wait for
-it."""
+"""Rows deleted in one transaction: on SQLite payments wait for it."""
+
+REQUESTS = 20
+"""Requests whose checkouts are closed or deleted in one transaction, which locks them all."""
 
 
 class ServiceSide:
@@ -60,7 +64,7 @@ class ServiceSide:
 
     `receiver` returns the host and port of the bot's own receiver of webhooks in this process, or
     is None where it has none; `bot_name` and `chat_page` are those of the service. `checks` ask the
-    servers that the service depends on.
+    servers that the service depends on. `loops` run on every replica, `lead_loops` on the lead.
     """
 
     def __init__(
@@ -82,7 +86,7 @@ class ServiceSide:
         )
         allow = AllowList.parse(settings.webhook_allow)
         rails, rates = build_rails(settings, now), ExchangeSide(settings, db, now)
-        self.loops, self.gauges = [rates.job.run] if rates.job else [], rates.gauges
+        self.gauges = rates.gauges
         offered = () if rails.test_money else rails.kinds
         db.run(lambda tx: payout_accounts.write_offered(tx, offered))
         accounts = Payouts(db, keys, rails, now)
@@ -100,10 +104,13 @@ class ServiceSide:
             rails, rates.exchange, reservation, settings.payer_holds, claims, accounts.details_of,
             partial(hint_addresses.hint_url, settings.url, payer_key.encode()),
         )  # fmt: skip
+        counts = SharedCounts(db, payer_key.encode()) if db.engine == "postgresql" else None
+        self.lead_loops = [rates.job.run] if rates.job else []
+        self.loops = _replica_loops(counts, rates.job)
         service = Service(
             db, now, settings.url, policy, context, accounts,
             settings.api_rate, settings.payer_rate, payer_key.encode(),
-            settings.operator_contact, bot_name, chat_page,
+            settings.operator_contact, bot_name, chat_page, counts,
         )  # fmt: skip
         internal = {INTERNAL_HOST: receiver} if receiver else None
         webhooks = WebhookDelivery(db, keys, now, allow, internal, embedded_app_id=self.own.app_id)
@@ -118,11 +125,11 @@ class ServiceSide:
 
     async def sweep(self, moment: int) -> None:
         """Delete what is too old at `moment`, and store the states that time has changed."""
-        close = partial(unit_moves.close_lapsed, now=moment, most=BATCH)
+        close = partial(unit_moves.close_lapsed, now=moment, most=REQUESTS)
         while await self._db.transaction(close):
             pass
         before, long_before = moment - CHECKOUTS_KEPT, moment - REAL_CHECKOUTS_KEPT
-        forget = partial(checkouts.sweep, before=before, long_before=long_before, most=BATCH)
+        forget = partial(checkouts.sweep, before=before, long_before=long_before, most=REQUESTS)
         while await self._db.transaction(forget):
             pass
         while await self._db.transaction(partial(payouts.sweep, now=moment, most=BATCH)):
@@ -141,6 +148,8 @@ class ServiceSide:
                     {"number": dropped},
                 )
             )
+        while await self._db.transaction(partial(apps.forget_keys, now=moment, most=BATCH)):
+            pass
         await self._db.transaction(partial(apps.forget_former, now=moment))
         await self._db.transaction(partial(letter_limits.sweep, now=moment))
         await self._db.transaction(partial(payer_receipts.end_late, now=moment))
@@ -167,3 +176,12 @@ class ServiceSide:
         origin = LetterOrigin(settings.smtp_from, settings.url)
         receipts = ReceiptDelivery(self._db, mailer, self._now, origin=origin, key=payer_key)
         return [mails.job, receipts.job]
+
+
+def _replica_loops(
+    counts: SharedCounts | None, job: RatesJob | None
+) -> list[Callable[[], Coroutine[Any, Any, None]]]:
+    """Return the loops that keep a replica's memory like the others'; a process alone has none."""
+    if counts is None:
+        return []
+    return [counts.run, job.follow] if job else [counts.run]

@@ -1,9 +1,11 @@
-"""The connections to Telegram, and the introduction of the bot at the start."""
+"""The connections to Telegram: the bot introduced at the start, and how it gets its updates."""
 
 from __future__ import annotations
 
 import asyncio
 import itertools
+from functools import partial
+from typing import TYPE_CHECKING
 
 import httpx
 import structlog
@@ -17,6 +19,9 @@ from bot.chat.telegram.intake import KINDS, RETRIES
 from bot.chat.telegram.photo_intake import AT_ONCE as PHOTOS_AT_ONCE
 from bot.core.errors import ConfigError
 from bot.core.net import http_client
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
 
 log = structlog.get_logger()
 
@@ -41,24 +46,44 @@ class TelegramBots:
         self.others = make_bot(root, token, OTHERS_AT_ONCE)
         self.searches = make_bot(root, token, SEARCHES_AT_ONCE)
         self.problem: str | None = "not reached yet"
+        self._reached = asyncio.Event()
+        self._chosen = asyncio.Event()
+        self._chosen.set()
 
-    async def introduce(self, url: str | None, secret: str) -> None:
-        """Ask Telegram who we are, and to send updates to `url`; None for polling.
+    async def reach(self) -> None:
+        """Ask Telegram who we are, until it answers; wait for a choice of mode under way.
 
-        Retry until Telegram answers. Raises ConfigError if it refuses the token.
+        Raises ConfigError if it refuses the token.
         """
+        await self._until_done(self._initialize)
+        log.info("telegram reached", bot=self.messages.username)
+        self._reached.set()
+        await self._chosen.wait()
+        self.problem = None
+
+    async def choose_mode(self, url: str | None, secret: str) -> None:
+        """Ask Telegram, once it was reached, to send updates to `url`; None for polling.
+
+        Retry until it does. For the lead alone: the bot has one mode.
+        """
+        self._chosen.clear()
+        try:
+            await self._reached.wait()
+            await self._until_done(partial(self._set_mode, url, secret))
+        finally:
+            self._chosen.set()
+            self.problem = None if self._reached.is_set() else self.problem
+
+    async def _until_done(self, step: Callable[[], Awaitable[None]]) -> None:
         for failed in itertools.count(1):
             try:
-                await self._initialize()
-                await self._choose_mode(url, secret)
+                await step()
             except TelegramError as error:
                 self.problem = type(error).__name__
                 wait = RETRIES.delay_or_last(failed) / 1000
                 log.warning("telegram not reached", reason=describe_error(error), again_in=wait)
                 await asyncio.sleep(wait)
             else:
-                self.problem = None
-                log.info("telegram reached", bot=self.messages.username)
                 return
 
     async def _initialize(self) -> None:
@@ -69,7 +94,7 @@ class TelegramBots:
         except (TypeError, ValueError, AttributeError):
             raise TelegramError("getMe's answer can't be read") from None
 
-    async def _choose_mode(self, url: str | None, secret: str) -> None:
+    async def _set_mode(self, url: str | None, secret: str) -> None:
         if url is not None:
             await self.messages.set_webhook(
                 url=url,

@@ -7,8 +7,15 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from bot.core import clock
 from bot.core.database import inspection, private_files
-from bot.core.database.database import existing_file, open_database, sqlite_path
+from bot.core.database.database import (
+    SqliteDatabase,
+    is_postgres,
+    open_database,
+    open_for_command,
+    sqlite_path,
+)
 from bot.core.database.schema import migrations
 from bot.core.errors import BotError, ConfigProblem, StorageError
 from bot.core.outbox import queries
@@ -21,6 +28,8 @@ from bot.wiring.doctor.money_checks import MoneyFacts
 from bot.wiring.maintenance import dead_letters
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from bot.config import Settings
     from bot.core.database.database import Database, Transaction
 
@@ -63,16 +72,14 @@ class DatabaseReport:
     money: MoneyFacts = NO_MONEY
 
 
-def check(settings: Settings) -> DatabaseReport:
+def check(settings: Settings, now: Callable[[], int] = clock.now) -> DatabaseReport:
     """Open the database once, check it and read the facts; a missing one is not created."""
     try:
-        if not Path(sqlite_path(settings.database_url)).exists():
-            existing_file(settings.database_url)
-        database = open_database(settings.database_url, writing=True)
+        database = _open(settings.database_url)
     except BotError as error:
         return DatabaseReport([_unusable(str(error))])
     try:
-        return _examine(settings, database)
+        return _examine(settings, database, now)
     except StorageError as error:
         return DatabaseReport([_unusable(str(error))])
     except ConfigProblem as error:
@@ -81,10 +88,17 @@ def check(settings: Settings) -> DatabaseReport:
         database.close()
 
 
-def _examine(settings: Settings, database: Database) -> DatabaseReport:
+def _open(url: str) -> Database:
+    """Open a database that exists. Raises BotError."""
+    if is_postgres(url) or not Path(sqlite_path(url)).exists():
+        return open_for_command(url, writing=True)
+    return open_database(url, writing=True)  # whatever is there: SQLite's own words help best
+
+
+def _examine(settings: Settings, database: Database, now: Callable[[], int]) -> DatabaseReport:
     name = deployment(database, open_vault(settings, database))
     given_up = database.run(dead_letters.describe)
-    findings = _check_file(database) or [ok("database", settings.database_url)]
+    findings = _check_database(settings, database, now)
     return DatabaseReport(
         [*findings, *(fix(queue, text) for queue, text in given_up.items())],
         name,
@@ -99,14 +113,20 @@ def _unusable(reason: str) -> Finding:
     return fix("database", "; ".join([reason, *fixes]))
 
 
-def _check_file(database: Database) -> list[Finding]:
-    path = database.path
-    found = [
-        _check_version(database),
-        _check_damage(path),
-        _check_log(path),
-        _check_permissions(path),
-    ]
+def _check_database(
+    settings: Settings, database: Database, now: Callable[[], int]
+) -> list[Finding]:
+    later = [fix("database", text) for text in [_check_version(database)] if text]
+    if isinstance(database, SqliteDatabase):
+        found = [*later, *_check_file(database.path)]
+        return found or [ok("database", settings.database_url)]
+    from bot.wiring.doctor.cluster_checks import check_cluster  # noqa: PLC0415 - loads psycopg
+
+    return [*later, *check_cluster(settings, database, now)]
+
+
+def _check_file(path: str) -> list[Finding]:
+    found = [_check_damage(path), _check_log(path), _check_permissions(path)]
     return [fix("database", text) for text in found if text]
 
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from bot.config import TELEGRAM
 from bot.core import clock
 from bot.core.database import private_files
-from bot.core.database.database import sqlite_path
+from bot.core.database.database import is_postgres, sqlite_path
 from bot.wiring.app.foundation import key_path
 from bot.wiring.doctor import (
     database_checks,
@@ -43,7 +43,7 @@ LEAST_FILES = 1024
 
 async def examine(settings: Settings, now: Callable[[], int] = clock.now) -> list[Finding]:
     """Run every check once; `now` returns epoch ms. Nothing is created."""
-    report = await asyncio.to_thread(database_checks.check, settings)
+    report = await asyncio.to_thread(database_checks.check, settings, now)
     groups = await asyncio.gather(
         _limited("BOT_TOKEN", telegram_checks.check(settings, now, report.inline_feedback)),
         _limited("PUBLIC_URL", public_address.check(settings, report.deployment)),
@@ -65,6 +65,8 @@ async def _limited(name: str, checks: Awaitable[list[Finding]]) -> list[Finding]
 
 
 def _check_disk(settings: Settings) -> list[Finding]:
+    if is_postgres(settings.database_url):
+        return []
     try:
         folder = Path(sqlite_path(settings.database_url)).parent
         free = shutil.disk_usage(folder).free // MEGABYTE

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
-from bot.chat.messages.queues import make_queues
+from bot.chat.messages.queues import SLICE, make_queues
 from bot.chat.model.profile import NO_PROFILE
 from bot.chat.requests.profile_change import change_profile
 from bot.chat.store import erase as chat
@@ -31,6 +31,13 @@ if TYPE_CHECKING:
 ADDRESS = re.compile(r"[^@\s]+@[^@\s]+")
 """An email address or a paymail."""
 
+
+TOUCHED = (
+    *("payments", "checkouts", "deliveries", "delivery_attempts", "recipients", "outbox", "lanes"),
+    *("payment_requests", "apps", "payout_accounts", "audit"),
+    *("received_payments", "sellers", "seller_accounts", "listings", "posts"),
+)
+"""Tables in which `erase` changes or deletes rows."""
 
 QUEUES = make_queues(None, None, None)
 """The chat's queues, for the jobs that take an erased profile off its links and cards."""
@@ -108,18 +115,20 @@ async def erase(db: Database, scope: Scope, found: Found, now: int) -> Erased:
 
     Data that the same people gave outside `scope` stays, in messages too.
     """
-    for place in _places(scope):
+    chats = db.alone(SLICE)
+    for place in (service.payments(scope), service.checkouts(scope)):
         await erasure.erase_rows(db, place)
+    await erasure.erase_rows(chats, chat.recorded_payments(scope))
     for it in await db.read(lambda tx: service.recipients(tx, scope)):
         await db.transaction(partial(service.forget_recipient, recipient=it, now=now))
     profiles = await db.read(lambda tx: seller_erasure.profiles(tx, scope))
     for some in seller_erasure.batches(profiles):
         await db.transaction(partial(seller_erasure.forget, found=some))
     for seller_id in await db.read(lambda tx: chat.sellers_with_profile(tx, scope)):
-        await db.transaction(
+        await chats.transaction(
             partial(change_profile, queues=QUEUES, seller_id=seller_id, profile=NO_PROFILE, now=now)
         )
-        await db.transaction(partial(forget_accounts, seller_id=seller_id))
+        await chats.transaction(partial(forget_accounts, seller_id=seller_id))
     keys = {erasure.match_key(value) for value in found.values}
     people = scope.people or frozenset()
     values = {*found.values, *(people - keys)}
@@ -129,8 +138,8 @@ async def erase(db: Database, scope: Scope, found: Found, now: int) -> Erased:
     request_id = scope.request_id
     listing = await db.read(lambda tx: chat.listing_id_of(tx, request_id or ""))
     values_gone = ErasedValues.of(wanted)
-    await erasure.erase_rows(db, chat.payback_notes(values_gone))
-    messages = await erasure.erase_rows(db, chat.messages(scope, listing, values_gone))
+    await erasure.erase_rows(chats, chat.payback_notes(values_gone))
+    messages = await erasure.erase_rows(chats, chat.messages(scope, listing, values_gone))
     details = {"payments": found.payments, "checkouts": found.checkouts, "told": found.recorded}
     details |= {"recipients": found.recipients} if found.recipients else {}
     details |= {"sellers": found.sellers} if found.sellers else {}

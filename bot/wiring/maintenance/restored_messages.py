@@ -66,6 +66,14 @@ def reseal(tx: Transaction, old: Vault, new: Vault) -> None:
             )
 
 
+def check_seals(tx: Transaction, vault: Vault) -> None:
+    """Raise ConfigProblem where a secret was sealed with another key."""
+    for table, _, column in SEALED:
+        sql = f"SELECT {column} AS sealed FROM {table} WHERE {column} IS NOT NULL"  # noqa: S608 - our own names
+        for row in tx.query(sql):
+            vault.open(row["sealed"])
+
+
 def mark_doubtful(tx: Transaction, settings: Settings, now: int) -> int:
     """Mark all queued messages as uncertain; return their number.
 

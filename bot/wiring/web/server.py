@@ -36,7 +36,8 @@ class WebServer(uvicorn.Server):
     """uvicorn with bounded connections, and without its signal handlers, which end the process.
 
     `refused` is called with the status of each request that is refused before it can be read. The
-    socket `own` is for our own calls, which never queue behind strangers.
+    socket `own` is for our own calls, which never queue behind strangers: these get `public`
+    instead of `app`, if that is given.
     """
 
     def __init__(
@@ -46,6 +47,8 @@ class WebServer(uvicorn.Server):
         patience: float,
         refused: Callable[[int], None] | None = None,
         own: socket.socket | None = None,
+        *,
+        public: ASGIApp | None = None,
     ) -> None:
         self._app = app
         self._refused = refused
@@ -53,7 +56,7 @@ class WebServer(uvicorn.Server):
         self._connections = OpenConnections()
         super().__init__(
             uvicorn.Config(
-                FairTurns(app),
+                FairTurns(public or app),
                 lifespan="off",
                 log_config=None,
                 server_header=False,

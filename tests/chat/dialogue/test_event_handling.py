@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sqlite3
 from typing import TYPE_CHECKING
 
 import pytest
@@ -15,10 +14,12 @@ from bot.chat.messages.payloads import CallbackAnswer
 from bot.chat.store import sellers
 from bot.chat.store.listings import DELETED, LIVE
 from bot.core import exact_json
+from bot.core.errors import ConstraintError
 from bot.core.outbox.worker import Job, Worker
 from bot.core.text.translations import t
 from tests.support.chat_harness import COFFEE, ChatHarness, service_answer
 from tests.support.outbox_queue import handle_all
+from tests.support.refused_rows import REASON, accept_rows, refuse_rows
 
 if TYPE_CHECKING:
     from bot.core.database.database import Database
@@ -128,16 +129,13 @@ async def test_draft_replies_and_the_settled_update_commit_together(
     await chat.says(sam, "/new")
     chat.clear_messages()
     before = chat.rows("drafts")
-    fail = (
-        "CREATE TRIGGER fail BEFORE UPDATE ON outbox WHEN NEW.state = 'done'"
-        " BEGIN SELECT RAISE(ABORT, 'the power is gone'); END"
-    )
-    chat.db.run(lambda tx: tx.execute(fail))
+    refuse_rows(chat.db, "outbox", "NEW.queue = 'messages'")
     sam.send("/cancel")
-    with pytest.raises(sqlite3.IntegrityError, match="the power is gone"):
+    with pytest.raises(ConstraintError, match=REASON):
         await chat.take()
     assert (chat.rows("drafts"), chat.said) == (before, [])
-    chat.db.run(lambda tx: tx.execute("DROP TRIGGER fail"))
+    assert chat.states(chat.queues.updates)[-1] == "leased"
+    accept_rows(chat.db, "outbox")
     chat.clock.advance(60)
     await handle_all(chat.db, chat.queues.updates, chat.dialogue.handle, chat.clock)
     assert (chat.rows("drafts"), len(chat.said)) == ([], 1)
@@ -172,8 +170,7 @@ async def fails_as_in_a_worker(chat: ChatHarness) -> list[int]:
 async def test_an_update_that_always_fails_is_a_dead_letter_after_three_attempts(
     chat: ChatHarness, sam: Person, pat: Person
 ) -> None:
-    refuse = "CREATE TRIGGER refuse BEFORE INSERT ON drafts BEGIN SELECT RAISE(ABORT, 'full'); END"
-    chat.db.run(lambda tx: tx.execute(refuse))
+    refuse_rows(chat.db, "drafts")
     sam.send("/new")
     sam.send("/privacy")
     pat.send("/paysupport")
@@ -197,8 +194,7 @@ async def test_a_known_person_gets_the_apology_in_their_language(
     await chat.store()
     await fails_as_in_a_worker(chat)
     chat.db.run(lambda tx: tx.execute("UPDATE sellers SET language = 'de'"))
-    refuse = "CREATE TRIGGER refuse BEFORE INSERT ON drafts BEGIN SELECT RAISE(ABORT, 'full'); END"
-    chat.db.run(lambda tx: tx.execute(refuse))
+    refuse_rows(chat.db, "drafts")
     sam.send("/new")
     await chat.store()
     with capture_logs():

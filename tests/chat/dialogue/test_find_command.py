@@ -16,6 +16,7 @@ from bot.chat.store.payment_search import find_payments
 from bot.chat.store.received_payments import Payment, add_payment
 from bot.core.text.translations import t
 from tests.support.chat_harness import COFFEE, REQUEST_ID, STICKERS, ChatHarness, service_answer
+from tests.support.databases import SQLITE
 
 if TYPE_CHECKING:
     from bot.chat.store.listings import Listing
@@ -168,6 +169,7 @@ async def test_find_without_an_argument_explains_itself(chat: ChatHarness, sam: 
     assert await find(chat, sam, "") == t("en", "find-help", least=6)
 
 
+@pytest.mark.only(SQLITE, "its query plans; PostgreSQL's are in test_query_plans.py")
 def test_a_payment_is_found_among_ten_thousand_by_an_index(
     chat: ChatHarness, sam: Person, stickers: Listing
 ) -> None:

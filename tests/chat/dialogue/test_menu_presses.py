@@ -15,6 +15,7 @@ from bot.chat.store.received_payments import Payment
 from bot.core.text.translations import t
 from bot.sandbox.world.model import Draft
 from tests.support.chat_harness import COFFEE, DROP, ChatHarness, service_answer
+from tests.support.databases import SQLITE
 
 if TYPE_CHECKING:
     from bot.chat.store.listings import Listing
@@ -238,6 +239,7 @@ async def test_payments_are_a_new_message_below_a_card_which_closes_its_menu(
     assert card == CardMessage(listing.id, "en", shown.id)
 
 
+@pytest.mark.only(SQLITE, "its query plans; PostgreSQL's are in test_query_plans.py")
 def test_a_page_among_ten_thousand_payments_is_read_by_its_index(
     chat: ChatHarness, sam: Person
 ) -> None:

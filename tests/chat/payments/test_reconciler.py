@@ -14,8 +14,7 @@ from tests.support.chat_harness import COFFEE, DROP
 from tests.support.reconciler_service import RecordedSleep, alerts, open_reconciled_service
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
-    from pathlib import Path
+    from collections.abc import AsyncIterator, Callable
 
     from bot.sandbox.world.people import Person
     from tests.support.chat_harness import ChatHarness
@@ -24,10 +23,10 @@ if TYPE_CHECKING:
 
 @pytest.fixture
 async def market(
-    tmp_path: Path, chat: ChatHarness, sam: Person
+    new_database: Callable[[], str], chat: ChatHarness, sam: Person
 ) -> AsyncIterator[ReconciledService]:
     """Open our own service with that seller's requests."""
-    async with open_reconciled_service(tmp_path, chat, sam) as it:
+    async with open_reconciled_service(new_database(), chat, sam) as it:
         yield it
 
 

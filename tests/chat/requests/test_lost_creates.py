@@ -20,11 +20,13 @@ from bot.chat.requests.request_bodies import SETTLING
 from bot.chat.store import received_payments
 from bot.chat.store.listings import DELETED, LIVE
 from bot.chat.store.received_payments import Payment
-from bot.core.database import database, writer
+from bot.core.database import interface
+from bot.core.database.sqlite import writer
 from bot.core.outbox import leases
 from tests.support.chat_harness import PAINTING, STICKERS
+from tests.support.databases import SQLITE
+from tests.support.free_ports import free_port
 from tests.support.handcash_server import handcash
-from tests.support.product_process import free_port
 from tests.support.request_jobs import HandCashJobs, RequestJobs, service_text
 from tests.support.server_failures import BROKEN, FAILING, LOST, SLOW, busy
 
@@ -254,12 +256,13 @@ async def test_a_throttled_create_is_retried_after_retry_after(
     assert (cloud.server.asked("POST"), cloud.state(listing)) == (2, LIVE)
 
 
+@pytest.mark.only(SQLITE, "its one lock")
 async def test_a_locked_database_is_no_failure_of_the_service(
     cloud: HandCashJobs, listing: Listing, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The request was made, and is stored as soon as the database takes it."""
     monkeypatch.setattr(writer, "BUSY_TIMEOUT_SECONDS", 0.05)
-    monkeypatch.setattr(database, "STORE_RETRY_SECONDS", 0.01)
+    monkeypatch.setattr(interface, "STORE_RETRY_SECONDS", 0.01)
     cloud.put("create", listing)
     (message,) = cloud.claim()
     cloud.server.fail("POST", SLOW)

@@ -17,8 +17,8 @@ from bot.chat.store.listings import CREATING, FAILED, LIVE
 from bot.core.outbox.queue_policy import NOTICE
 from tests.support.certificates import make_certificate
 from tests.support.chat_harness import COFFEE
+from tests.support.free_ports import free_port
 from tests.support.http_messages import http_response
-from tests.support.product_process import free_port
 from tests.support.request_jobs import HandCashJobs, RequestJobs, service_text
 from tests.support.server_failures import (
     BROKEN,

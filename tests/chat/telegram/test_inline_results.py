@@ -20,6 +20,8 @@ from tests.support.chat_harness import (
     service_answer,
     telegram_of,
 )
+from tests.support.databases import SQLITE
+from tests.support.sqlite_engine import sqlite
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -228,11 +230,12 @@ async def test_a_server_that_refuses_styles_gets_the_results_without(
 
 def ruin(db: Database) -> None:
     """Overwrite the contents of the file."""
-    db.checkpoint()
-    file = Path(db.path)
+    sqlite(db).checkpoint()
+    file = Path(sqlite(db).path)
     file.write_bytes(bytes(file.stat().st_size))
 
 
+@pytest.mark.only(SQLITE, "a broken connection of its own")
 async def test_a_failing_database_is_logged(
     chat: ChatHarness, search: Searching, sam: Person
 ) -> None:

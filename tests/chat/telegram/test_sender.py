@@ -292,6 +292,28 @@ async def test_an_accepted_call_with_an_unreadable_answer_is_not_repeated(
     assert (calls, sending.waiting) == (2, [])
 
 
+async def test_a_process_that_may_have_lost_the_lead_sends_nothing(
+    sending: SenderHarness, sam: Person
+) -> None:
+    """What it had claimed waits again, and is no repetition: no call was begun."""
+    chat, messages, asked = sending.chat, sending.queues.messages, asyncio.Event()
+
+    def may_call() -> bool:
+        asked.set()
+        return False
+
+    sender = Sender(chat.db, sending.sender._bot, sending.queues, chat.clock, may_call)
+    worker = Worker(chat.db, Job(messages, sender.send), chat.clock)
+    running = asyncio.create_task(worker.run())
+    sending.put(sam.chat, "one")
+    await asked.wait()
+    await worker.stop(5)
+    await running
+    assert (seen(sam.chat), chat.states(messages)) == ([], ["waiting"])
+    await sending.work_later(1)
+    assert (seen(sam.chat), sending.waiting) == (["one"], [])
+
+
 async def test_a_reply_without_a_clear_answer_is_given_up_but_an_alert_is_not(
     sending: SenderHarness, sam: Person
 ) -> None:

@@ -15,13 +15,16 @@ import pytest
 from structlog.testing import capture_logs
 
 from bot.core import health
-from bot.core.database import writer
 from bot.core.database.database import Database, open_database, sqlite_path
 from bot.core.database.schema import migrations
-from bot.core.database.write_check import PAYMENT_BYTES
-from bot.core.errors import ConfigProblem, StorageError
+from bot.core.database.sqlite import writer
+from bot.core.database.sqlite.write_check import PAYMENT_BYTES
+from bot.core.errors import ConfigProblem, ConstraintError, StorageError
 from bot.core.health import Health
+from tests.support.databases import SQLITE
+from tests.support.listeners import listening
 from tests.support.machine_faults import locked, moved
+from tests.support.sqlite_engine import sqlite
 
 if TYPE_CHECKING:
     from bot.core.database.database import Transaction
@@ -31,9 +34,9 @@ COUNT = "SELECT COUNT(*) AS n FROM kept_secrets"
 ROUNDS = 50
 COUNTER = f"""
 import sys
-from bot.core.database.database import Database
+from bot.core.database.sqlite.engine import SqliteDatabase
 from tests.core.database.test_database import ROUNDS, count_up
-database = Database(sys.argv[1])
+database = SqliteDatabase(sys.argv[1])
 for _ in range({ROUNDS}):
     database.run(count_up)
 database.close()
@@ -60,7 +63,7 @@ async def test_a_transaction_commits_whole_and_returns_the_result_of_its_work(db
 
 
 async def test_a_transaction_that_raises_stores_nothing_and_wakes_no_listener(db: Database) -> None:
-    woken = db.listen("topic")
+    (woken,) = await listening(db, "topic")
 
     def work(tx: Transaction) -> None:
         store_secret(tx)
@@ -75,13 +78,13 @@ async def test_a_transaction_that_raises_stores_nothing_and_wakes_no_listener(db
 
 
 async def test_a_failing_statement_rolls_back_those_before_it(db: Database) -> None:
-    with pytest.raises(sqlite3.IntegrityError):
+    with pytest.raises(ConstraintError):
         await db.transaction(lambda tx: (store_secret(tx), store_secret(tx)))
     assert await db.one(COUNT) == {"n": 0}
 
 
 async def test_listeners_are_woken_after_the_commit(db: Database) -> None:
-    woken, other = db.listen("topic"), db.listen("other")
+    woken, other = await listening(db, "topic", "other")
     may_end = threading.Event()
 
     def work(tx: Transaction) -> None:
@@ -124,7 +127,7 @@ async def test_every_listener_of_a_topic_is_woken(db: Database) -> None:
 
 async def test_readers_cannot_write(db: Database) -> None:
     """A write beside the writer would have no place in the order of transactions."""
-    with pytest.raises(StorageError, match="readonly"):
+    with pytest.raises(StorageError, match=r"read-?only"):
         await db.read(lambda tx: tx.execute("DELETE FROM migrations"))
     assert await db.read(lambda tx: len(tx.query("SELECT number FROM migrations"))) == len(
         migrations.MIGRATIONS
@@ -184,6 +187,7 @@ def test_a_failed_migration_leaves_no_table(
     database.close()
 
 
+@pytest.mark.only(SQLITE, "PRAGMA")
 async def test_commits_are_durable_and_foreign_keys_are_checked(db: Database) -> None:
     """The connection has synchronous=FULL (2), a write-ahead log and foreign keys."""
     assert await db.query("PRAGMA synchronous") == [{"synchronous": 2}]
@@ -253,21 +257,26 @@ async def test_a_locked_database_is_a_storage_error_and_a_wrong_statement_a_bug(
     database.close()
 
 
+@pytest.mark.only(SQLITE, "a file")
 async def test_nothing_is_committed_to_a_file_that_was_moved_or_deleted(
     db: Database,
 ) -> None:
     """SQLite would write on to a file without a name. Once it is back, commits work again."""
-    with moved(Path(db.path)), pytest.raises(StorageError, match="moved, deleted or replaced"):
+    with (
+        moved(Path(sqlite(db).path)),
+        pytest.raises(StorageError, match="moved, deleted or replaced"),
+    ):
         await db.transaction(store_secret)
     assert await db.transaction(store_secret) == 1
 
 
+@pytest.mark.only(SQLITE, "its one lock")
 async def test_queued_transactions_wait_for_a_lock_at_the_same_time(
     db: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Each deadline counts from queueing. Else the waits would add up behind the one writer."""
     monkeypatch.setattr(writer, "BUSY_TIMEOUT_SECONDS", 1.0)
-    with locked(Path(db.path)):
+    with locked(Path(sqlite(db).path)):
         begun = time.monotonic()
         waiting = [db.transaction(store_secret) for _ in range(10)]
         found = await asyncio.gather(*waiting, return_exceptions=True)
@@ -276,8 +285,9 @@ async def test_queued_transactions_wait_for_a_lock_at_the_same_time(
     assert 1.0 <= took < 5
 
 
+@pytest.mark.only(SQLITE, "its one lock")
 async def test_a_transaction_waits_for_a_lock_that_ends_in_time(db: Database) -> None:
-    with locked(Path(db.path)):
+    with locked(Path(sqlite(db).path)):
         waiting = asyncio.create_task(db.transaction(store_secret))
         await asyncio.sleep(0.05)
         assert not waiting.done()
@@ -297,6 +307,7 @@ async def test_closing_waits_for_no_lock(tmp_path: Path, monkeypatch: pytest.Mon
             await waiting
 
 
+@pytest.mark.only(SQLITE, "its one lock")
 async def test_the_log_has_one_line_for_a_fault_and_one_for_its_end(
     db: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -306,13 +317,13 @@ async def test_the_log_has_one_line_for_a_fault_and_one_for_its_end(
     """
     monkeypatch.setattr(writer, "BUSY_TIMEOUT_SECONDS", 0.0)
     with capture_logs() as lines:
-        with locked(Path(db.path)):
+        with locked(Path(sqlite(db).path)):
             for _ in range(3):
                 with pytest.raises(StorageError):
                     await db.transaction(store_secret)
         await db.transaction(lambda tx: tx.query(COUNT))
         assert [line["event"] for line in lines] == ["database not usable"]
-        await db.probe(PAYMENT_BYTES)
+        await sqlite(db).probe(PAYMENT_BYTES)
     assert [line["event"] for line in lines] == ["database not usable", "database usable again"]
     assert lines[1]["failures"] == db.health.failures == 3
 
@@ -345,7 +356,7 @@ def test_a_fault_that_comes_and_goes_does_not_flood_the_log(
 
 async def test_a_failed_read_is_a_fault_of_the_database(db: Database) -> None:
     """The read fails since it writes on a reader's connection."""
-    with capture_logs() as lines, pytest.raises(StorageError, match="readonly"):
+    with capture_logs() as lines, pytest.raises(StorageError, match=r"read-?only"):
         await db.read(store_secret)
     assert [line["event"] for line in lines] == ["database not usable"]
     assert db.health.failures == 1
@@ -373,16 +384,18 @@ def test_a_new_file_contains_its_tables(tmp_path: Path) -> None:
     open_file.close()
 
 
+@pytest.mark.only(SQLITE, "its own readers")
 async def test_a_row_is_read_at_once_while_all_readers_are_busy(db: Database) -> None:
     await db.transaction(store_secret)
     release = threading.Event()
-    held = [db._readers.submit(release.wait, 30) for _ in range(2)]
+    held = [sqlite(db)._readers.submit(release.wait, 30) for _ in range(2)]
     async with asyncio.timeout(10):
         assert await db.one("SELECT sealed FROM kept_secrets WHERE name = 'a'") == {"sealed": "x"}
     release.set()
     assert all(one.result() for one in held)
 
 
+@pytest.mark.only(SQLITE, "its own readers")
 async def test_a_row_that_cannot_be_read_at_once_is_read_by_a_thread(
     db: Database, tmp_path: Path
 ) -> None:
@@ -394,7 +407,7 @@ async def test_a_row_that_cannot_be_read_at_once_is_read_by_a_thread(
         holder.execute("PRAGMA locking_mode = EXCLUSIVE")
         holder.execute("BEGIN EXCLUSIVE")
         at_once.execute("PRAGMA busy_timeout = 0")
-        with closing(db._loop_reader):
-            db._loop_reader = at_once
+        with closing(sqlite(db)._loop_reader):
+            sqlite(db)._loop_reader = at_once
             assert await db.one(COUNT) == {"n": 1}
-            db._loop_reader = sqlite3.connect(db.path)
+            sqlite(db)._loop_reader = sqlite3.connect(sqlite(db).path)

@@ -10,6 +10,7 @@ import pytest
 from bot.core.database.database import open_database
 from bot.core.database.schema import migrations
 from bot.core.errors import ConfigProblem
+from tests.support.databases import SQLITE
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -102,6 +103,7 @@ def test_a_migration_that_fails_leaves_the_database_as_it_was(
         assert db.run(lambda tx: tx.query("SELECT color FROM apps")) == [{"color": "red"}]
 
 
+@pytest.mark.only(SQLITE, "PRAGMA")
 async def test_every_foreign_key_refers_to_a_key_of_a_table(db: Database) -> None:
     """SQLite creates a reference to a missing table or column, and fails when a row is written."""
     references = [

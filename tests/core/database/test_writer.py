@@ -10,12 +10,16 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from bot.core.database import writer
-from bot.core.errors import StorageError
+from bot.core.database.sqlite import writer
+from bot.core.errors import ConstraintError, StorageError
+from tests.support.databases import SQLITE
+from tests.support.sqlite_engine import sqlite
 from tests.support.writer_harness import PUT, PausedWriter, fail, orphan, put, there
 
 if TYPE_CHECKING:
     from bot.core.database.database import Database, Transaction
+
+pytestmark = pytest.mark.only(SQLITE, "its one writer")
 
 
 @pytest.fixture
@@ -79,7 +83,7 @@ async def test_each_transaction_sees_earlier_changes(db: Database, held: PausedW
 
 async def test_no_caller_gets_a_result_that_is_not_stored(db: Database, held: PausedWriter) -> None:
     """The disk is full at the last of them, and SQLite rolls back the whole commit."""
-    conn = db._writer._conn
+    conn = sqlite(db)._writer._conn
     pages = conn.execute("PRAGMA page_count").fetchone()[0]
     conn.execute(f"PRAGMA max_page_count = {pages + 2}")
     woken = db.listen("topic")
@@ -104,7 +108,7 @@ async def test_a_failed_commit_is_an_error_for_all_of_its_group(
     db: Database, held: PausedWriter, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     found = await held.together(db.transaction(partial(put, name="a")), db.transaction(orphan))
-    assert [type(error) for error in found] == [sqlite3.IntegrityError] * 2
+    assert [type(error) for error in found] == [ConstraintError] * 2
     assert there(db) == []
     monkeypatch.setattr(writer, "MAX_GROUP", 1)
     assert await db.transaction(partial(put, name="b")) == "b"
@@ -134,7 +138,7 @@ async def test_a_commit_has_no_more_than_max_group_transactions(
 
 async def test_each_transaction_waits_until_its_own_deadline(db: Database) -> None:
     """Another process holds the lock: the first gives up, the later one waits on."""
-    with closing(sqlite3.connect(db.path, isolation_level=None)) as other:
+    with closing(sqlite3.connect(sqlite(db).path, isolation_level=None)) as other:
         other.execute("BEGIN IMMEDIATE")
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(writer, "BUSY_TIMEOUT_SECONDS", 0.05)

@@ -12,17 +12,21 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from bot.core.database import writer
 from bot.core.database.database import open_database
-from bot.core.database.writer import LoopCaller
-from bot.core.errors import StorageError
+from bot.core.database.sqlite import writer
+from bot.core.database.sqlite.writer import LoopCaller
+from bot.core.errors import ConstraintError, StorageError
+from tests.support.databases import SQLITE
 from tests.support.machine_faults import locked
+from tests.support.sqlite_engine import sqlite
 from tests.support.writer_harness import PausedWriter, fail, orphan, put, there
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from bot.core.database.database import Database, Transaction
+
+pytestmark = pytest.mark.only(SQLITE, "its one writer")
 
 SECONDS = 5.0
 
@@ -38,7 +42,7 @@ def deadline_of(seconds: float) -> Iterator[None]:
 async def queue_group_with_one_late(db: Database) -> asyncio.Future[str]:
     """Queue two as one group while another process writes; return the one that still waits."""
     gate = threading.Event()
-    db._writer._thread.submit(gate.wait, SECONDS)
+    sqlite(db)._writer._thread.submit(gate.wait, SECONDS)
     with deadline_of(0.05):
         early = asyncio.ensure_future(db.transaction(partial(put, name="early")))
         await asyncio.sleep(0)
@@ -55,9 +59,9 @@ async def queue_group_with_one_late(db: Database) -> asyncio.Future[str]:
 
 async def test_an_error_after_one_of_a_group_was_answered_reaches_the_others(db: Database) -> None:
     """The writer goes on afterwards."""
-    conn = db._writer._conn
+    conn = sqlite(db)._writer._conn
     async with asyncio.timeout(2 * SECONDS):
-        with locked(Path(db.path)):
+        with locked(Path(sqlite(db).path)):
             late = await queue_group_with_one_late(db)
             conn.execute("PRAGMA query_only = ON")
             with pytest.raises(StorageError, match="readonly"):
@@ -70,7 +74,7 @@ async def test_an_error_after_one_of_a_group_was_answered_reaches_the_others(db:
 async def test_closing_after_one_of_a_group_was_answered_answers_the_others(tmp_path: Path) -> None:
     db = open_database(f"sqlite:///{tmp_path}/bot.db")
     async with asyncio.timeout(2 * SECONDS):
-        with locked(Path(db.path)):
+        with locked(Path(sqlite(db).path)):
             late = await queue_group_with_one_late(db)
             db.close()
             with pytest.raises(StorageError, match="locked"):
@@ -95,7 +99,7 @@ def test_a_closed_event_loop_does_not_stop_the_writer(db: Database) -> None:
 
     asyncio.run(ask_and_end())
     gate.set()
-    assert db._writer.submit(partial(put, name="next")).result(SECONDS) == "next"
+    assert sqlite(db)._writer.submit(partial(put, name="next")).result(SECONDS) == "next"
     assert there(db) == ["next", "slow"]
 
 
@@ -106,10 +110,10 @@ async def test_a_transaction_keeps_its_own_error_when_the_commit_fails_too(db: D
         db.transaction(orphan),
         db.transaction(partial(put, name="b")),
     )
-    errors = [LookupError, sqlite3.IntegrityError, sqlite3.IntegrityError]
+    errors = [LookupError, ConstraintError, ConstraintError]
     assert [type(error) for error in found] == errors
     assert there(db) == []
-    with closing(sqlite3.connect(db.path)) as other:
+    with closing(sqlite3.connect(sqlite(db).path)) as other:
         assert other.execute("SELECT COUNT(*) FROM received_payments").fetchone() == (0,)
 
 
@@ -139,7 +143,7 @@ async def test_an_error_while_waking_keeps_no_caller_from_its_result(db: Databas
         return "told"
 
     for future in futures:
-        db._writer.enqueue(woken, future, LoopCaller(loop, wake))
+        sqlite(db)._writer.enqueue(woken, future, LoopCaller(loop, wake))
     async with asyncio.timeout(SECONDS):
         assert await asyncio.gather(*futures) == ["told", "told"]
 
@@ -153,9 +157,9 @@ def test_a_transaction_that_has_begun_cannot_be_cancelled(db: Database) -> None:
         gate.wait(SECONDS)
         return put(tx, "slow")
 
-    asked = db._writer.submit(slow)
+    asked = sqlite(db)._writer.submit(slow)
     assert began.wait(SECONDS)
-    later = db._writer.submit(partial(put, name="later"))
+    later = sqlite(db)._writer.submit(partial(put, name="later"))
     assert (asked.cancel(), later.cancel()) == (False, True)
     gate.set()
     assert asked.result(SECONDS) == "slow"

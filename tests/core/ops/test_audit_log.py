@@ -21,6 +21,7 @@ from bot.wiring.app.application import sweep
 from bot.wiring.app.foundation import Foundation
 from bot.wiring.app.service_side import DELIVERIES_KEPT, ServiceSide
 from tests.support.chat_harness import COFFEE, service_answer
+from tests.support.databases import SQLITE
 from tests.support.machine_faults import locked
 from tests.support.service_harness import DROP, NOON, REQUESTS_PATH
 
@@ -97,6 +98,7 @@ def test_old_lines_are_deleted_in_batches_and_newer_ones_stay(
     assert (dropped, [line.at for line in lines(db)]) == ([2, 1, 0], [NOON + 4, NOON + 3])
 
 
+@pytest.mark.only(SQLITE, "its query plans; PostgreSQL's are in test_query_plans.py")
 @pytest.mark.parametrize(
     "sql",
     [

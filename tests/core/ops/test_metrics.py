@@ -23,12 +23,14 @@ from bot.core.outbox.queue_policy import Queue
 from bot.wiring.app import metric_families
 from bot.wiring.app.application import Application
 from bot.wiring.web.server import WebServer
+from tests.support.databases import SQLITE
+from tests.support.free_ports import free_port
 from tests.support.machine_faults import moved
 from tests.support.outbox_queue import QueueHarness
 from tests.support.paths import ROOT
-from tests.support.product_process import free_port
 from tests.support.raw_http import get, open_web_server
 from tests.support.service_harness import DROP, open_service
+from tests.support.sqlite_engine import sqlite
 
 if TYPE_CHECKING:
     from pathlib import Path as Folder
@@ -39,7 +41,13 @@ if TYPE_CHECKING:
 QUEUE = Queue("messages", lease=60_000)
 PAID = Family("payments", "Payments.", ("settlement",), (("paid", "late"),))
 FAMILIES = {
-    family.name: family for family in (REQUESTS, *metric_families.SERVICE, *metric_families.CHAT)
+    family.name: family
+    for family in (
+        REQUESTS,
+        *metric_families.DATABASE,
+        *metric_families.SERVICE,
+        *metric_families.CHAT,
+    )
 }
 
 
@@ -80,8 +88,9 @@ async def test_a_transaction_counts_once_it_is_committed(db: Database, desk: Met
     assert (after[paid], after[late]) == (2, 0)
 
 
+@pytest.mark.only(SQLITE, "a file")
 async def test_a_failed_commit_counts_nothing(db: Database, desk: Metrics) -> None:
-    with moved(Path(db.path)), pytest.raises(StorageError):
+    with moved(Path(sqlite(db).path)), pytest.raises(StorageError):
         await db.transaction(lambda tx: tx.count("payments", "paid"))
     assert (await told(desk))[sample("payments_total", settlement="paid")] == 0
 
@@ -117,6 +126,7 @@ async def test_a_queue_with_a_worker_is_shown_while_it_is_empty(desk: Metrics) -
     assert found[sample("outbox_oldest_due_seconds", queue="webhooks")] == 0
 
 
+@pytest.mark.only(SQLITE, "its query plans; PostgreSQL's are in test_query_plans.py")
 @pytest.mark.parametrize(
     "sql", [queries.COUNT_WAITING, queries.COUNT.format("leased"), queries.COUNT.format("dead")]
 )
@@ -210,9 +220,9 @@ async def test_unreadable_requests_are_counted(
     assert counted == 1
 
 
-async def test_requests_and_payments_are_counted_by_kind_and_settlement(tmp_path: Folder) -> None:
+async def test_requests_and_payments_are_counted_by_kind_and_settlement(database_url: str) -> None:
     """A repeated key creates one request, an empty edit is none, a repeated form pays once."""
-    async with open_service(tmp_path) as shop:
+    async with open_service(database_url) as shop:
         desk = Metrics(shop.db, shop.clock, metric_families.SERVICE)
         made = await shop.create(**DROP)
         for _ in range(2):
@@ -249,10 +259,12 @@ def counts() -> list[tuple[str, str, int]]:
 
 
 def _keys(node: ast.AST) -> list[list[Any]]:
-    """The arguments of `tx.count`, `db.count` and `_count`."""
+    """The arguments of `tx.count`, `db.count`, `server.count`, `self.count` and `_count`."""
     if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute) or not node.args:
         return []
-    counts = node.func.attr == "count" and ast.unparse(node.func.value).endswith(("tx", "db"))
+    counts = node.func.attr == "count" and ast.unparse(node.func.value).endswith(
+        ("tx", "db", "server", "self")
+    )
     return [[*node.args]] if counts or node.func.attr == "_count" else []
 
 

@@ -12,6 +12,7 @@ from fastapi import FastAPI
 from bot.core.ops import readiness
 from bot.core.ops.endpoints import Ops
 from bot.core.ops.readiness import DEGRADED, NOT_READY, OK, CachedCheck, Readiness
+from bot.core.ops.replica_state import ReplicaState
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -79,12 +80,43 @@ async def test_only_needed_checks_make_it_not_ready(
 
 async def test_a_server_that_is_needed_at_first_has_one_result() -> None:
     """Telegram is needed until it was reached."""
-    asked = Readiness(needed={"telegram": says("not reached yet")})
+    asked = Readiness(at_first={"telegram": says("not reached yet")})
     asked.watch("telegram", says(None))
     assert await asked.ask() == (NOT_READY, {"telegram": "not reached yet"})
-    asked.needed["telegram"] = says(None)
+    asked.at_first["telegram"] = says(None)
     asked.servers["telegram"] = CachedCheck(says("NetworkError"))
     assert await asked.ask() == (DEGRADED, {"telegram": "NetworkError"})
+
+
+async def test_telegram_is_the_leads_matter_alone() -> None:
+    """Else an outage of Telegram at the start would keep every replica from serving payers."""
+    asked = Readiness({"database": says(None)}, {"telegram": says("away")}, leads=lambda: False)
+    asked.watch("telegram", says("away"))
+    assert await asked.ask() == (OK, {"database": "ok"})
+
+
+async def test_a_ready_replica_that_takes_over_while_telegram_is_away_stays_ready() -> None:
+    leads = False
+    asked = Readiness({"database": says(None)}, {"telegram": says("away")}, leads=lambda: leads)
+    asked.watch("telegram", says("away"))
+    await asked.ask()
+    leads = True
+    asked.servers["telegram"] = CachedCheck(says("away"))
+    assert await asked.ask() == (DEGRADED, {"database": "ok", "telegram": "away"})
+
+
+async def test_a_replica_that_begins_as_the_lead_waits_for_telegram() -> None:
+    asked = Readiness({"database": says(None)}, {"telegram": says("away")})
+    asked.watch("telegram", says("away"))
+    for _ in range(2):
+        assert await asked.ask() == (NOT_READY, {"database": "ok", "telegram": "away"})
+
+
+async def test_a_replica_that_stops_is_not_ready_and_asks_nobody(other: Other) -> None:
+    asked = Readiness({"database": other}, is_stopping=True)
+    asked.watch("mail", other)
+    assert await asked.ask() == (NOT_READY, {"process": "stopping"})
+    assert other.asked == 0
 
 
 async def test_another_server_is_asked_rarely_however_often_we_are(
@@ -139,4 +171,20 @@ async def test_readyz_is_200_and_degraded_while_another_server_is_down(
     async with httpx.AsyncClient(transport=transport, base_url="http://bot.test") as http:
         answer = await http.get("/readyz")
     checks = {"database": "ok", "mail": "MailRefused"}
-    assert (answer.status_code, answer.json()) == (200, {"status": "degraded", "checks": checks})
+    told = {"status": "degraded", "checks": checks, "role": "all", "lead": True}
+    assert (answer.status_code, answer.json()) == (200, told)
+
+
+@pytest.mark.parametrize("leads", [True, False])
+async def test_readyz_and_metrics_name_the_role_and_the_lead(
+    *, db: Database, clock: Clock, leads: bool
+) -> None:
+    replica = ReplicaState("api", lambda: leads, lambda: 3)
+    desk, app = Ops(db, clock, replica=replica), FastAPI()
+    app.include_router(desk.router())
+    transport = httpx.ASGITransport(app)
+    async with httpx.AsyncClient(transport=transport, base_url="http://127.0.0.1") as http:
+        ready, figures = await http.get("/readyz"), await http.get("/metrics")
+    assert (ready.json()["role"], ready.json()["lead"]) == ("api", leads)
+    assert f"\nbot_lead {float(leads)}\n" in figures.text
+    assert "\nbot_replicas 3.0\n" in figures.text

@@ -12,7 +12,7 @@ from bot.core.database.database import open_database
 from bot.core.outbox import leases, outbox
 from bot.core.outbox.fair_accounts import MAX_LAG
 from bot.core.outbox.queue_policy import Pace, Queue
-from tests.support.outbox_queue import QueueHarness
+from tests.support.outbox_queue import QueueHarness, claim
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -29,19 +29,24 @@ class Crowd(QueueHarness):
     """Messages with accounts: `put` names who causes them, before the lane."""
 
     def cause(self, account: str, lane: str, *words: str) -> None:
-        for word in words:
-            self.db.run(partial(self._cause, account=account, lane=lane, word=word))
+        self.db.run(partial(self._cause, account=account, lane=lane, words=words))
 
-    def _cause(self, tx: Transaction, account: str, lane: str, word: str) -> None:
-        outbox.put(tx, self.queue, lane, {"word": word}, self.clock(), account=account)
+    def _cause(self, tx: Transaction, account: str, lane: str, words: Iterable[str]) -> None:
+        for word in words:
+            outbox.put(tx, self.queue, lane, {"word": word}, self.clock(), account=account)
 
     def serves(self, count: int = 1000) -> list[str]:
         """Claim and settle one after the other while something may go; the words."""
         words: list[str] = []
-        while len(words) < count and (claimed := self.claim(1)):
-            words.append(claimed[0].body["word"])
-            self.done(*claimed)
+        while len(words) < count and (word := self.db.run(self._serve)):
+            words.append(word)
         return words
+
+    def _serve(self, tx: Transaction) -> str:
+        for message in claim(tx, self.queue, self.clock(), 1):
+            outbox.done(tx, self.queue, message, self.clock())
+            return str(message.body["word"])
+        return ""
 
 
 @pytest.fixture
@@ -173,9 +178,11 @@ def accounts_of(crowd: Crowd) -> list[Row]:
     return crowd.db.run(lambda tx: tx.query(sql))
 
 
-def test_the_clock_of_an_account_survives_a_restart(crowd: Crowd, clock: Clock) -> None:
+def test_the_clock_of_an_account_survives_a_restart(
+    crowd: Crowd, clock: Clock, database_url: str
+) -> None:
     crowd.cause("ann", "ann", *["flood"] * 20)
-    again = open_database(f"sqlite:///{crowd.db.path}")
+    again = open_database(database_url)
     again.run(lambda tx: leases.recover(tx, QUEUE, clock()))
     restarted = Crowd(again, QUEUE, clock)
     restarted.cause("ann", "elsewhere", "ann again")

@@ -29,8 +29,6 @@ from tests.support.request_jobs import PLACE, RequestJobs
 from tests.support.service_harness import LOOPBACK, open_service
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from bot.core.database.database import Database, Transaction
     from bot.core.outbox.outbox import Message
     from bot.sandbox.world.people import Person
@@ -195,9 +193,9 @@ async def test_the_seller_is_told_of_a_job_that_became_a_dead_letter(
     assert chat.texts == [t("en", f"service-{key}", name="Stickers")]
 
 
-async def test_a_delivery_is_dead_and_listed_with_the_reason(tmp_path: Path) -> None:
+async def test_a_delivery_is_dead_and_listed_with_the_reason(database_url: str) -> None:
     async with (
-        open_service(tmp_path) as service,
+        open_service(database_url) as service,
         WebhookDelivery(service.db, service.vault, service.clock, LOOPBACK) as out,
     ):
         made = await service.create(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tempfile
+from dataclasses import replace
 from functools import partial
 from itertools import cycle
 from typing import TYPE_CHECKING
@@ -14,8 +15,10 @@ from hypothesis import strategies as st
 from bot.chat.messages.queues import make_queues
 from bot.core.database.database import open_database
 from bot.core.net.rates import Rate
-from bot.core.outbox import lanes, leases, outbox
+from bot.core.outbox import candidates, lanes, leases, outbox
+from bot.core.outbox.lane_locks import WHOLE_QUEUE
 from bot.core.outbox.queue_policy import ALERT, NOTICE, PRIORITIES, REPLY, Pace, Queue
+from tests.support.databases import SQLITE
 from tests.support.outbox_queue import ANN, BOB, GROUP, MESSAGES, SECOND, QueueHarness, sent_at
 from tests.support.service_harness import NOON
 
@@ -52,11 +55,13 @@ def test_a_rate_limited_chat_delays_no_other(chats: QueueHarness) -> None:
     assert chats.words() == ["b"]
 
 
-def test_the_pace_of_a_lane_is_kept_across_a_restart(db: Database, clock: Clock) -> None:
+def test_the_pace_of_a_lane_is_kept_across_a_restart(
+    db: Database, clock: Clock, database_url: str
+) -> None:
     post = paced(db, clock, SECOND, 2)
     post.put("a", *"1234")
     assert sent_at(post, most=2) == [0, 0]
-    again = open_database(f"sqlite:///{db.path}")
+    again = open_database(database_url)
     restarted = QueueHarness(again, post.queue, clock)
     assert restarted.claim() == []
     assert sent_at(restarted) == [1000, 2000]
@@ -292,7 +297,7 @@ def test_sweeping_leaves_other_queues_alone(post: QueueHarness, chats: QueueHarn
     chats.done(*chats.claim())
     chats.clock.advance(3600)
     assert post.sweep() == 0
-    assert lane_names(chats) == {ANN, lanes.WHOLE_QUEUE}
+    assert lane_names(chats) == {ANN, WHOLE_QUEUE}
     assert chats.sweep() == 2
 
 
@@ -315,6 +320,7 @@ def test_the_next_opening_is_found_in_every_class_of_urgency(post: QueueHarness)
     assert post.next_open() == 7000
 
 
+@pytest.mark.only(SQLITE, "its query plans; PostgreSQL's are in test_query_plans.py")
 def test_lanes_are_found_by_an_index_however_many_wait_for_later(post: QueueHarness) -> None:
     """A claim looks neither at lanes that wait for a time nor at those that wait for room.
 
@@ -335,6 +341,45 @@ def test_lanes_are_found_by_an_index_however_many_wait_for_later(post: QueueHarn
         assert all(line.startswith("SCAN class") for line in found), "it sorts what it found"
 
 
+@pytest.mark.only(SQLITE, "PostgreSQL's plans are in tests/core/database/test_query_plans.py")
+@pytest.mark.parametrize("sql", [lanes.STATE_UNORDERED, candidates.DUE])
+def test_the_next_message_of_a_lane_without_order_is_found_unsorted(
+    post: QueueHarness, sql: str
+) -> None:
+    """A host that answers nothing for hours has thousands: each new one would sort them all."""
+    plan = post.db.run(partial(explain, sql=sql))
+    assert any("INDEX outbox_due" in line for line in plan)
+    assert not [line for line in plan if "TEMP B-TREE" in line]
+
+
 def explain(tx: Transaction, sql: str) -> list[str]:
-    rows = tx.query(f"EXPLAIN QUERY PLAN {sql}", queue="q", by=1, most=1)
+    rows = tx.query(f"EXPLAIN QUERY PLAN {sql}", queue="q", lane="l", by=1, most=1, now=1, free=1)
     return [row["detail"] for row in rows]
+
+
+SKEWS = [(0, 0, 0), (-20, 0, 50), (-500, 0, 500), (0, -1000, 0), (1000, 0, -1000)]
+
+
+@pytest.mark.parametrize("skews", SKEWS)
+@pytest.mark.parametrize(
+    ("pace", "lanes_used"), [(Pace(33, burst=2), 400), (Pace(SECOND), 1)], ids=["queue", "lane"]
+)
+def test_claimers_with_skewed_clocks_keep_the_pace(
+    post: QueueHarness, skews: tuple[int, ...], pace: Pace, lanes_used: int
+) -> None:
+    """Thirty a second, or one a second of a lane, once the fastest clock had its first turns."""
+    limits = {"pace": pace} if lanes_used > 1 else {"lane_pace": lambda _: pace}
+    queue = replace(post.queue, **limits)
+    start, went = post.clock(), list[int]()
+    for number in range(400):
+        post.db.run(lambda tx: outbox.put(tx, queue, str(number % lanes_used), {}, start))  # noqa: B023 - run at once
+    for turn in range(500):
+        moment = start + 10 * turn
+        shown = moment + skews[turn % len(skews)]
+        for message in post.db.run(lambda tx: outbox.claim(tx, queue, shown, 8)):  # noqa: B023 - run at once
+            went.append(moment)
+            post.db.run(lambda tx: outbox.done(tx, queue, message, shown))  # noqa: B023 - run at once
+    steady = [moment for moment in went if moment >= start + 2 * SECOND]
+    windows = [sum(one <= other < one + SECOND for other in steady) for one in steady]
+    most = SECOND // pace.interval
+    assert 0.8 * most <= max(windows) <= most + 1

@@ -8,6 +8,7 @@ import pytest
 
 from bot.core.outbox import lanes, leases, outbox
 from bot.core.outbox.queue_policy import ALERT, NOTICE, REPLY, Queue
+from tests.support.listeners import listening
 from tests.support.outbox_queue import QueueHarness
 
 if TYPE_CHECKING:
@@ -47,7 +48,7 @@ def test_a_message_put_in_a_transaction_that_fails_was_never_put(
 
 
 async def test_putting_wakes_the_queue_and_no_other(post: QueueHarness, clock: Clock) -> None:
-    mine, other = post.db.listen("test"), post.db.listen("other")
+    mine, other = await listening(post.db, "test", "other")
     await post.db.transaction(lambda tx: outbox.put(tx, post.queue, "a", {}, clock()))
     assert (mine.is_set(), other.is_set()) == (True, False)
 
@@ -268,10 +269,12 @@ def test_a_leased_message_is_not_revived(post: QueueHarness, clock: Clock, state
 
 def test_only_messages_settled_long_ago_are_swept(kept: QueueHarness, clock: Clock) -> None:
     kept.put("a", "old", "young", "waiting")
-    kept.done(*kept.claim())
+    old = kept.claim()
+    kept.done(*old)
     clock.advance(10)
     kept.done(*kept.claim())
-    assert kept.db.run(lambda tx: outbox.sweep(tx, kept.queue, clock())) == 1
+    swept = kept.db.run(lambda tx: outbox.sweep(tx, kept.queue, clock()))
+    assert swept == [message.id for message in old]
     assert kept.states() == {"young": "done", "waiting": "waiting"}
 
 

@@ -83,10 +83,12 @@ def test_turns_are_those_of_the_whole_queue_at_its_pace(db: Database, clock: Clo
     assert classes == "RAARAAAR"
 
 
-def test_a_restart_grants_no_class_a_turn_twice(post: QueueHarness, clock: Clock) -> None:
+def test_a_restart_grants_no_class_a_turn_twice(
+    post: QueueHarness, clock: Clock, database_url: str
+) -> None:
     waiting(post, reply=9, alert=9, notice=9)
     assert sends(post, 3) == "RAA"
-    again = open_database(f"sqlite:///{post.db.path}")
+    again = open_database(database_url)
     restarted = QueueHarness(again, post.queue, clock)
     again.run(lambda tx: leases.recover(tx, post.queue, clock()))
     assert sends(restarted, 5) == "RAANA"

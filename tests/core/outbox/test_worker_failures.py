@@ -7,12 +7,15 @@ from typing import TYPE_CHECKING
 
 from structlog.testing import capture_logs
 
-from bot.core.database import database as db_module
+from bot.core.database import interface as db_module
 from bot.core.errors import StorageError
 from bot.core.outbox import lease_owners, leases, outbox, worker
+from bot.core.outbox.owners import LocalOwners
 from bot.core.outbox.queue_policy import FAILURES
 from bot.core.outbox.worker import STORAGE_PAUSE
+from tests.support.databases import rows
 from tests.support.product_process import until
+from tests.support.read_only import make_read_only, make_writable
 from tests.support.worker_harness import (
     ATTEMPTS,
     SECONDS,
@@ -26,7 +29,6 @@ from tests.support.worker_harness import (
 if TYPE_CHECKING:
     import pytest
 
-    from bot.core.database.database import Database
     from tests.support.outbox_queue import QueueHarness
     from tests.support.service_harness import Clock
 
@@ -51,7 +53,10 @@ async def test_a_storage_error_counts_as_no_attempt(
 
 
 async def test_the_outcome_of_a_call_is_stored_as_soon_as_possible(
-    post: QueueHarness, hands: RecordingHandler, monkeypatch: pytest.MonkeyPatch
+    post: QueueHarness,
+    hands: RecordingHandler,
+    database_url: str,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """The database can't be written during the call, and the call is not repeated for that."""
     monkeypatch.setattr(db_module, "STORE_RETRY_SECONDS", 0.01)
@@ -59,19 +64,13 @@ async def test_the_outcome_of_a_call_is_stored_as_soon_as_possible(
     hands.may_go.clear()
     async with working(post, hands.handle):
         await hands.took(1)
-        await asyncio.to_thread(read_only, post.db, "ON")
+        await asyncio.to_thread(make_read_only, post.db)
         hands.may_go.set()
         await asyncio.sleep(0.05)  # some tries
-        assert await post.db.query("SELECT state FROM outbox") == [{"state": "leased"}]
-        await asyncio.to_thread(read_only, post.db, "OFF")
+        assert rows(database_url, "SELECT state FROM outbox") == [("leased",)]
+        await asyncio.to_thread(make_writable, post.db)
         await ended(post)
     assert hands.words == ["one"]
-
-
-def read_only(database: Database, how: str) -> None:
-    """Make SQLite refuse writes on the writer's connection, or accept them again."""
-    writer = database._writer
-    writer._thread.submit(lambda: writer._conn.execute(f"PRAGMA query_only={how}")).result()
 
 
 async def test_a_worker_is_alive_until_it_has_stopped(
@@ -95,7 +94,7 @@ async def test_a_worker_takes_over_the_messages_of_a_dead_one(
     post: QueueHarness, hands: RecordingHandler, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It does so not only at its own start: the other worker may end later."""
-    monkeypatch.setattr(worker, "DEAD_CHECK_SECONDS", 0.0)
+    monkeypatch.setattr(LocalOwners, "search_seconds", 0.0)
     other = lease_owners.register()
     post.put("a", "one")
     post.db.run(lambda tx: outbox.claim(tx, post.queue, post.clock(), 1, other))
@@ -144,7 +143,11 @@ async def test_a_stopping_worker_is_alive_as_long_as_its_handlers_run(
 
 
 async def test_a_message_is_released_as_soon_as_that_can_be_stored(
-    post: QueueHarness, hands: RecordingHandler, clock: Clock, monkeypatch: pytest.MonkeyPatch
+    post: QueueHarness,
+    hands: RecordingHandler,
+    clock: Clock,
+    database_url: str,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """The trouble that its handler met is still there: it is waited out."""
     monkeypatch.setattr(worker, "LONGEST_WAIT", 3600.0)
@@ -159,11 +162,11 @@ async def test_a_message_is_released_as_soon_as_that_can_be_stored(
     with capture_logs() as logs:
         async with working(post, hands.handle):
             await hands.took(1)
-            await asyncio.to_thread(read_only, post.db, "ON")
+            await asyncio.to_thread(make_read_only, post.db)
             hands.may_go.set()
             await until(tried)
-            assert await post.db.query("SELECT state FROM outbox") == [{"state": "leased"}]
-            await asyncio.to_thread(read_only, post.db, "OFF")
+            assert rows(database_url, "SELECT state FROM outbox") == [("leased",)]
+            await asyncio.to_thread(make_writable, post.db)
             await post_waits(post, STORAGE_PAUSE)
             clock.advance(STORAGE_PAUSE / 1000)
             post.db.wake("test")

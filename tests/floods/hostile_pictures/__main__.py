@@ -24,8 +24,9 @@ from tests.floods.alert_delays import Spread
 from tests.floods.hostile_pictures.memory_cgroup import Cgroup, made
 from tests.floods.process_memory import resident
 from tests.floods.result_table import spread
+from tests.support.free_ports import free_port
 from tests.support.hostile_images import collection
-from tests.support.product_process import ProductSetup, free_port, sandbox_telegram, start_bot
+from tests.support.product_process import ProductSetup, sandbox_telegram, start_bot
 from tests.support.sellers_and_payers import link_of, pay, seller_with_destination
 
 if TYPE_CHECKING:

@@ -30,7 +30,6 @@ from tests.support.service_harness import (
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
-    from pathlib import Path
 
 
 @pytest.mark.parametrize(
@@ -194,8 +193,8 @@ async def test_a_forbidden_webhook_address_is_refused(service: ServiceHarness, u
     assert refusal_code(await service.edit(made["id"], webhook)) == (400, "invalidBody")
 
 
-async def test_the_operator_may_allow_private_addresses(tmp_path: Path) -> None:
-    async with open_service(tmp_path, allow=LOOPBACK) as service:
+async def test_the_operator_may_allow_private_addresses(database_url: str) -> None:
+    async with open_service(database_url, allow=LOOPBACK) as service:
         hook = {"webhookUrl": "http://127.0.0.1:9/h"}
         made = await service.create(notifications={"webhook": hook})
         assert made["notifications"]["webhook"]["webhookUrl"] == hook["webhookUrl"]
@@ -225,10 +224,10 @@ async def test_redirects_lead_to_the_web_or_to_an_allowed_scheme(
     assert len(await service.rows("payment_requests")) == 1
 
 
-async def test_an_allowed_scheme_is_accepted_in_any_case(tmp_path: Path) -> None:
+async def test_an_allowed_scheme_is_accepted_in_any_case(database_url: str) -> None:
     """Schemes that run code are refused even then; the settings refuse them too."""
     async with open_service(
-        tmp_path, schemes=frozenset({"myapp", *(url.partition(":")[0] for url in RUN)})
+        database_url, schemes=frozenset({"myapp", *(url.partition(":")[0] for url in RUN)})
     ) as service:
         made = await service.create(redirectUrl="MyApp://paid")
         assert (await service.edit(made["id"], {"redirectUrl": "myapp://x"})).status_code == 200
@@ -240,8 +239,8 @@ async def test_an_allowed_scheme_is_accepted_in_any_case(tmp_path: Path) -> None
             )
 
 
-async def test_only_the_bots_own_application_may_name_its_receiver(tmp_path: Path) -> None:
-    async with open_service(tmp_path) as service:
+async def test_only_the_bots_own_application_may_name_its_receiver(database_url: str) -> None:
+    async with open_service(database_url) as service:
         own = service.db.run(lambda tx: applications.ensure_embedded_app(tx, service.vault, 0))
         app = create_app(make_service(service.db, service.clock, embedded_app_id=own.app_id))
         body = NEW | {"notifications": {"webhook": {"webhookUrl": "http://bot.internal/w/1"}}}
@@ -255,10 +254,10 @@ async def test_only_the_bots_own_application_may_name_its_receiver(tmp_path: Pat
 
 
 async def test_an_application_beyond_the_rate_gets_a_time_to_wait(
-    tmp_path: Path,
+    database_url: str,
 ) -> None:
     """Each application has its own count."""
-    async with open_service(tmp_path, api_rate=Rate(3, 60)) as service:
+    async with open_service(database_url, api_rate=Rate(3, 60)) as service:
         other = headers_of(
             service.db.run(lambda tx: applications.create(tx, service.vault, "other", 0))
         )

@@ -22,7 +22,6 @@ from tests.support.service_harness import Clock, form_token
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
-    from pathlib import Path
 
     from tests.support.service_harness import ServiceHarness
 
@@ -36,8 +35,8 @@ WAYS = [
 
 
 @asynccontextmanager
-async def bank_service(folder: Path) -> AsyncIterator[ServiceHarness]:
-    async with open_real_service(folder, BankRail()) as service:
+async def bank_service(database_url: str) -> AsyncIterator[ServiceHarness]:
+    async with open_real_service(database_url, BankRail()) as service:
         yield service
 
 
@@ -58,9 +57,9 @@ async def checkout_of(service: ServiceHarness, request_id: str, **form: str) -> 
 
 @pytest.mark.parametrize(("details", "currency"), WAYS)
 async def test_a_payer_pays_what_the_picture_says_and_the_seller_confirms(
-    tmp_path: Path, details: dict[str, Any], currency: str
+    database_url: str, details: dict[str, Any], currency: str
 ) -> None:
-    async with bank_service(tmp_path) as service:
+    async with bank_service(database_url) as service:
         assert (await connect(service, "bank", **details)).status_code == 200
         request_id = await priced(service, currency)
         opened = await checkout_of(service, request_id, way=f"bank:{details['scheme']}")
@@ -81,8 +80,8 @@ async def test_a_payer_pays_what_the_picture_says_and_the_seller_confirms(
     assert confirmed.json()["state"] == "paid"
 
 
-async def test_every_checkout_has_a_reference_of_its_own(tmp_path: Path) -> None:
-    async with bank_service(tmp_path) as service:
+async def test_every_checkout_has_a_reference_of_its_own(database_url: str) -> None:
+    async with bank_service(database_url) as service:
         await connect(service, "bank", **SEPA)
         request_id = await priced(service, "EUR")
         found = set()
@@ -93,23 +92,23 @@ async def test_every_checkout_has_a_reference_of_its_own(tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize("currency", ["USD", "BRL", "SAT"])
-async def test_a_bank_code_never_converts(tmp_path: Path, currency: str) -> None:
+async def test_a_bank_code_never_converts(database_url: str, currency: str) -> None:
     """A link priced in another currency than the account's has no way to be paid."""
-    async with bank_service(tmp_path) as service:
+    async with bank_service(database_url) as service:
         await connect(service, "bank", **SEPA)
         request_id = await priced(service, currency)
         page = await service.anyone.get(f"/pay/{request_id}")
     assert 'name="token"' not in page.text
 
 
-async def test_stale_rates_close_wallets_and_leave_banks_open(tmp_path: Path) -> None:
+async def test_stale_rates_close_wallets_and_leave_banks_open(database_url: str) -> None:
     """Nothing is sold at a guess; what needs no rate goes on."""
     clock = Clock()
     async with serve_sources(coinbase(EUR="72000"), yadio(EUR="72200")) as found:
         urls = [one.url for one in found]
         rates = StoredRates([sources.name_of(url) for url in urls], clock)
         async with open_real_service(
-            tmp_path, BankRail(), ScriptedRail(), exchange=rates
+            database_url, BankRail(), ScriptedRail(), exchange=rates
         ) as service:
             clock.at = service.clock()
             job = RatesJob(service.db, rates, urls, clock)

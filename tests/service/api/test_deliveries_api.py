@@ -11,6 +11,7 @@ from bot.service.store import deliveries as store
 from bot.service.usecases import applications
 from bot.service.usecases.delivery_queues import WEBHOOKS
 from bot.service.wire.answer_schemas import DeliveryAnswer, DeliveryItem, DeliveryList
+from tests.support.databases import SQLITE
 from tests.support.service_harness import (
     LOOPBACK,
     NOON_ISO,
@@ -25,7 +26,6 @@ from tests.support.webhook_receiver import Receiver, empty_answer
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
-    from pathlib import Path
 
     from bot.service.notify.webhook_delivery import WebhookDelivery
 
@@ -33,8 +33,8 @@ ALL = "/v3/deliveries"
 
 
 @pytest.fixture
-async def service(tmp_path: Path) -> AsyncIterator[ServiceHarness]:
-    async with open_service(tmp_path, allow=LOOPBACK, mails=True) as it:
+async def service(database_url: str) -> AsyncIterator[ServiceHarness]:
+    async with open_service(database_url, allow=LOOPBACK, mails=True) as it:
         yield it
 
 
@@ -265,6 +265,7 @@ async def test_the_collection_answers_with_and_without_a_slash(service: ServiceH
     assert (refusal_code(refused), refused.headers["allow"]) == ((405, "methodNotAllowed"), "GET")
 
 
+@pytest.mark.only(SQLITE, "its rowid")
 async def test_the_order_of_ids_is_the_order_of_payments(service: ServiceHarness) -> None:
     """Also at one moment, because a page may end between them."""
     await owe_many(service, "https://h.example/w", 20)

@@ -16,6 +16,7 @@ from bot.service.store import payout_accounts
 from bot.service.usecases import applications, payouts
 from bot.service.usecases.payouts import Payouts
 from tests.support.command_line import run_bot
+from tests.support.databases import SQLITE
 from tests.support.real_rails import (
     ACCOUNTS_PATH,
     OWNER,
@@ -46,8 +47,8 @@ def rail() -> ScriptedRail:
 
 
 @pytest.fixture
-async def real(tmp_path: Path, rail: ScriptedRail) -> AsyncIterator[ServiceHarness]:
-    async with open_real_service(tmp_path, make_bank(), rail) as service:
+async def real(database_url: str, rail: ScriptedRail) -> AsyncIterator[ServiceHarness]:
+    async with open_real_service(database_url, make_bank(), rail) as service:
         yield service
 
 
@@ -267,6 +268,7 @@ async def test_the_audit_log_has_each_change_with_the_label_alone(real: ServiceH
     ]
 
 
+@pytest.mark.only(SQLITE, "a file")
 async def test_the_secret_is_sealed_wherever_it_is_stored(
     real: ServiceHarness, tmp_path: Path
 ) -> None:
@@ -283,7 +285,7 @@ async def test_the_secret_is_sealed_wherever_it_is_stored(
 
 
 async def test_no_command_and_no_log_shows_the_secret(
-    real: ServiceHarness, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    real: ServiceHarness, database_url: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     account = (await connect(real)).json()
     made = await real.create(receivers=TO_ANNA, instrumentCurrencyCode="SAT")
@@ -294,7 +296,7 @@ async def test_no_command_and_no_log_shows_the_secret(
         ("export", "sellers"), ("audit", "--json"), ("deliveries", "list", "--json"),
         ("apps", "list"),
     )  # fmt: skip
-    given = {"DATABASE_URL": f"sqlite:///{tmp_path}/bot.db", "SECRET_KEY": KEY}
+    given = {"DATABASE_URL": database_url, "SECRET_KEY": KEY}
     for command in commands:
         done = await asyncio.to_thread(run_bot, *command, env=given)
         assert done.exit_code == 0, (command, done.stderr)

@@ -29,7 +29,6 @@ from tests.support.webhook_delivery import attempt, pay_with_webhook
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
-    from pathlib import Path
 
     import httpx
 
@@ -41,9 +40,9 @@ NOBODY = "0" * 24
 
 
 @pytest.fixture
-async def selling(tmp_path: Path) -> AsyncIterator[ServiceHarness]:
+async def selling(database_url: str) -> AsyncIterator[ServiceHarness]:
     """Open the service with Anna's bank; its webhooks may reach this machine."""
-    async with open_real_service(tmp_path, make_bank(), ScriptedRail(), allow=LOOPBACK) as it:
+    async with open_real_service(database_url, make_bank(), ScriptedRail(), allow=LOOPBACK) as it:
         assert (await connect(it, BANK)).status_code == 200
         yield it
 
@@ -107,8 +106,10 @@ async def claim(service: ServiceHarness, checkout_id: str) -> None:
     )
 
 
-async def test_a_webhook_of_test_money_is_as_documented(tmp_path: Path, receiver: Receiver) -> None:
-    async with open_service(tmp_path, allow=LOOPBACK) as service:
+async def test_a_webhook_of_test_money_is_as_documented(
+    database_url: str, receiver: Receiver
+) -> None:
+    async with open_service(database_url, allow=LOOPBACK) as service:
         await pay_with_webhook(service, receiver.url)
         await deliver(service)
         body = check_webhook(await document(service), "payment", receiver.received[0])

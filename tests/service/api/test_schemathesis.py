@@ -92,7 +92,7 @@ class Run:
 
 
 async def run(folder: Path) -> list[Run]:
-    async with open_service(folder, mails=True) as service:
+    async with open_service(f"sqlite:///{folder}/bot.db", mails=True) as service:
         made = with_accounts(make_service(service.db, service.clock, mails=True))
         app = create_app(made)
         other = service.db.run(

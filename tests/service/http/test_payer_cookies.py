@@ -27,7 +27,6 @@ from tests.support.service_harness import (
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
-    from pathlib import Path
 
 KEY = b"k" * 32
 TLS = ssl.create_default_context()
@@ -72,10 +71,10 @@ class Market:
 
 @asynccontextmanager
 async def market(
-    folder: Path, proxies: tuple[str, ...] = NOBODY, **settings: Any
+    database_url: str, proxies: tuple[str, ...] = NOBODY, **settings: Any
 ) -> AsyncIterator[Market]:
     given: dict[str, Any] = {"holds": CAP, "payer_key": KEY, "payer_rate": RATE} | settings
-    async with open_service(folder, **given) as service, AsyncExitStack() as stack:
+    async with open_service(database_url, **given) as service, AsyncExitStack() as stack:
         app = create_app(make_service(service.db, service.clock, **given))
         site = await stack.enter_async_context(open_web_server(app, proxies))
         yield Market(service, f"http://127.0.0.1:{site.port}", stack)
@@ -96,10 +95,10 @@ async def take(http: httpx.AsyncClient, path: str, number: int) -> httpx.Respons
 
 
 async def test_one_script_without_cookies_holds_five_and_the_others_are_served(
-    tmp_path: Path,
+    database_url: str,
 ) -> None:
     """Of 37 units the script holds 5, whatever it tries, and 105 honest payers get the other 32."""
-    async with market(tmp_path) as it:
+    async with market(database_url) as it:
         path = await it.drop(37)
         script = await it.browser("127.0.0.9")
         answers = [await take(script, path, number) for number in range(50)]
@@ -117,10 +116,10 @@ async def test_one_script_without_cookies_holds_five_and_the_others_are_served(
 
 @pytest.mark.parametrize("places", [ONE_ADDRESS, MANY_ADDRESSES, PROXIED], ids=len)
 async def test_a_crowd_behind_one_address_buys_as_one_from_many(
-    tmp_path: Path, places: list[Place]
+    database_url: str, places: list[Place]
 ) -> None:
     """200 browsers at once, with the default PAYER_RATE: 100 units are sold without a 429."""
-    async with market(tmp_path, US if places is PROXIED else NOBODY) as it:
+    async with market(database_url, US if places is PROXIED else NOBODY) as it:
         path = await it.drop(100)
         crowd = [await it.browser(host, **headers) for host, headers in (places * 200)[:200]]
         answers = await asyncio.gather(*(buy(browser, path) for browser in crowd))
@@ -136,9 +135,9 @@ async def test_a_crowd_behind_one_address_buys_as_one_from_many(
         assert await it.states() == ["paid"] * 100
 
 
-async def test_a_script_with_cookies_holds_half_of_the_unsold_units(tmp_path: Path) -> None:
+async def test_a_script_with_cookies_holds_half_of_the_unsold_units(database_url: str) -> None:
     """It uses a new browser for each payment; payers elsewhere get the other half."""
-    async with market(tmp_path) as it:
+    async with market(database_url) as it:
         path = await it.drop(36)
         answers = [await buy(await it.browser(), path, "never") for _ in range(40)]
         assert [answer.status_code for answer in answers] == [303] * 18 + [429] * 22
@@ -149,8 +148,8 @@ async def test_a_script_with_cookies_holds_half_of_the_unsold_units(tmp_path: Pa
         assert bought == [303] * 18 + [200] * 2
 
 
-async def test_units_of_cancelled_and_lapsed_checkouts_can_be_held_again(tmp_path: Path) -> None:
-    async with market(tmp_path) as it:
+async def test_units_of_cancelled_and_lapsed_checkouts_can_be_held_again(database_url: str) -> None:
+    async with market(database_url) as it:
         path, script = await it.drop(37), await it.browser()
         held = [(await take(script, path, number)).headers["location"] for number in range(CAP)]
         assert (await take(script, path, 6)).status_code == 429
@@ -166,10 +165,10 @@ async def test_units_of_cancelled_and_lapsed_checkouts_can_be_held_again(tmp_pat
 
 
 async def test_holds_count_by_subscriber_and_by_request(
-    tmp_path: Path,
+    database_url: str,
 ) -> None:
     """Addresses of one IPv6 /64 are one payer; another request has a count of its own."""
-    async with market(tmp_path, US) as it:
+    async with market(database_url, US) as it:
         path, other, proxy = await it.drop(37), await it.drop(37), await it.browser("127.0.0.1")
 
         async def take_as(where: str, number: int, address: str) -> int:
@@ -184,10 +183,10 @@ async def test_holds_count_by_subscriber_and_by_request(
 
 @pytest.mark.parametrize(("cap", "fields"), [(0, DROP | {"totalUnits": 37}), (2, {})])
 async def test_the_cap_is_a_setting_and_holds_for_donations_too(
-    tmp_path: Path, cap: int, fields: dict[str, Any]
+    database_url: str, cap: int, fields: dict[str, Any]
 ) -> None:
     """0 means no cap; a donation never runs out, so only payers without a cookie are capped."""
-    async with market(tmp_path, holds=cap) as it:
+    async with market(database_url, holds=cap) as it:
         path = f"/pay/{(await it.service.create(**fields))['id']}"
         script = await it.browser()
         statuses = [(await take(script, path, number)).status_code for number in range(10)]
@@ -195,9 +194,9 @@ async def test_the_cap_is_a_setting_and_holds_for_donations_too(
         assert (await buy(await it.browser(), path, "never")).status_code == 303
 
 
-async def test_a_known_payer_returns_to_the_open_checkout(tmp_path: Path) -> None:
+async def test_a_known_payer_returns_to_the_open_checkout(database_url: str) -> None:
     """Another tab posts a form of its own; once it is paid, the next form opens a checkout."""
-    async with market(tmp_path) as it:
+    async with market(database_url) as it:
         path, browser = await it.drop(3), await it.browser()
         first = await buy(browser, path, "never")
         second = await buy(browser, path)
@@ -210,9 +209,9 @@ async def test_a_known_payer_returns_to_the_open_checkout(tmp_path: Path) -> Non
 
 
 async def test_browsers_count_one_by_one_and_those_without_cookies_by_address(
-    tmp_path: Path,
+    database_url: str,
 ) -> None:
-    async with market(tmp_path, payer_rate=Rate(3, 60)) as it:
+    async with market(database_url, payer_rate=Rate(3, 60)) as it:
         path = await it.drop(99)
         nameless = [(await take(await it.browser(), path, n)).status_code for n in range(5)]
         assert nameless == [303] * 3 + [429] * 2
@@ -223,17 +222,17 @@ async def test_browsers_count_one_by_one_and_those_without_cookies_by_address(
         assert looks == [200] * 4 + [429]  # the first brought the cookie
 
 
-async def test_an_address_has_a_limit_even_for_a_crowd(tmp_path: Path) -> None:
-    async with market(tmp_path, payer_rate=Rate(1, 60)) as it:
+async def test_an_address_has_a_limit_even_for_a_crowd(database_url: str) -> None:
+    async with market(database_url, payer_rate=Rate(1, 60)) as it:
         path = await it.drop(9)
         looks = [(await (await it.browser()).get(path)).status_code for _ in range(21)]
         assert looks == [200] * 20 + [429]
         assert (await (await it.browser("127.0.0.3")).get(path)).status_code == 200
 
 
-async def test_the_cookie_has_only_what_it_needs(tmp_path: Path) -> None:
+async def test_the_cookie_has_only_what_it_needs(database_url: str) -> None:
     """One random value for /pay: no script reads it, no other site sends it, it soon expires."""
-    async with market(tmp_path) as it:
+    async with market(database_url) as it:
         path, browser = await it.drop(3), await it.browser()
         page = await browser.get(path)
         (header,) = page.headers.get_list("set-cookie")

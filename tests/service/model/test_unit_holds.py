@@ -10,6 +10,7 @@ import pytest
 from bot.service.model.checkout import Held, Holder, may_reserve
 from bot.service.store import checkouts, unit_moves
 from bot.service.usecases import claiming
+from tests.support.databases import SQLITE
 
 if TYPE_CHECKING:
     from bot.core.database.database import Database
@@ -67,6 +68,7 @@ async def test_unpaid_checkouts_are_deleted_a_bounded_number_at_a_time(
     assert (row["remaining_units"], row["reserved_units"], row["paid_count"]) == (8, 0, 1)
 
 
+@pytest.mark.only(SQLITE, "its query plans; PostgreSQL's are in test_query_plans.py")
 @pytest.mark.parametrize("sql", [checkouts.HELD, checkouts.BY_PAYER])
 def test_counting_a_networks_checkouts_reads_no_other_networks_rows(db: Database, sql: str) -> None:
     """Each payment counts them, also if thousands have a checkout of the request."""

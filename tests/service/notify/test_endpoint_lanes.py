@@ -25,14 +25,13 @@ from tests.support.webhook_receiver import Receiver, empty_answer, open_receiver
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
-    from pathlib import Path
 
     from bot.core.outbox.queue_policy import Queue
 
 
 @pytest.fixture
-async def service(tmp_path: Path) -> AsyncIterator[ServiceHarness]:
-    async with open_service(tmp_path, allow=LOOPBACK) as it:
+async def service(database_url: str) -> AsyncIterator[ServiceHarness]:
+    async with open_service(database_url, allow=LOOPBACK) as it:
         yield it
 
 

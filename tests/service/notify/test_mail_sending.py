@@ -32,7 +32,6 @@ from tests.support.webhook_delivery import attempt, working
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
-    from pathlib import Path
 
     from bot.core.database.database import Row
     from bot.core.outbox.outbox import Message
@@ -42,8 +41,8 @@ ADDRESS = "Ann.Lee@shop.example"
 
 
 @pytest.fixture
-async def service(tmp_path: Path) -> AsyncIterator[ServiceHarness]:
-    async with open_service(tmp_path, mails=True) as it:
+async def service(database_url: str) -> AsyncIterator[ServiceHarness]:
+    async with open_service(database_url, mails=True) as it:
         yield it
 
 

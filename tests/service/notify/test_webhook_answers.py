@@ -5,11 +5,12 @@ from __future__ import annotations
 import asyncio
 import socket
 import struct
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from structlog.testing import capture_logs
 
+from bot.core.errors import CommitUnknown
 from bot.service.notify import webhook_delivery
 from tests.support.service_harness import (
     LOOPBACK,
@@ -23,8 +24,7 @@ from tests.support.service_harness import (
 from tests.support.webhook_delivery import attempt, pay_with_webhook
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
-    from pathlib import Path
+    from collections.abc import AsyncIterator, Callable
 
     from bot.core.database.database import Row
     from bot.service.notify.webhook_delivery import WebhookDelivery
@@ -37,8 +37,8 @@ BROKEN = {
 
 
 @pytest.fixture
-async def service(tmp_path: Path) -> AsyncIterator[ServiceHarness]:
-    async with open_service(tmp_path, allow=LOOPBACK) as it:
+async def service(database_url: str) -> AsyncIterator[ServiceHarness]:
+    async with open_service(database_url, allow=LOOPBACK) as it:
         yield it
 
 
@@ -152,3 +152,26 @@ async def test_an_address_that_httpx_refuses_is_refused_at_create_and_edit(
     ]
     assert [refusal_code(answer) for answer in answers] == [(400, "invalidBody")] * 2
     assert [one["webhook_url"] for one in await service.rows("payment_requests")] == [None]
+
+
+async def test_an_attempt_whose_commit_nobody_knows_is_listed_once(
+    service: ServiceHarness,
+    notifier: WebhookDelivery,
+    receiver: Receiver,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    await pay_with_webhook(service, receiver.url)
+    transaction, lost = type(service.db).transaction, asyncio.Event()
+
+    async def lose_the_outcome(db: Any, work: Callable[[Any], Any]) -> Any:
+        result = await transaction(db, work)
+        if result is True and not lost.is_set():
+            lost.set()
+            raise CommitUnknown("the answer to a commit was lost")
+        return result
+
+    monkeypatch.setattr(type(service.db), "transaction", lose_the_outcome)
+    with capture_logs() as logs:
+        row = await attempt(service, notifier.job)
+    assert (lost.is_set(), row["state"], (await tried(service))["status"]) == (True, "done", 200)
+    assert [line["event"] for line in logs if "webhook" in line["event"]] == ["webhook delivered"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import re
 from html import unescape
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pytest
@@ -22,9 +22,6 @@ from bot.service.page.preview_picture import Content
 from bot.service.page.template_values import PREVIEW_SIZE
 from tests.support.sample_pictures import readings
 from tests.support.service_harness import DROP, URL, ServiceHarness, open_service
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 async def told(service: ServiceHarness, request_id: str, **headers: str) -> dict[str, str]:
@@ -102,8 +99,8 @@ async def test_the_picture_has_the_qr_code_of_the_page(service: ServiceHarness) 
     assert border.getextrema() == (255, 255)
 
 
-async def test_the_picture_is_cacheable_and_counts_as_a_call(tmp_path: Path) -> None:
-    async with open_service(tmp_path, payer_rate=Rate(1, 60)) as service:
+async def test_the_picture_is_cacheable_and_counts_as_a_call(database_url: str) -> None:
+    async with open_service(database_url, payer_rate=Rate(1, 60)) as service:
         made = await service.create()
         answer = await service.anyone.get(f"/pay/{made['id']}/card.png")
         assert "max-age=3600" in answer.headers["cache-control"]

@@ -14,11 +14,11 @@ from bot.service.page import page_cache
 from bot.service.page.forms import Reader
 from bot.service.page.page_cache import FRESH
 from bot.service.page.template_values import IDLE, SLOWEST, WATCHED
+from tests.support.databases import SQLITE
 from tests.support.service_harness import DROP, NOON, ServiceHarness, make_service, open_service
+from tests.support.sqlite_engine import sqlite
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     import httpx
 
 
@@ -29,7 +29,7 @@ async def look(service: ServiceHarness, request_id: str, **headers: str) -> http
 def counted(service: ServiceHarness) -> list[str]:
     """Record the ids of the requests that are read from now on."""
     asked: list[str] = []
-    service.db._loop_reader.set_trace_callback(
+    sqlite(service.db)._loop_reader.set_trace_callback(
         lambda statement: asked.extend(re.findall(r" r\.id = '(\w+)'", statement))
     )
     return asked
@@ -86,6 +86,7 @@ async def test_it_has_the_security_headers_of_every_page(service: ServiceHarness
     assert "set-cookie" not in answer.headers
 
 
+@pytest.mark.only(SQLITE, "a trace of its statements")
 async def test_a_thousand_open_pages_cost_one_read_a_second(service: ServiceHarness) -> None:
     """One after the other, and all at once."""
     made = await service.create(**DROP)
@@ -139,6 +140,7 @@ async def test_a_clock_set_back_keeps_no_old_answer(service: ServiceHarness) -> 
     assert "2 of 3 left" in (await look(service, made["id"])).text
 
 
+@pytest.mark.only(SQLITE, "a trace of its statements")
 async def test_the_cache_of_answers_is_limited(
     service: ServiceHarness, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -162,9 +164,9 @@ async def test_unknown_and_deleted_requests_are_not_found(service: ServiceHarnes
         assert (await look(service, one)).status_code == 404
 
 
-async def test_open_pages_do_not_use_up_the_payers_calls(tmp_path: Path) -> None:
+async def test_open_pages_do_not_use_up_the_payers_calls(database_url: str) -> None:
     """They have a limit of their own, large enough for many behind one address."""
-    async with open_service(tmp_path, payer_rate=Rate(3, 60)) as service:
+    async with open_service(database_url, payer_rate=Rate(3, 60)) as service:
         made = await service.create(**DROP)
         for _ in range(3 * CROWD):
             assert (await look(service, made["id"])).status_code == 200
@@ -174,7 +176,7 @@ async def test_open_pages_do_not_use_up_the_payers_calls(tmp_path: Path) -> None
         assert (await service.pay(made["id"])).status_code == 303
 
 
-async def test_guessed_ids_count_as_calls_of_a_payer(tmp_path: Path) -> None:
-    async with open_service(tmp_path, payer_rate=Rate(2, 60)) as service:
+async def test_guessed_ids_count_as_calls_of_a_payer(database_url: str) -> None:
+    async with open_service(database_url, payer_rate=Rate(2, 60)) as service:
         codes = [(await look(service, str(number) * 24)).status_code for number in range(3)]
         assert codes == [404, 404, 429]

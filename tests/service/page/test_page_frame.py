@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
 from bot.core.accents import ACCENTS
 from bot.service.page import render
 from tests.support.service_harness import URL, ServiceHarness, open_service
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 SELLER = {
     "name": "Mia Paper Studio",
@@ -97,10 +94,10 @@ async def test_a_page_on_which_nothing_can_be_paid_leads_to_the_seller(
     ],
 )
 async def test_reports_go_to_the_operator(
-    tmp_path: Path, operator: str | None, link: str | None
+    database_url: str, operator: str | None, link: str | None
 ) -> None:
     """An email names the page; without a contact there is no link."""
-    async with open_service(tmp_path, operator_contact=operator) as service:
+    async with open_service(database_url, operator_contact=operator) as service:
         made = await service.create()
         url = f"{URL}/pay/{made['id']}".replace(":", "%3A")
         text = (await service.anyone.get(f"/pay/{made['id']}")).text
@@ -117,9 +114,9 @@ def test_each_accent_has_its_colours_in_the_stylesheet(scheme: str, place: int) 
     assert half == [(name, getattr(accent, scheme)) for name, accent in ACCENTS.items()]
 
 
-async def test_the_privacy_page_is_plain_and_complete(tmp_path: Path) -> None:
+async def test_the_privacy_page_is_plain_and_complete(database_url: str) -> None:
     """In the reader's language, with the lifetime of the cookie and whom to ask."""
-    async with open_service(tmp_path, operator_contact="op@op.example") as service:
+    async with open_service(database_url, operator_contact="op@op.example") as service:
         english = await service.anyone.get("/privacy")
         assert english.status_code == 200
         for text in ("What you type", "after 75 minutes", "IP address", "pay.test"):

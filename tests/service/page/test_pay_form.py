@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
 
 import pytest
 
@@ -15,10 +14,6 @@ from tests.support.service_harness import (
     make_service,
     open_service,
 )
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
 
 ASKED = {"requestedUserData": ["paymail", "email", "phoneNumber"]}
 
@@ -134,9 +129,9 @@ async def test_a_body_that_is_no_form_is_refused_with_a_page(service: ServiceHar
     ],
 )
 async def test_a_payment_redirects_with_its_transaction(
-    tmp_path: Path, url: str, target: str
+    database_url: str, url: str, target: str
 ) -> None:
-    async with open_service(tmp_path, schemes=frozenset({"shop", "tg"})) as service:
+    async with open_service(database_url, schemes=frozenset({"shop", "tg"})) as service:
         made = await service.create(redirectUrl=url)
         answer = await service.pay(made["id"])
         (row,) = await service.rows("payments")
@@ -144,9 +139,9 @@ async def test_a_payment_redirects_with_its_transaction(
     assert answer.headers["location"] == target.format(row["id"])
 
 
-async def test_a_scheme_that_is_no_longer_allowed_is_not_opened(tmp_path: Path) -> None:
+async def test_a_scheme_that_is_no_longer_allowed_is_not_opened(database_url: str) -> None:
     """A request stored while REDIRECT_SCHEMES named it leads to the receipt."""
-    async with open_service(tmp_path, schemes=frozenset({"shop"})) as service:
+    async with open_service(database_url, schemes=frozenset({"shop"})) as service:
         made = await service.create(redirectUrl="shop://paid")
         assert (await service.pay(made["id"])).headers["location"].startswith("shop://paid?")
         without = create_app(make_service(service.db, service.clock))

@@ -323,9 +323,9 @@ def test_accept_language_is_read_by_rank(header: str, tag: str) -> None:
     assert reader_of(header).tag == tag
 
 
-async def test_a_payer_beyond_the_rate_is_asked_to_wait(tmp_path: Path) -> None:
+async def test_a_payer_beyond_the_rate_is_asked_to_wait(database_url: str) -> None:
     """Forms, pictures and public answers count together; the seller's calls don't count."""
-    async with open_service(tmp_path, payer_rate=Rate(3, 60)) as service:
+    async with open_service(database_url, payer_rate=Rate(3, 60)) as service:
         made = await service.create()
         assert (await page(service, f"{made['id']}/receipt/x")).status_code == 404
         assert (await service.anyone.get(f"/qr/{made['id']}.png")).status_code == 200

@@ -16,8 +16,6 @@ from bot.service.page import render
 from tests.support.service_harness import open_service, refusal_code
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from tests.support.service_harness import ServiceHarness
 
 BROWSER = {"Accept": "text/html,application/xhtml+xml,*/*;q=0.8"}
@@ -28,9 +26,9 @@ PREVIEWERS = (
 
 
 @pytest.mark.parametrize("language", languages())
-async def test_the_front_page_leads_to_bot_and_operator(tmp_path: Path, language: str) -> None:
+async def test_the_front_page_leads_to_bot_and_operator(database_url: str, language: str) -> None:
     async with open_service(
-        tmp_path, bot_name=lambda: "ShopBot", operator_contact="help@example.org"
+        database_url, bot_name=lambda: "ShopBot", operator_contact="help@example.org"
     ) as service:
         answer = await service.anyone.get("/", headers={"Accept-Language": language})
     page = unescape(answer.text)
@@ -40,9 +38,9 @@ async def test_the_front_page_leads_to_bot_and_operator(tmp_path: Path, language
     assert '<a href="mailto:help@example.org" rel="noreferrer">help@example.org</a>' in page
 
 
-async def test_the_front_page_of_the_demo_leads_to_its_chat_page(tmp_path: Path) -> None:
+async def test_the_front_page_of_the_demo_leads_to_its_chat_page(database_url: str) -> None:
     """Whoever has the name of the demo's bot at Telegram is a stranger."""
-    async with open_service(tmp_path, bot_name=lambda: "DemoBot", chat_page="/chat") as service:
+    async with open_service(database_url, bot_name=lambda: "DemoBot", chat_page="/chat") as service:
         page = (await service.anyone.get("/")).text
     assert ('<a class="button" href="/chat">' in page, "t.me" in page) == (True, False)
 

@@ -27,7 +27,6 @@ from tests.support.real_rails import TO_ANNA, ScriptedRail, connect, open_real_s
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable
-    from pathlib import Path
 
     from tests.support.service_harness import ServiceHarness
 
@@ -108,10 +107,10 @@ async def reject_all(service: ServiceHarness, claimed: list[str]) -> None:
 
 @pytest.mark.simulation
 @pytest.mark.parametrize("end", [wait_for_the_end, reject_all])
-async def test_fifty_people_who_claim_and_never_pay(tmp_path: Path, end: End) -> None:
+async def test_fifty_people_who_claim_and_never_pay(database_url: str, end: End) -> None:
     wallet = ScriptedRail(currencies=("EUR",), looks=[Arrived()] * BUYERS)
     settings = {"holds": 5, "reservation": RESERVATION, "claims": CLAIM_HOURS * 3_600_000}
-    async with open_real_service(tmp_path, wallet, BankRail(), **settings) as service:
+    async with open_real_service(database_url, wallet, BankRail(), **settings) as service:
         assert (await connect(service, "bank", **BANK)).status_code == 200
         assert (await connect(service, "lightning")).status_code == 200
         made = await service.create(**DROP)

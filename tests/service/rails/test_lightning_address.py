@@ -18,7 +18,6 @@ from bot.service.model.rail_answers import (
     Unavailable,
     Waiting,
 )
-from bot.service.rails import wallet_http
 from bot.service.rails.lightning_address import LightningAddressRail
 from tests.support.lightning_invoices import InvoiceDraft
 from tests.support.lightning_wallet import (
@@ -29,6 +28,7 @@ from tests.support.lightning_wallet import (
     asked,
     redirect_to,
     serve_wallet,
+    shorten_unfinished,
     text_answer,
 )
 
@@ -152,7 +152,7 @@ async def test_a_host_that_is_down_is_named(shop: Shop) -> None:
 async def test_a_host_with_a_broken_answer_is_not_connected(
     shop: Shop, name: str, route: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(wallet_http, "SECONDS", 0.2)
+    shorten_unfinished(name, monkeypatch)
     shop.wallet.answers[route] = BROKEN_ANSWERS[name]
     message = await shop.refusal(shop.wallet.address)
     assert "no Lightning address with" in message or "didn't answer" in message
@@ -245,7 +245,7 @@ async def test_a_refusal_is_an_unavailable_wallet(shop: Shop, route: str) -> Non
 async def test_a_broken_answer_opens_nothing(
     shop: Shop, name: str, route: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(wallet_http, "SECONDS", 0.2)
+    shorten_unfinished(name, monkeypatch)
     shop.wallet.answers[route] = BROKEN_ANSWERS[name]
     found = await shop.open()
     assert isinstance(found, Unavailable)
@@ -322,7 +322,7 @@ async def test_a_broken_answer_is_waited_through(
 ) -> None:
     found = await shop.opened()
     shop.wallet.paid.add(found.external_id)
-    monkeypatch.setattr(wallet_http, "SECONDS", 0.2)
+    shorten_unfinished(name, monkeypatch)
     shop.wallet.answers["verify"] = BROKEN_ANSWERS[name]
     assert isinstance(await shop.look(found), Waiting)
     del shop.wallet.answers["verify"]

@@ -20,7 +20,6 @@ from bot.service.model.rail_answers import (
     Unavailable,
     Waiting,
 )
-from bot.service.rails import wallet_http
 from bot.service.rails.lnbits import LNbitsRail
 from tests.support.lightning_invoices import InvoiceDraft
 from tests.support.lightning_wallet import (
@@ -33,6 +32,7 @@ from tests.support.lightning_wallet import (
     WalletShop,
     asked,
     serve_wallet,
+    shorten_unfinished,
     text_answer,
 )
 
@@ -155,7 +155,7 @@ async def test_both_fields_are_explained_at_once(shop: Shop) -> None:
 async def test_what_is_no_lnbits_is_not_connected(
     shop: Shop, name: str, route: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(wallet_http, "SECONDS", 0.2)
+    shorten_unfinished(name, monkeypatch)
     shop.wallet.answers[route] = BROKEN_ANSWERS[name]
     message = (await shop.refusals(shop.wallet.url, INVOICE_KEY))["details.url"]
     assert "no LNbits" in message or "didn't answer" in message
@@ -271,7 +271,7 @@ async def test_a_refusal_is_an_unavailable_wallet(shop: Shop, answer: Any, reaso
 async def test_a_broken_answer_opens_nothing(
     shop: Shop, name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(wallet_http, "SECONDS", 0.2)
+    shorten_unfinished(name, monkeypatch)
     shop.wallet.answers["create"] = BROKEN_ANSWERS[name]
     slow = name in {"tooManyCalls", "htmlError", "dripping", "silent"}
     assert await shop.refused() == ("slow" if slow else "refused")
@@ -375,7 +375,7 @@ async def test_a_broken_answer_is_waited_through(
     shop: Shop, name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     found = await shop.paid()
-    monkeypatch.setattr(wallet_http, "SECONDS", 0.2)
+    shorten_unfinished(name, monkeypatch)
     shop.wallet.answers["payment"] = BROKEN_ANSWERS[name]
     assert isinstance(await shop.look(found), Waiting)
     del shop.wallet.answers["payment"]

@@ -20,7 +20,6 @@ from bot.core.errors import (
 )
 from bot.core.net.bounded_stream import MOST_READ
 from bot.core.net.webhook_addresses import AllowList
-from bot.service.rails import wallet_http
 from bot.service.rails.wallet_http import WalletHttp
 from bot.service.usecases import looking, opening
 from tests.support.lightning_wallet import (
@@ -28,6 +27,7 @@ from tests.support.lightning_wallet import (
     THIS_MACHINE,
     LnurlService,
     serve_wallet,
+    shorten_unfinished,
     text_answer,
 )
 
@@ -107,7 +107,7 @@ async def test_an_answer_is_a_status_and_an_object(wallet: LnurlService, http: W
 async def test_a_broken_answer_is_an_error_of_the_peer(
     name: str, wallet: LnurlService, http: WalletHttp, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(wallet_http, "SECONDS", 0.2)
+    shorten_unfinished(name, monkeypatch)
     wallet.answers["offer"] = BROKEN_ANSWERS[name]
     with pytest.raises(PeerError) as raised:
         await http.get(f"{wallet.url}/.well-known/lnurlp/shop?secret=1")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from contextlib import asynccontextmanager, suppress
 from decimal import Decimal
 from typing import TYPE_CHECKING
@@ -9,7 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 from structlog.testing import capture_logs
 
-from bot.core.errors import MoneyError
+from bot.core.errors import MoneyError, StorageError
 from bot.core.text.rate_sources import BY_DEFINITION
 from bot.service.model.request import ExchangeRate
 from bot.service.rates import rates_job, sources
@@ -135,6 +136,32 @@ async def test_rates_that_another_process_stored_are_taken_over(db: Database, cl
         await rates.job.tick()
         assert [one.asked for one in rates.sources] == [1, 1, 1]
         assert rates.euro() == other.euro()
+
+
+async def test_a_replica_that_does_not_ask_follows_the_one_that_does(
+    db: Database, clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It goes on after an outage of the database too."""
+    monkeypatch.setattr(rates_job, "READ_SECONDS", 0)
+    async with exchange(db, clock) as asking:
+        follower = Exchange(db, clock, asking.sources)
+        outages: list[Exception] = [StorageError("away"), ValueError("strange")]
+        followed, read = asyncio.Event(), follower.job.read
+
+        async def read_later() -> None:
+            if outages:
+                raise outages.pop()
+            await read()
+            followed.set()
+
+        monkeypatch.setattr(follower.job, "read", read_later)
+        await asking.job.tick()
+        assert follower.euro() is None
+        following = asyncio.create_task(follower.job.follow())
+        await followed.wait()
+        following.cancel()
+        assert follower.euro() == asking.euro()
+        assert [one.asked for one in asking.sources] == [1, 1, 1]
 
 
 async def test_a_source_that_is_no_longer_configured_has_no_say(db: Database, clock: Clock) -> None:

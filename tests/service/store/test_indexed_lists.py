@@ -17,7 +17,9 @@ from bot.service.app import create_app
 from bot.service.model.request import Status
 from bot.service.store import requests, status_index
 from bot.service.usecases import applications
+from tests.support.databases import SQLITE
 from tests.support.empty_database import open_in
+from tests.support.list_indexes import indexes_of
 from tests.support.service_harness import (
     DROP,
     NOON,
@@ -35,19 +37,6 @@ if TYPE_CHECKING:
 
     from bot.core.database.database import Database
 
-INDEXES = {
-    "payment requests": "payment_requests_newest",
-    "payments": "payments_newest",
-    "deliveries": "deliveries_newest",
-    "deliveries of a request": "deliveries_request",
-    "payers": "payments_payer_numbers",
-    "a seller's requests": "listings_standing",
-    "how many they are": "listings_standing",
-    "a seller's search": "listings_newest",
-} | {f"payment requests, {status}": "payment_requests_staged" for status in Status}
-WATCHES = ("spent", "ending", "ended", "ended", "starting", "starting")
-"""The indexes by which each way is found in which a state is no more what is written down."""
-
 BESIDE = {
     "checkouts_open",
     "sqlite_autoindex_apps_1",
@@ -62,17 +51,17 @@ BESIDE = {
 """What belongs to a row that was found."""
 
 
+@pytest.mark.only(SQLITE, "its query plans; PostgreSQL's are in test_query_plans.py")
 @pytest.mark.parametrize("name", dict(million.statements()))
 def test_each_list_is_found_by_its_index(db: Database, name: str) -> None:
     """No statement scans or sorts all rows, which would cost more the more there are."""
     steps = db.run(partial(million.plan, sql=dict(million.statements())[name]))
     assert not [step for step in steps if step.startswith("SCAN") or "TEMP B-TREE" in step]
     used = [step.split(" INDEX ")[1].split()[0] for step in steps if " INDEX " in step]
-    expected = INDEXES.get(name.removesuffix(", after a place"))
-    watches = [f"payment_requests_{watch}" for watch in WATCHES]
-    assert [index for index in used if index not in BESIDE] == ([expected] if expected else watches)
+    assert [index for index in used if index not in BESIDE] == indexes_of(name)
 
 
+@pytest.mark.only(SQLITE, "its query plans; PostgreSQL's are in test_query_plans.py")
 def test_the_middle_of_a_list_is_read_without_the_rows_before_it(db: Database) -> None:
     """The search in the index begins at the place of the page."""
     for name, sql in million.statements():
@@ -214,9 +203,9 @@ async def test_a_refresh_that_is_undone_by_another_one_ends(
     assert {row["stage"] for row in await service.rows("payment_requests")} == {"expired"}
 
 
-async def test_an_item_has_the_status_of_its_list(tmp_path: Path) -> None:
+async def test_an_item_has_the_status_of_its_list(database_url: str) -> None:
     """The list has the time of the refresh, and so does each of its items."""
-    async with open_service(tmp_path) as service:
+    async with open_service(database_url) as service:
         await service.create(expirationInSeconds=1)
         ticks = itertools.count(NOON + 999)
         app = create_app(make_service(service.db, lambda: next(ticks)))

@@ -12,14 +12,13 @@ from tests.support.service_harness import DROP, ServiceHarness, open_service
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
-    from pathlib import Path
 
     import httpx
 
 
 @pytest.fixture
-async def service(tmp_path: Path) -> AsyncIterator[ServiceHarness]:
-    async with open_service(tmp_path, reservation=RESERVATION * 1000) as it:
+async def service(database_url: str) -> AsyncIterator[ServiceHarness]:
+    async with open_service(database_url, reservation=RESERVATION * 1000) as it:
         yield it
 
 

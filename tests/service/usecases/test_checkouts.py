@@ -21,12 +21,11 @@ from tests.support.service_harness import DROP, NOON, ServiceHarness, open_servi
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
-    from pathlib import Path
 
 
 @pytest.fixture
-async def service(tmp_path: Path) -> AsyncIterator[ServiceHarness]:
-    async with open_service(tmp_path, reservation=RESERVATION * 1000) as it:
+async def service(database_url: str) -> AsyncIterator[ServiceHarness]:
+    async with open_service(database_url, reservation=RESERVATION * 1000) as it:
         yield it
 
 
@@ -270,9 +269,9 @@ async def test_a_waiting_page_refreshes_less_often_with_time_and_ends(
     assert found == ["3", "3", "30", "30", "none"]
 
 
-async def test_payers_who_wait_behind_one_address_are_limited_apart(tmp_path: Path) -> None:
+async def test_payers_who_wait_behind_one_address_are_limited_apart(database_url: str) -> None:
     """Each checkout has a rate limit of its own; guessed ids count for the address."""
-    async with open_service(tmp_path, payer_rate=Rate(6, 60)) as service:
+    async with open_service(database_url, payer_rate=Rate(6, 60)) as service:
         made = await service.create(**DROP)
         pages = [
             (await service.pay(made["id"], f"{number}" * 32, manner="never")).headers["location"]

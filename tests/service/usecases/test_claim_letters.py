@@ -11,15 +11,14 @@ from tests.support.consent_letters import VICTIM, LetterHarness, link, open_lett
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
-    from pathlib import Path
 
 ASKED = "Coffee: has $5.00 arrived?"
 
 
 @pytest.fixture
-async def post(tmp_path: Path) -> AsyncIterator[LetterHarness]:
+async def post(database_url: str) -> AsyncIterator[LetterHarness]:
     """A shop whose application the operator created."""
-    async with open_letter_harness(tmp_path, strangers=False) as it:
+    async with open_letter_harness(database_url, strangers=False) as it:
         yield it
 
 
@@ -114,15 +113,15 @@ async def test_claims_alone_are_summed_up_without_a_total(post: LetterHarness) -
     assert "Total" not in plain(post.letters[-1])
 
 
-async def test_a_mailbox_that_nobody_confirmed_gets_no_claim(tmp_path: Path) -> None:
-    async with open_letter_harness(tmp_path) as post:
+async def test_a_mailbox_that_nobody_confirmed_gets_no_claim(database_url: str) -> None:
+    async with open_letter_harness(database_url) as post:
         await claim(post, await post.sell(VICTIM))
         await post.work()
         assert [one for one in subjects(post) if "Confirm your email" not in one] == []
 
 
-async def test_a_confirmed_mailbox_gets_only_claims_that_still_wait(tmp_path: Path) -> None:
-    async with open_letter_harness(tmp_path) as post:
+async def test_a_confirmed_mailbox_gets_only_claims_that_still_wait(database_url: str) -> None:
+    async with open_letter_harness(database_url) as post:
         made = await post.sell(VICTIM)
         answered = await claim(post, made)
         await claim(post, made, 1)

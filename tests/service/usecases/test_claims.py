@@ -25,7 +25,6 @@ from tests.support.service_harness import NOON, ServiceHarness, open_service
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable
-    from pathlib import Path
 
     from bot.service.model.checkout import Checkout
 
@@ -39,8 +38,8 @@ def wallet() -> ScriptedRail:
 
 
 @pytest.fixture
-async def service(tmp_path: Path, wallet: ScriptedRail) -> AsyncIterator[ServiceHarness]:
-    async with open_annas_service(tmp_path, wallet, BANK, LIGHTNING, holds=5) as it:
+async def service(database_url: str, wallet: ScriptedRail) -> AsyncIterator[ServiceHarness]:
+    async with open_annas_service(database_url, wallet, BANK, LIGHTNING, holds=5) as it:
         yield it
 
 
@@ -344,9 +343,9 @@ async def test_a_claim_that_would_take_too_many_units_is_refused(service: Servic
     assert await units(service) == (2, 1, 0, 0)
 
 
-async def test_test_money_can_be_claimed_too(tmp_path: Path) -> None:
+async def test_test_money_can_be_claimed_too(database_url: str) -> None:
     """With the same cap: every case of real money can be tried."""
-    async with open_service(tmp_path, claims=CLAIMS * 1000) as service:
+    async with open_service(database_url, claims=CLAIMS * 1000) as service:
         made = await service.create(expirationType="limit", totalUnits=2)
         answer = await service.pay(made["id"], "a" * 32, manner="claimed")
         it = await found(service, answer.headers["location"].rpartition("/")[2])
@@ -357,8 +356,8 @@ async def test_test_money_can_be_claimed_too(tmp_path: Path) -> None:
         assert await units(service) == (1, 0, 1, 0)
 
 
-async def test_too_little_test_money_takes_no_unit(tmp_path: Path) -> None:
-    async with open_service(tmp_path) as service:
+async def test_too_little_test_money_takes_no_unit(database_url: str) -> None:
+    async with open_service(database_url) as service:
         made = await service.create(expirationType="limit", totalUnits=2)
         await service.pay(made["id"], manner=Manner.UNDERPAID.value)
         service.clock.advance(5)

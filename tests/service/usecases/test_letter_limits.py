@@ -14,12 +14,12 @@ from bot.service.store import joined_letters as store
 from bot.service.usecases import delivery_queues, letter_limits
 from bot.service.usecases.letter_limits import FROM_SELLER, TO_MAILBOX, UNSUBSCRIBED
 from tests.support.consent_letters import VICTIM, LetterHarness, link, open_letter_harness, plain
+from tests.support.databases import SQLITE
 from tests.support.service_harness import URL
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
     from email.message import EmailMessage
-    from pathlib import Path
 
     from bot.core.database.database import Database, Transaction
 
@@ -27,9 +27,9 @@ HALF_HOUR = TO_MAILBOX.interval / 1000
 
 
 @pytest.fixture
-async def post(tmp_path: Path) -> AsyncIterator[LetterHarness]:
+async def post(database_url: str) -> AsyncIterator[LetterHarness]:
     """A shop whose application the operator created."""
-    async with open_letter_harness(tmp_path, strangers=False) as it:
+    async with open_letter_harness(database_url, strangers=False) as it:
         yield it
 
 
@@ -83,12 +83,12 @@ async def test_a_seller_is_limited_over_all_mailboxes(post: LetterHarness) -> No
 
 
 async def test_a_restart_allows_no_new_burst_and_loses_nothing(
-    post: LetterHarness, tmp_path: Path
+    post: LetterHarness, database_url: str
 ) -> None:
     made = await post.sell(VICTIM)
     await post.pay(made, 30)
     assert await post.work() == TO_MAILBOX.burst
-    again = open_database(f"sqlite:///{tmp_path}/bot.db")
+    again = open_database(database_url)
     try:
         await post.pay(made, 5)
         post.service.db, post.mails = again, LetterDelivery(
@@ -188,6 +188,7 @@ async def test_a_sweep_settles_the_members_of_a_dead_letter(
     assert "joined" not in {state for state, _ in states}
 
 
+@pytest.mark.only(SQLITE, "its query plans; PostgreSQL's are in test_query_plans.py")
 def test_a_sweep_reads_only_joined_deliveries(db: Database) -> None:
     """Deliveries are stored for a month, and payments wait for the sweep's transaction."""
     plan = db.run(lambda tx: tx.query(f"EXPLAIN QUERY PLAN {store.STRANDED}"))
@@ -245,8 +246,8 @@ async def test_a_reader_unsubscribes_from_a_seller_or_from_everybody(post: Lette
     assert (await post.service.anyone.post("/email/stop/guessed")).status_code == 404
 
 
-async def test_a_confirmation_letter_can_be_unsubscribed(tmp_path: Path) -> None:
-    async with open_letter_harness(tmp_path) as post:
+async def test_a_confirmation_letter_can_be_unsubscribed(database_url: str) -> None:
+    async with open_letter_harness(database_url) as post:
         await post.sell(VICTIM, "mallory")
         await post.work()
         await post.service.anyone.post(link(post.letters[0], "stop"), data={"scope": "everybody"})
@@ -255,9 +256,9 @@ async def test_a_confirmation_letter_can_be_unsubscribed(tmp_path: Path) -> None
         assert await post.work() == 0
 
 
-async def test_a_letter_names_the_seller_of_its_request(tmp_path: Path) -> None:
+async def test_a_letter_names_the_seller_of_its_request(database_url: str) -> None:
     """As they are when it is sent; the question before says nothing of them."""
-    async with open_letter_harness(tmp_path) as post:
+    async with open_letter_harness(database_url) as post:
         sold = await post.sell(VICTIM, "anna", seller={"name": "Anna's Bakery"})
         await post.work()
         await post.pay(sold)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import sqlite3
-from contextlib import closing
 from typing import TYPE_CHECKING
 
 import pytest
@@ -14,19 +12,19 @@ from bot.service.usecases import delivery_queues
 from bot.service.usecases.letter_limits import ASK_MAILBOX, ASK_SELLER, UNCONFIRMED
 from bot.wiring.maintenance import payer_erasure
 from tests.support.consent_letters import VICTIM, LetterHarness, link, open_letter_harness, plain
+from tests.support.databases import text_of
 from tests.support.service_harness import NOON_ISO, REQUESTS_PATH, refusal_code, refused_fields
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
-    from pathlib import Path
 
 WORDS = "Call +44 20 7946 0958 about your invoice"
 WEEK = VALID / 1000
 
 
 @pytest.fixture
-async def post(tmp_path: Path) -> AsyncIterator[LetterHarness]:
-    async with open_letter_harness(tmp_path) as it:
+async def post(database_url: str) -> AsyncIterator[LetterHarness]:
+    async with open_letter_harness(database_url) as it:
         yield it
 
 
@@ -220,9 +218,11 @@ async def test_a_confirmation_counts_for_one_seller_only(post: LetterHarness) ->
     assert await post.work() == 1
 
 
-async def test_a_trusted_application_names_addresses_without_confirmation(tmp_path: Path) -> None:
+async def test_a_trusted_application_names_addresses_without_confirmation(
+    database_url: str,
+) -> None:
     """The answers of its requests have no email state."""
-    async with open_letter_harness(tmp_path, strangers=False) as post:
+    async with open_letter_harness(database_url, strangers=False) as post:
         made = await post.sell(VICTIM)
         assert (await post.service.get(made))["notifications"] == {"email": VICTIM}
         await post.pay(made)
@@ -269,8 +269,7 @@ async def test_an_erased_address_is_nowhere_in_the_database_and_gets_no_letter(
     found = await payer_erasure.survey(db, scope)
     assert found.recipients == 1
     await payer_erasure.erase(db, scope, found, post.service.clock())
-    with closing(sqlite3.connect(db.path)) as connection:
-        assert VICTIM not in "\n".join(connection.iterdump()).lower()
+    assert VICTIM not in (await text_of(db)).lower()
     await post.pay(made)
     await post.pay(await post.sell(VICTIM, "bob"))
     rows = await post.service.rows("deliveries")

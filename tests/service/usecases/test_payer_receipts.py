@@ -28,15 +28,14 @@ from tests.support.service_harness import NEW, NOON, REQUESTS_PATH, URL, open_se
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
-    from pathlib import Path
 
     from bot.core.database.database import Transaction
     from bot.service.model.request import PayerField
 
 
 @pytest.fixture
-async def post(tmp_path: Path) -> AsyncIterator[ReceiptHarness]:
-    async with open_receipt_harness(tmp_path, reservation=RESERVATION * 1000) as it:
+async def post(database_url: str) -> AsyncIterator[ReceiptHarness]:
+    async with open_receipt_harness(database_url, reservation=RESERVATION * 1000) as it:
         yield it
 
 
@@ -144,9 +143,9 @@ async def test_an_oversold_payment_says_that_the_seller_owes_a_refund(
     ids=["no mail server", "another field", "nothing asked"],
 )
 async def test_nothing_is_queued_without_a_mail_server_or_an_address(
-    tmp_path: Path, *, mails: bool, asked: list[str]
+    database_url: str, *, mails: bool, asked: list[str]
 ) -> None:
-    async with open_service(tmp_path, mails=mails) as service:
+    async with open_service(database_url, mails=mails) as service:
         made = await service.create(requestedUserData=asked)
         data = {"email": PAYER, "phoneNumber": "+442079460958"}
         assert (await service.pay(made["id"], **data)).status_code == 303

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-import sqlite3
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from bot.core.errors import NotFound
+from bot.core.errors import ConstraintError, NotFound
 from bot.service.model.rail_answers import Arrived, Asked, Manner, Opened
 from bot.service.rails.exchange_rates import SandboxExchange
 from bot.service.rails.rail import Rails
@@ -148,7 +147,7 @@ async def test_a_settlement_is_stored_once(service: ServiceHarness) -> None:
     await service.db.transaction(
         lambda tx: paying.pay(tx, same, PaymentForm(made["id"], "a", {}), NOON)
     )
-    with pytest.raises(sqlite3.IntegrityError):
+    with pytest.raises(ConstraintError):
         await service.db.transaction(
             lambda tx: paying.pay(tx, same, PaymentForm(made["id"], "b", {}), NOON)
         )

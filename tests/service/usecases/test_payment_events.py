@@ -28,8 +28,6 @@ from tests.support.service_harness import (
 from tests.support.webhook_delivery import attempt
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from tests.support.webhook_receiver import Receiver
 
 URL = "https://h.example/w"
@@ -118,9 +116,9 @@ async def test_with_events_too_little_money_is_reported_as_such(real: ServiceHar
 
 
 async def test_a_letter_reports_too_little_money_whatever_the_application_knows(
-    tmp_path: Path,
+    database_url: str,
 ) -> None:
-    async with open_real_service(tmp_path, make_bank(), mails=True) as real:
+    async with open_real_service(database_url, make_bank(), mails=True) as real:
         await connect(real, BANK)
         made = await real.create(
             receivers=TO_ANNA, instrumentCurrencyCode="EUR", notifications={"email": "a@b.example"}
@@ -188,9 +186,9 @@ async def test_a_checkout_that_is_claimed_again_is_told_again(real: ServiceHarne
 
 
 async def test_a_claim_is_sent_listed_shown_and_sent_again(
-    tmp_path: Path, receiver: Receiver
+    database_url: str, receiver: Receiver
 ) -> None:
-    async with open_real_service(tmp_path, make_bank(), allow=LOOPBACK) as real:
+    async with open_real_service(database_url, make_bank(), allow=LOOPBACK) as real:
         checkout = await bank_checkout(real, ALL, receiver.url)
         await claim(real, checkout)
         async with WebhookDelivery(real.db, real.vault, real.clock, LOOPBACK) as notifier:

@@ -14,12 +14,11 @@ from tests.support.service_harness import NOON
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
-    from pathlib import Path
 
 
 @pytest.fixture
-async def post(tmp_path: Path) -> AsyncIterator[ReceiptHarness]:
-    async with open_receipt_harness(tmp_path) as it:
+async def post(database_url: str) -> AsyncIterator[ReceiptHarness]:
+    async with open_receipt_harness(database_url) as it:
         yield it
 
 

@@ -16,7 +16,6 @@ from tests.support.service_harness import LOOPBACK, ServiceHarness
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
-    from pathlib import Path
 
     from bot.service.model.checkout import Checkout
 
@@ -31,9 +30,11 @@ def wallet() -> ScriptedRail:
 
 
 @pytest.fixture
-async def service(tmp_path: Path, wallet: ScriptedRail) -> AsyncIterator[ServiceHarness]:
+async def service(database_url: str, wallet: ScriptedRail) -> AsyncIterator[ServiceHarness]:
     times = {"reservation": RESERVATION * 1000, "mails": True}
-    async with open_annas_service(tmp_path, wallet, LIGHTNING, BANK, allow=LOOPBACK, **times) as it:
+    async with open_annas_service(
+        database_url, wallet, LIGHTNING, BANK, allow=LOOPBACK, **times
+    ) as it:
         yield it
 
 

@@ -29,7 +29,7 @@ from tests.simulation.faults.fault_weights import Fault
 from tests.simulation.product_templates import Life, settings
 from tests.simulation.simulated_time import Clock, Loop
 from tests.support.asgi_server import serve_asgi
-from tests.support.product_process import free_port
+from tests.support.free_ports import free_port
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable

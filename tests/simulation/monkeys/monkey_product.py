@@ -22,7 +22,7 @@ from tests.simulation.faults.faulty_product import OWED
 from tests.simulation.product_templates import ASKS_PAYERS, settings
 from tests.simulation.simulated_time import Clock
 from tests.support.asgi_server import serve_asgi
-from tests.support.product_process import free_port
+from tests.support.free_ports import free_port
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Coroutine

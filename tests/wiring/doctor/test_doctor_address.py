@@ -15,8 +15,9 @@ from bot.wiring.doctor import public_address
 from bot.wiring.doctor.examination import examine
 from tests.support.certificates import make_certificate
 from tests.support.command_line import start_once
+from tests.support.free_ports import free_port
 from tests.support.http_messages import http_response
-from tests.support.product_process import Process, free_port, run_command, start_bot
+from tests.support.product_process import Process, run_command, start_bot
 from tests.support.scripted_server import open_scripted_server
 from tests.support.tcp_relay import open_tcp_relay
 

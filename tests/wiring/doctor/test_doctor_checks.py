@@ -15,19 +15,19 @@ import pytest
 
 from bot import config
 from bot.chat.messages.queues import make_queues
-from bot.core.database import writer
 from bot.core.database.database import open_database
+from bot.core.database.sqlite import writer
 from bot.core.outbox import outbox
 from bot.service.usecases.delivery_queues import WEBHOOKS
 from bot.service.usecases.letter_limits import MAILS
 from bot.wiring.doctor import database_checks, examination
 from bot.wiring.doctor.examination import examine
 from tests.support.command_line import start_once
+from tests.support.free_ports import free_port
 from tests.support.letters import SENDER
 from tests.support.machine_faults import locked
 from tests.support.mail_servers import mail_server
 from tests.support.payment_reports import LETTER_REPORT, WEBHOOK_REPORT
-from tests.support.product_process import free_port
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -17,7 +17,7 @@ from bot.service.store import exchange_rates
 from bot.wiring.doctor import money_checks
 from bot.wiring.doctor.examination import examine
 from bot.wiring.doctor.money_checks import MoneyFacts
-from tests.support.product_process import free_port
+from tests.support.free_ports import free_port
 from tests.support.rate_sources import coinbase, kraken, serve_sources, yadio
 
 if TYPE_CHECKING:

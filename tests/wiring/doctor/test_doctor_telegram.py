@@ -15,8 +15,8 @@ from bot.core.outbox import outbox
 from bot.wiring.doctor.examination import examine
 from bot.wiring.doctor.telegram_checks import FEEDBACK_UNKNOWN, LATELY, MOST_OFF, MOST_WAITING
 from tests.support.empty_database import open_in
+from tests.support.free_ports import free_port
 from tests.support.http_messages import http_response
-from tests.support.product_process import free_port
 from tests.support.scripted_server import CUT
 
 if TYPE_CHECKING:

@@ -17,11 +17,15 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from bot.core.database import snapshot, writer
+from bot.core.database import snapshot
+from bot.core.database.sqlite import writer
 from tests.support.command_line import run_bot
+from tests.support.databases import SQLITE
+from tests.support.free_ports import free_port
 from tests.support.machine_faults import drop_under_load, locked
 from tests.support.paths import ROOT
-from tests.support.product_process import free_port, rows, run_command
+from tests.support.product_process import rows, run_command
+from tests.support.sqlite_engine import sqlite
 
 if TYPE_CHECKING:
     from bot.core.database.database import Database
@@ -152,9 +156,10 @@ def test_a_damaged_database_makes_no_backup() -> None:
     assert names() == {"data"}
 
 
+@pytest.mark.only(SQLITE, "a file")
 def test_a_backup_waits_for_no_writer_and_has_committed_data_alone(db: Database) -> None:
     """A transaction stays open all the while: its changes are not in the backup."""
-    path = Path(db.path)
+    path = Path(sqlite(db).path)
     insert = "INSERT INTO kept_secrets (name, sealed) VALUES (?, 'x')"
     with closing(sqlite3.connect(path, isolation_level=None)) as writer:
         writer.execute(insert, ["before"])

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import sqlite3
-from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -21,13 +19,13 @@ from bot.core.outbox import outbox
 from bot.core.privacy import erasure
 from bot.wiring.maintenance import payer_erasure
 from tests.support.chat_harness import COFFEE, ChatHarness, service_answer
+from tests.support.databases import text_of
 from tests.support.outbox_queue import bodies
 from tests.support.payer_data import ANNA, ASKED, BOB
 from tests.support.service_harness import LOOPBACK, NOON, ServiceHarness, open_service
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
-    from pathlib import Path
 
     from bot.chat.store.listings import Listing
     from bot.core.database.database import Database, Row, Transaction
@@ -43,9 +41,9 @@ UNITS = "SELECT id, remaining_units, reserved_units, paid_count FROM payment_req
 
 
 @pytest.fixture
-async def service(tmp_path: Path) -> AsyncIterator[ServiceHarness]:
+async def service(database_url: str) -> AsyncIterator[ServiceHarness]:
     """The service, whose webhooks may go to this machine."""
-    async with open_service(tmp_path, allow=LOOPBACK) as it:
+    async with open_service(database_url, allow=LOOPBACK) as it:
         yield it
 
 
@@ -55,12 +53,6 @@ async def erase(
     """Erase as the command does, without the compaction of the file."""
     scope = db.run(lambda tx: payer_erasure.parse_scope(tx, who, before, request))
     return await payer_erasure.erase(db, scope, await payer_erasure.survey(db, scope), NOON)
-
-
-def text_of(db: Database) -> str:
-    """Return the whole database as text."""
-    with closing(sqlite3.connect(db.path)) as connection:
-        return "\n".join(connection.iterdump())
 
 
 def digits(data: dict[str, str]) -> dict[str, str]:
@@ -85,7 +77,7 @@ async def test_a_payer_is_found_in_any_spelling_and_no_other_payer_is(
         for row in await service.rows("payments ORDER BY completed_at, id")
     ]
     assert sorted(kept, key=str) == sorted([{}, digits(BOB)], key=str)
-    whole = text_of(service.db).lower()
+    whole = (await text_of(service.db)).lower()
     assert not [value for value in digits(ANNA).values() if value.lower() in whole]
     assert all(value in whole for value in digits(BOB).values())
 
@@ -168,8 +160,8 @@ async def test_records_and_waiting_alerts_of_the_chat_lose_their_payer(
     ]  # fmt: skip
     told = [text for text in chat.texts if "received for" in text]
     assert len(told) == 2
-    assert "é.example" not in text_of(chat.db)
-    assert "Ann Bee" not in text_of(chat.db)
+    assert "é.example" not in await text_of(chat.db)
+    assert "Ann Bee" not in await text_of(chat.db)
     assert "bob@mail.example" in "\n".join(told)
 
 
@@ -224,7 +216,7 @@ async def test_payer_data_that_equals_words_of_ours_breaks_no_message(chat: Chat
     (first, second), text = [one.payments[0] for one in chat.said[:2]], chat.said[2]
     assert (first.payer, second.payer) == ({}, {"email": "bob@mail.example"})
     assert (first.name, second.currency, text) == ("Coffee", "USD", TextMessage("…", "en"))
-    assert "anna@" not in text_of(chat.db)
+    assert "anna@" not in await text_of(chat.db)
 
 
 async def test_an_unreadable_message_is_emptied_and_hinders_no_erasure(chat: ChatHarness) -> None:
@@ -235,7 +227,7 @@ async def test_an_unreadable_message_is_emptied_and_hinders_no_erasure(chat: Cha
     chat.db.run(lambda tx: tx.execute(broken))
     for changed in (1, 0):
         assert (await erase(chat.db, "anna@mail.example")).messages == changed
-    assert "anna@" not in text_of(chat.db)
+    assert "anna@" not in await text_of(chat.db)
 
 
 async def test_jobs_and_messages_of_sellers_are_left_alone(chat: ChatHarness) -> None:
@@ -321,7 +313,7 @@ async def test_notes_on_paid_back_payments_lose_the_payer(chat: ChatHarness) -> 
     notes = [row["paid_back_note"] for row in chat.rows("received_payments")]
     assert notes == [None, "For …, invoice 1"]
     assert all(row["paid_back_at"] for row in chat.rows("received_payments"))
-    assert "anna@mail" not in text_of(chat.db)
+    assert "anna@mail" not in await text_of(chat.db)
 
 
 def note(chat: ChatHarness, listing: Listing, key: PaymentKey, text: str) -> None:

@@ -5,10 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import pytest
+
 from bot.core.database.snapshot import compact
 from bot.service.usecases.letter_limits import ERASED
 from bot.wiring.maintenance import payer_erasure
+from tests.support.databases import SQLITE
 from tests.support.payer_receipts import PAYER, open_receipt_harness
+from tests.support.sqlite_engine import sqlite
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -27,11 +31,12 @@ async def erase(
     await payer_erasure.erase(db, scope, found, now)
 
 
+@pytest.mark.only(SQLITE, "a file")
 async def test_a_sent_receipt_loses_its_address_and_a_waiting_one_is_not_sent(
-    tmp_path: Path,
+    database_url: str,
 ) -> None:
     """Another payer's receipts stay as they are, and no byte of the address is left."""
-    async with open_receipt_harness(tmp_path) as post:
+    async with open_receipt_harness(database_url) as post:
         post.office.answers["RCPT"] = f"550 5.1.1 <{PAYER}> is unknown"
         request_id = await post.ask()
         await post.pay(request_id)
@@ -46,15 +51,15 @@ async def test_a_sent_receipt_loses_its_address_and_a_waiting_one_is_not_sent(
         assert [row["address"] for row in rows] == ["", "", OTHER]
         assert [row["state"] for row in rows] == ["dead", "ended", "done"]
         assert rows[1]["note"] == ERASED
-        path = Path(post.service.db.path)
+        path = Path(sqlite(post.service.db).path)
     assert compact(path)
     whole = b"".join(one.read_bytes() for one in path.parent.glob(f"{path.name}*")).lower()
     assert PAYER.encode() not in whole
     assert OTHER.encode() in whole
 
 
-async def test_scopes_of_payments_erase_receipts_too(tmp_path: Path) -> None:
-    async with open_receipt_harness(tmp_path) as post:
+async def test_scopes_of_payments_erase_receipts_too(database_url: str) -> None:
+    async with open_receipt_harness(database_url) as post:
         first, second = await post.ask(), await post.ask()
         await post.pay(first)
         await post.pay(second)
@@ -65,9 +70,9 @@ async def test_scopes_of_payments_erase_receipts_too(tmp_path: Path) -> None:
         assert await post.work() == 0
 
 
-async def test_that_a_mailbox_wants_no_receipts_stays_known(tmp_path: Path) -> None:
+async def test_that_a_mailbox_wants_no_receipts_stays_known(database_url: str) -> None:
     """By a digest, which identifies nobody."""
-    async with open_receipt_harness(tmp_path) as post:
+    async with open_receipt_harness(database_url) as post:
         request_id = await post.ask()
         await post.pay(request_id)
         await post.work()

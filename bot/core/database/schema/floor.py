@@ -29,7 +29,8 @@ FLOOR = (
     """,
     "CREATE INDEX outbox_heads ON outbox (queue, lane, priority, id) WHERE state = 'waiting'",
     "CREATE INDEX outbox_subject ON outbox (queue, subject) WHERE subject IS NOT NULL",
-    "CREATE INDEX outbox_due ON outbox (queue, lane, due_at) WHERE state = 'waiting'",
+    # With the id, so that the next of a thousand messages due at one moment is found unsorted.
+    "CREATE INDEX outbox_due ON outbox (queue, lane, due_at, id) WHERE state = 'waiting'",
     "CREATE INDEX outbox_leased ON outbox (queue, lane, leased_until) WHERE state = 'leased'",
     "CREATE INDEX outbox_settled ON outbox (queue, settled_at) WHERE settled_at IS NOT NULL",
     # Dead letters are few; settled messages may be millions.
@@ -83,6 +84,52 @@ FLOOR = (
     )
     """,
     "CREATE INDEX audit_subject ON audit (subject, id)",
-    # One row, replaced by each test write (see core/database/write_check.py).
+    # One row, replaced by each test write (see core/database/sqlite/write_check.py).
     "CREATE TABLE probe (number INTEGER PRIMARY KEY, filler TEXT NOT NULL)",
+    # What replicas over one database know of each other; without replicas all four are empty.
+    # `beat` counts up while the replica lives; its observers' own clocks tell how long ago that was
+    # (see core/replicas). `settings` is a digest of those that all replicas have to share.
+    """
+    CREATE TABLE replicas (
+        owner TEXT PRIMARY KEY,
+        beat BIGINT NOT NULL,
+        role TEXT NOT NULL,
+        version TEXT NOT NULL,
+        migration INTEGER NOT NULL,
+        settings TEXT NOT NULL,
+        started_at BIGINT NOT NULL
+    )
+    """,
+    # The replica that leads in a role, '' if none does; each change of it is a new `term`.
+    """
+    CREATE TABLE leads (
+        role TEXT PRIMARY KEY,
+        owner TEXT NOT NULL DEFAULT '',
+        term BIGINT NOT NULL DEFAULT 0
+    )
+    """,
+    # Slices: transactions of one slice run one at a time in all replicas, under its row's lock.
+    # `owner` and `term` are those of its lead: a transaction of a former one finds others there.
+    """
+    CREATE TABLE slices (
+        name TEXT PRIMARY KEY,
+        owner TEXT NOT NULL DEFAULT '',
+        term BIGINT NOT NULL DEFAULT 0
+    )
+    """,
+    # Calls that all replicas counted of a rate limit's `subject`, in a window of time that begins
+    # at `slot` (epoch seconds).
+    """
+    CREATE TABLE rates (
+        name TEXT NOT NULL,
+        subject TEXT NOT NULL,
+        slot BIGINT NOT NULL,
+        hits BIGINT NOT NULL,
+        PRIMARY KEY (name, subject, slot)
+    )
+    """,
+    "CREATE INDEX rates_slot ON rates (slot)",
+    # The server of this database and its timeline, as PostgreSQL numbers them: another timeline may
+    # be another past (see core/database/timelines.py). One row at most; none on SQLite.
+    "CREATE TABLE timelines (system TEXT PRIMARY KEY, timeline BIGINT NOT NULL)",
 )

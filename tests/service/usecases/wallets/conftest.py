@@ -11,7 +11,6 @@ from tests.support.real_rails import ScriptedRail, open_annas_service
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
-    from pathlib import Path
 
     from tests.support.service_harness import ServiceHarness
 
@@ -22,6 +21,6 @@ def wallet() -> ScriptedRail:
 
 
 @pytest.fixture
-async def service(tmp_path: Path, wallet: ScriptedRail) -> AsyncIterator[ServiceHarness]:
-    async with open_annas_service(tmp_path, wallet, LIGHTNING, BANK) as it:
+async def service(database_url: str, wallet: ScriptedRail) -> AsyncIterator[ServiceHarness]:
+    async with open_annas_service(database_url, wallet, LIGHTNING, BANK) as it:
         yield it

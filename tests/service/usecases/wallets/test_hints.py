@@ -14,8 +14,6 @@ from tests.support.checkout_steps import begun, found, hear, settled, state_of
 from tests.support.real_rails import RESERVATION, ScriptedRail, open_annas_service
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from tests.support.service_harness import ServiceHarness
 
 
@@ -128,10 +126,10 @@ async def test_a_wallet_announces_money_at_an_address_of_its_own(
 
 
 async def test_a_wallet_that_floods_with_hints_is_slowed_down_and_no_payer_is(
-    tmp_path: Path, wallet: ScriptedRail
+    database_url: str, wallet: ScriptedRail
 ) -> None:
     rate, ways = Rate(5, 60), (LIGHTNING, BANK)
-    async with open_annas_service(tmp_path, wallet, *ways, payer_rate=rate) as service:
+    async with open_annas_service(database_url, wallet, *ways, payer_rate=rate) as service:
         it = await begun(service)
         url = wallet.asked[0].hint_url
         assert url is not None

@@ -6,13 +6,13 @@ import asyncio
 import time
 from typing import TYPE_CHECKING
 
-from bot.core.database.writer import MAX_GROUP
+from bot.core.database.sqlite.writer import MAX_GROUP
 from bot.core.errors import StorageError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Awaitable, Callable
 
-    from bot.core.database.database import Database
+    from bot.core.health import Health
 
 PROVEN_SECONDS = 1.0
 """The time for which a result is returned again, so that frequent checks cost nothing."""
@@ -29,14 +29,20 @@ commit left in the -wal, and proves nothing.
 
 
 class StorageCheck:
-    """A check for `Readiness`; once a commit has failed, a write of `COMMIT_BYTES` has to succeed.
+    """The check of a file; once a commit has failed, a write of `COMMIT_BYTES` has to succeed.
 
     After any failed commit, of a payment or of a probe, a small write that succeeds proves nothing.
+    `query` reads from the file, `probe` writes so many bytes to it, `health` has its failures.
     """
 
-    def __init__(self, db: Database, clock: Callable[[], float] = time.monotonic) -> None:
-        self._db = db
-        self._clock = clock
+    def __init__(
+        self,
+        query: Callable[[str], Awaitable[object]],
+        probe: Callable[[int], Awaitable[None]],
+        health: Health,
+    ) -> None:
+        self._query, self._probe, self._health = query, probe, health
+        self._clock = time.monotonic
         self._probing = asyncio.Lock()
         self._failures = 0
         self._proven_at = self._refused_at = float("-inf")
@@ -45,7 +51,7 @@ class StorageCheck:
     async def __call__(self) -> str | None:
         """Return None, or the database's reason why nothing can be stored."""
         try:
-            await self._db.query("SELECT 1 AS one")
+            await self._query("SELECT 1 AS one")
             async with self._probing:
                 await self._prove()
         except StorageError as error:
@@ -53,14 +59,14 @@ class StorageCheck:
         return None
 
     async def _prove(self) -> None:
-        failures, now = self._db.health.failures, self._clock()
+        failures, now = self._health.failures, self._clock()
         is_doubted = failures != self._failures
         if is_doubted and now - self._refused_at < PROVEN_SECONDS:
             raise StorageError(self._refusal)
         if not is_doubted and now - self._proven_at < PROVEN_SECONDS:
             return
         try:
-            await self._db.probe(COMMIT_BYTES if is_doubted else PAYMENT_BYTES)
+            await self._probe(COMMIT_BYTES if is_doubted else PAYMENT_BYTES)
         except StorageError as error:
             if is_doubted:
                 self._refused_at, self._refusal = self._clock(), str(error)

@@ -19,17 +19,18 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import structlog
 
-from bot.core.errors import StorageError
+from bot.core.database.interface import Transaction, ignore, raisable
+from bot.core.errors import ConstraintError, StorageError
 
 if TYPE_CHECKING:
     import asyncio
     from collections.abc import Callable, Iterator, Sequence
 
+    from bot.core.database.interface import Engine, Row
     from bot.core.health import Health
 
 log = structlog.get_logger()
 T = TypeVar("T")
-Row = dict[str, Any]
 
 BUSY_TIMEOUT_SECONDS = 5.0
 """The longest wait of a transaction for other processes, from the moment it was queued.
@@ -61,37 +62,26 @@ FILE_MOVED = (
 )
 
 
-class Transaction:
-    """A transaction under way, valid only inside the function that it was passed to."""
+class SqliteTransaction(Transaction):
+    """A transaction on the writer's connection, or a read on a reader's."""
+
+    engine: Engine = "sqlite"
 
     def __init__(self, conn: sqlite3.Connection) -> None:
+        super().__init__()
         self._conn = conn
-        self.topics: set[str] = set()
-        self.counts: list[tuple[str, ...]] = []
 
     def query(self, sql: str, **params: object) -> list[Row]:
-        """Return all rows of a SELECT or of a statement with RETURNING, as dicts."""
         with closing(self._conn.execute(sql, params)) as cursor:
             names = [column[0] for column in cursor.description]
             return [dict(zip(names, row, strict=True)) for row in cursor]
 
-    def one(self, sql: str, **params: object) -> Row | None:
-        """Return the first row, or None."""
-        rows = self.query(sql, **params)
-        return rows[0] if rows else None
-
     def execute(self, sql: str, **params: object) -> int:
-        """Run a statement; return the number of rows that it changed."""
         with closing(self._conn.execute(sql, params)) as cursor:
             return cursor.rowcount
 
-    def wake(self, topic: str) -> None:
-        """Wake the listeners of `topic` once this transaction is committed."""
-        self.topics.add(topic)
-
-    def count(self, name: str, *labels: str) -> None:
-        """Increment a counter of /metrics once this transaction is committed."""
-        self.counts.append((name, *labels))
+    def lock(self, sql: str, **params: object) -> None:
+        """Lock nothing: while one writer writes, no other does."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,7 +134,7 @@ class Writer:
         self._conn.execute("PRAGMA busy_timeout = 0")  # `_begin` waits, until the deadlines
         self._file = _identity(path)
         self._health = health
-        self.count: Callable[..., None] = _ignore
+        self.count: Callable[..., None] = ignore
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="db-writer")
         self._lock = threading.Lock()
         self._queue: deque[QueuedTransaction] = deque()
@@ -249,13 +239,13 @@ class Writer:
 
         Raises the error that ended all of them: SQLite rolls back by itself when the disk is full.
         """
-        conn, tx = self._conn, Transaction(self._conn)
+        conn, tx = self._conn, SqliteTransaction(self._conn)
         conn.execute("SAVEPOINT one")
         try:
             with storage_errors():
                 one.result = one.work(tx)
         except BaseException as error:
-            one.error = _raisable(error)
+            one.error = raisable(error)
             if not conn.in_transaction:
                 raise
             conn.execute("ROLLBACK TO one")
@@ -291,10 +281,6 @@ class Writer:
         return [one for one in group if one.deadline > now]
 
 
-def _ignore(_name: str, *_labels: str) -> None:
-    """Count nothing, as commands do that serve no /metrics."""
-
-
 def _answer(group: list[QueuedTransaction]) -> None:
     """Answer callers on this event loop, after waking the listeners of their topics."""
     for one in group:
@@ -316,15 +302,6 @@ def _logged_errors() -> Iterator[None]:
         log.exception("transaction not answered")
 
 
-def _raisable(error: BaseException) -> BaseException:
-    """Return an error that a future can raise: StopIteration would end its reader (PEP 479)."""
-    if not isinstance(error, StopIteration):
-        return error
-    bug = RuntimeError("a transaction raised StopIteration")
-    bug.__cause__ = error
-    return bug
-
-
 def _identity(path: str) -> tuple[int, int] | None:
     """Return device and inode of the file at `path`: writes to a file without a name are lost."""
     try:
@@ -336,9 +313,14 @@ def _identity(path: str) -> tuple[int, int] | None:
 
 @contextmanager
 def storage_errors() -> Iterator[None]:
-    """Raise StorageError for faults of the machine; other errors are bugs and stay as they are."""
+    """Raise StorageError for faults of the machine, ConstraintError for rows that break a rule.
+
+    Other errors are bugs and stay as they are.
+    """
     try:
         yield
+    except sqlite3.IntegrityError as error:
+        raise ConstraintError(str(error)) from error
     except sqlite3.DatabaseError as error:
         if getattr(error, "sqlite_errorcode", 0) & 0xFF in MACHINE_FAULTS:
             raise StorageError(str(error)) from error

@@ -1,0 +1,198 @@
+"""What every engine offers: transactions, reads, and wake-ups of those who wait for rows.
+
+A transaction is a function of a `Transaction`: it commits whole or not at all. Statements take
+named parameters (`:name`) and are written once, for SQLite and PostgreSQL.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from abc import ABC, abstractmethod
+from collections import defaultdict
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar
+
+from bot.core.errors import StorageError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from bot.core.database.slices import Lead
+    from bot.core.health import Health
+
+T = TypeVar("T")
+Row = dict[str, Any]
+Engine = Literal["sqlite", "postgresql"]
+
+STORE_RETRY_SECONDS = 0.5
+"""The mean of seconds between attempts of `transaction_until_stored`."""
+
+TEST_WRITE = "UPDATE migrations SET number = number WHERE number = 1"
+"""A statement that changes nothing, and yet reaches the disk when it is committed."""
+
+
+class Transaction(ABC):
+    """A transaction under way, valid only inside the function that it was passed to.
+
+    The function may run again from its beginning, with a new `Transaction`, where the first run
+    was rolled back: it changes nothing but rows.
+    """
+
+    engine: Engine
+
+    def __init__(self) -> None:
+        self.topics: set[str] = set()
+        self.counts: list[tuple[str, ...]] = []
+
+    @abstractmethod
+    def query(self, sql: str, **params: object) -> list[Row]:
+        """Return all rows of a SELECT or of a statement with RETURNING, as dicts."""
+
+    @abstractmethod
+    def execute(self, sql: str, **params: object) -> int:
+        """Run a statement; return the number of rows that it changed."""
+
+    @abstractmethod
+    def lock(self, sql: str, **params: object) -> None:
+        """Lock rows by a SELECT … FOR NO KEY UPDATE; nothing where one writer writes."""
+
+    def one(self, sql: str, **params: object) -> Row | None:
+        """Return the first row, or None."""
+        rows = self.query(sql, **params)
+        return rows[0] if rows else None
+
+    def wake(self, topic: str) -> None:
+        """Wake the listeners of `topic` once this transaction is committed."""
+        self.topics.add(topic)
+
+    def count(self, name: str, *labels: str) -> None:
+        """Increment a counter of /metrics once this transaction is committed."""
+        self.counts.append((name, *labels))
+
+
+class Run(Protocol):
+    """Runs a transaction in the caller's thread, as `Database.run` does."""
+
+    def __call__(self, work: Callable[[Transaction], T]) -> T: ...
+
+
+class OwnWriter(ABC):
+    """A writer beside the database's, which waits behind no other transaction."""
+
+    @abstractmethod
+    def run(self, work: Callable[[Transaction], T]) -> T:
+        """Run a transaction in this thread; one at a time. Raises StorageError within seconds."""
+
+    @abstractmethod
+    def close(self) -> None:
+        """Close its connection, if it has one."""
+
+
+class Database(ABC):
+    """A database behind one of the engines; `health` is what its last uses found."""
+
+    engine: Engine
+    health: Health
+
+    def __init__(self) -> None:
+        self._listeners: dict[str, list[asyncio.Event]] = defaultdict(list)
+
+    @abstractmethod
+    async def transaction(self, work: Callable[[Transaction], T]) -> T:
+        """Run `work` as one durable transaction; an exception of it rolls everything back.
+
+        Raises StorageError where the machine fails (a lock, a full disk); then nothing is stored.
+        """
+
+    async def transaction_until_stored(self, work: Callable[[Transaction], T]) -> T:
+        """Run `work` as `transaction` does, again and again until the database can be used.
+
+        For the outcome of a call to another server: if it were lost, the call would be repeated.
+        """
+        while True:
+            try:
+                return await self.transaction(work)
+            except StorageError:
+                await asyncio.sleep(jittered(STORE_RETRY_SECONDS))
+
+    @abstractmethod
+    def run(self, work: Callable[[Transaction], T]) -> T:
+        """Run a transaction from code without an event loop: commands, the start."""
+
+    @abstractmethod
+    def alone(self, slice_: str, lead: Lead | None = None) -> Database:
+        """Return a view whose transactions run one at a time among all replicas.
+
+        With a `lead` they raise NoLongerLead as soon as the slice has another one.
+        """
+
+    @abstractmethod
+    def own_writer(self) -> OwnWriter:
+        """Return a writer for one thread that must not wait behind other transactions."""
+
+    @abstractmethod
+    async def read(self, work: Callable[[Transaction], T]) -> T:
+        """Run `work`, which only reads, beside the writers; it sees committed data alone."""
+
+    async def query(self, sql: str, **params: object) -> list[Row]:
+        """Return all rows of a SELECT, read beside the writers."""
+        return await self.read(lambda tx: tx.query(sql, **params))
+
+    async def one(self, sql: str, **params: object) -> Row | None:
+        """Return the row that a key or an index finds in a few steps, or None.
+
+        Statements that scan rows are for `query`.
+        """
+        return await self.read(lambda tx: tx.one(sql, **params))
+
+    def listen(self, topic: str) -> asyncio.Event:
+        """Return an event that each commit that wakes `topic` sets; the caller clears it."""
+        event = asyncio.Event()
+        self._listeners[topic].append(event)
+        return event
+
+    def wake(self, topic: str) -> None:
+        """Set the events of `topic`; only from the event loop's thread."""
+        for event in self._listeners[topic]:
+            event.set()
+
+    @abstractmethod
+    def count_with(self, increment: Callable[..., None]) -> None:
+        """Set the function that counts: `increment(name, *labels)`, called from any thread."""
+
+    @abstractmethod
+    def count(self, name: str, *labels: str) -> None:
+        """Increment a counter of /metrics now; `Transaction.count` waits for the commit."""
+
+    @abstractmethod
+    async def check(self) -> str | None:
+        """Return None, or the reason why no payment can be stored now."""
+
+    @abstractmethod
+    def migrate(self) -> bool:
+        """Run the migrations that the database has not seen; return whether there were any.
+
+        Safe while another process does the same.
+        """
+
+    @abstractmethod
+    def close(self) -> None:
+        """Finish transactions under way, then close every connection; wait for no lock."""
+
+
+def jittered(seconds: float) -> float:
+    """Return from half of a time to one and a half of it, so that many don't come back at once."""
+    return seconds * random.uniform(0.5, 1.5)  # noqa: S311 - no secret
+
+
+def raisable(error: BaseException) -> BaseException:
+    """Return an error that a future can raise: StopIteration would end its reader (PEP 479)."""
+    if not isinstance(error, StopIteration):
+        return error
+    bug = RuntimeError("a transaction raised StopIteration")
+    bug.__cause__ = error
+    return bug
+
+
+def ignore(_name: str, *_labels: str) -> None:
+    """Count nothing, as commands do that serve no /metrics."""

@@ -1,0 +1,115 @@
+"""Wake-ups between replicas, by NOTIFY on a connection of its own.
+
+Within a transaction, NOTIFY makes all commits of the server wait in a line. So topics are sent
+after the commit, several in one notification. One that is lost costs a second, after which workers
+look by themselves. Behind a pooler there are none.
+"""
+
+from __future__ import annotations
+
+import os
+import select
+import threading
+from contextlib import closing
+from typing import TYPE_CHECKING
+
+import structlog
+
+from bot.core.database.interface import jittered
+from bot.core.database.postgres.faults import NotConnected, SqlError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from bot.core.database.postgres.connection import Connection
+    from bot.core.database.postgres.server import Server
+
+log = structlog.get_logger()
+
+LISTEN = b"LISTEN bot_wake"
+NOTIFY = "SELECT pg_notify('bot_wake', :topics)"
+
+COALESCING_SECONDS = 0.02
+"""Between two notifications: topics of the time between go with the next one."""
+
+RECONNECT_SECONDS = 1.0
+
+
+class Notifications:
+    """Sends the topics of our commits to other replicas, and receives those of theirs.
+
+    `received` is called with the topics of a notification, or with None where some may have been
+    missed, in the thread of the connection. It connects when somebody sends or listens: most
+    commands do neither.
+    """
+
+    def __init__(self, server: Server, received: Callable[[Iterable[str] | None], None]) -> None:
+        self._server, self._received = server, received
+        self._lock = threading.Lock()
+        self._unsent: set[str] = set()
+        self._closing = threading.Event()
+        self._awake, self._nudge = os.pipe()
+        self._thread: threading.Thread | None = None
+
+    def start(self) -> None:
+        """Connect, unless it was done; from any thread."""
+        with self._lock:
+            if self._thread is None:
+                self._thread = threading.Thread(
+                    target=self._serve, name="db-notifications", daemon=True
+                )
+                self._thread.start()
+
+    def send(self, topics: Iterable[str]) -> None:
+        """Send topics soon; from any thread."""
+        self.start()
+        with self._lock:
+            is_asleep = not self._unsent
+            self._unsent.update(topics)
+            if is_asleep and not self._closing.is_set():
+                os.write(self._nudge, b".")
+
+    def close(self) -> None:
+        """Stop; what was not sent yet is found by the others' next look."""
+        with self._lock:
+            if self._closing.is_set():
+                return
+            self._closing.set()
+            os.write(self._nudge, b".")
+        if self._thread is not None:
+            self._thread.join(COALESCING_SECONDS + 1)
+        with self._lock:
+            for end in (self._awake, self._nudge):
+                os.close(end)
+
+    def _serve(self) -> None:
+        is_closing = False
+        while not is_closing:
+            try:
+                with closing(self._server.connect()) as connection:
+                    connection.command(LISTEN)
+                    self._received(None)
+                    self._exchange(connection)
+            except (NotConnected, SqlError) as error:
+                log.debug("replicas not notified", reason=str(error))
+            except Exception:
+                log.exception("replicas not notified")
+            is_closing = self._closing.wait(jittered(RECONNECT_SECONDS))
+
+    def _exchange(self, connection: Connection) -> None:
+        while not self._closing.is_set():
+            ready, _, _ = select.select([connection.fileno(), self._awake], [], [])
+            if self._awake in ready:
+                os.read(self._awake, 1024)
+                self._send_unsent(connection)
+            for sender, text in connection.notifications():
+                if sender != connection.backend:
+                    self._received(text.split())
+        self._send_unsent(connection)
+
+    def _send_unsent(self, connection: Connection) -> None:
+        with self._lock:
+            topics, self._unsent = self._unsent, set()
+        if topics:
+            connection.execute(NOTIFY, {"topics": " ".join(sorted(topics))})
+            self._closing.wait(COALESCING_SECONDS)

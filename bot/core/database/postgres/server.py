@@ -1,0 +1,230 @@
+"""The server: how connections to it are made, watched and thrown away.
+
+At the first connection that is lost all others are taken for lost too. A server that was restarted
+with older data, or a standby that was promoted without the newest commits and shown to us beside
+its successor, is on a lower timeline than the highest that was seen: it is refused.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+import weakref
+from typing import TYPE_CHECKING
+
+import psycopg
+
+from bot.core.database.interface import ignore
+from bot.core.database.postgres import loaders
+from bot.core.database.postgres.connection import ANSWER_SECONDS, Connection
+from bot.core.database.postgres.faults import NotConnected, SqlError
+from bot.core.database.urls import unreadable
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from bot.core.database.urls import Address
+
+CONNECTING = {
+    "connect_timeout": 3,
+    "keepalives_idle": 5,
+    "keepalives_interval": 2,
+    "keepalives_count": 3,
+    "tcp_user_timeout": 10_000,
+    "target_session_attrs": "read-write",
+    "client_encoding": "utf8",
+    "application_name": "paylink-bot",
+}
+"""libpq's parameters, unless the URL has others."""
+
+OLDEST = 160_000
+"""The oldest version that the tests run with (PostgreSQL 16), as the server writes it; 15 refuses
+some of our statements."""
+
+BEGIN = b"BEGIN ISOLATION LEVEL READ COMMITTED"
+BEGIN_READING = BEGIN + b" READ ONLY"
+
+LIMITS = {
+    "lock_timeout": "5s",
+    "statement_timeout": "10s",
+    "idle_in_transaction_session_timeout": "3s",
+}
+"""What the server ends by itself: it frees the locks of a replica that stands still."""
+
+NEWER_LIMITS = {
+    140000: ("client_connection_check_interval", "2s"),
+    170000: ("transaction_timeout", "10s"),
+}
+"""Limits by the version that brought them."""
+
+PLAN_ONCE = "SET plan_cache_mode = 'force_generic_plan'"
+"""One plan for each statement, whatever its parameters: the one that the plan tests read."""
+
+DURABLE = (
+    "SELECT CASE current_setting('synchronous_commit') WHEN 'off'"
+    " THEN set_config('synchronous_commit', 'on', {is_local}) END"
+)
+"""A role may have it off, and a crash of the server then takes commits back."""
+
+AWAY_SECONDS = 3.0
+"""For so long after an attempt to connect has failed the server counts as away."""
+
+WATCH_SECONDS = 0.5
+"""Between two looks for answers that are late."""
+
+IDENTITY = (
+    b"SELECT (SELECT system_identifier FROM pg_control_system())::text,"
+    b" CASE WHEN NOT pg_is_in_recovery()"
+    b" THEN substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8) END"
+)
+"""The name of the database cluster, and its timeline, hexadecimal; none of a standby."""
+
+
+class Server:
+    """Makes connections; `count` counts what becomes of them.
+
+    Raises ConfigProblem for an address that libpq can't read.
+    """
+
+    def __init__(self, address: Address) -> None:
+        self._address = address
+        self._missing = _defaults(address.url)
+        self.is_pooled = address.is_pooled
+        self.count: Callable[..., None] = ignore
+        self._generation = 0
+        self._timelines: dict[str, str] = {}
+        self._refused_at, self._refusal = float("-inf"), ""
+        self._open: weakref.WeakSet[Connection] = weakref.WeakSet()
+        self._lock = threading.Lock()
+        self.closing = threading.Event()
+        self._watcher = threading.Thread(target=self._watch, name="db-watcher", daemon=True)
+        self._watcher.start()
+
+    def connect(self, *, reads: bool = False, patience: float = ANSWER_SECONDS) -> Connection:
+        """Return a new connection; an answer has to come within `patience`. Raises NotConnected."""
+        if self.closing.is_set():
+            raise RuntimeError("the database is closed")
+        try:
+            made = psycopg.connect(self._address.url, autocommit=True, **self._missing)  # type: ignore[arg-type]
+        except psycopg.Error as error:
+            raise self._refused(_one_line(error)) from None
+        loaders.register(made.adapters)
+        connection = Connection(made, prepares=not self.is_pooled, patience=patience)
+        with self._lock:
+            connection.generation = self._generation
+            self._open.add(connection)
+        try:
+            refuse_old(connection.server_version)
+            self._check_timeline(connection)
+            if not self.is_pooled:
+                connection.command(self._settings(connection, "", reads=reads))
+        except (SqlError, NotConnected) as error:
+            connection.close()
+            raise self._refused(str(error)) from None
+        self._refused_at = float("-inf")
+        self.count("database_connections", "opened")
+        return connection
+
+    def opening(self, connection: Connection, *, reads: bool = False) -> bytes:
+        """Return the statements that begin a transaction, in one round trip."""
+        begin = BEGIN_READING if reads else BEGIN
+        if not self.is_pooled:
+            return begin
+        return begin + b"; " + self._settings(connection, "LOCAL ", reads=False)
+
+    def check_presence(self) -> None:
+        """Raise NotConnected if the server was away at the last attempt, not long ago."""
+        if time.monotonic() - self._refused_at < AWAY_SECONDS:
+            raise NotConnected(self._refusal)
+
+    def lost(self, connection: Connection) -> None:
+        """Note that a connection was lost: no other of its age is trusted any more."""
+        with self._lock:
+            self._generation = max(self._generation, connection.generation + 1)
+        self.count("database_connections", "lost")
+
+    def trusts(self, connection: Connection) -> bool:
+        """Return whether a connection can be used, as far as anyone knows."""
+        return not connection.is_lost and connection.generation == self._generation
+
+    def close(self) -> None:
+        """Stop watching."""
+        self.closing.set()
+
+    def shut_all(self) -> None:
+        """End every wait for an answer."""
+        with self._lock:
+            waiting = list(self._open)
+        for one in waiting:
+            one.shut()
+
+    def _refused(self, reason: str) -> NotConnected:
+        self._refused_at, self._refusal = time.monotonic(), reason
+        self.count("database_connections", "refused")
+        return NotConnected(reason)
+
+    def _watch(self) -> None:
+        while not self.closing.wait(WATCH_SECONDS):
+            with self._lock:
+                late = [one for one in self._open if one.until < time.monotonic()]
+            for one in late:
+                one.shut()
+
+    def _check_timeline(self, connection: Connection) -> None:
+        try:
+            result = connection.command(IDENTITY)
+        except SqlError as error:
+            if error.is_storage:
+                raise
+            return  # a provider may keep it to itself
+        cluster, timeline = result.get_value(0, 0), result.get_value(0, 1)
+        if cluster is None or timeline is None:
+            return
+        name, number = cluster.decode(), timeline.decode()
+        connection.timeline = number
+        with self._lock:
+            highest = self._timelines.get(name, "")
+            self._timelines[name] = max(highest, number)
+        if number < highest:
+            raise NotConnected(
+                f"the server is on timeline {int(number, 16)}, but {int(highest, 16)} was seen"
+                " before: this is a former primary"
+            )
+
+    def _settings(self, connection: Connection, scope: str, *, reads: bool) -> bytes:
+        limits = dict(LIMITS)
+        limits |= {
+            name: value
+            for version, (name, value) in NEWER_LIMITS.items()
+            if connection.server_version >= version
+        }
+        if reads:
+            limits.pop("transaction_timeout", None)
+            limits["default_transaction_read_only"] = "on"
+        commands = [f"SET {scope}{name} = '{value}'" for name, value in limits.items()]
+        if not self.is_pooled:
+            commands.append(PLAN_ONCE)
+        commands.append(DURABLE.format(is_local="true" if scope else "false"))
+        return "; ".join(commands).encode()
+
+
+def refuse_old(version: int) -> None:
+    """Raise NotConnected for a server of a version that this program doesn't work with."""
+    if version < OLDEST:
+        oldest = OLDEST // 10_000
+        raise NotConnected(
+            f"PostgreSQL {version // 10_000} is too old: upgrade the server to {oldest} or later"
+        )
+
+
+def _defaults(url: str) -> dict[str, object]:
+    """Return our parameters that a URL doesn't have. Raises ConfigProblem, without its words."""
+    try:
+        given = psycopg.conninfo.conninfo_to_dict(url)
+    except psycopg.ProgrammingError:
+        raise unreadable() from None
+    return {name: value for name, value in CONNECTING.items() if name not in given}
+
+
+def _one_line(error: Exception) -> str:
+    return " ".join(str(error).split())

@@ -1,0 +1,241 @@
+"""One transaction on one thread's connection: run, run again, and committed for sure.
+
+A transaction that others got in the way of, or whose connection was lost before its commit, is
+rolled back, and its function runs again. Where the answer to the COMMIT is lost, the server is
+asked what became of it.
+"""
+
+from __future__ import annotations
+
+import time
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from bot.core.database.interface import Transaction, jittered
+from bot.core.database.postgres.connection import ANSWER_SECONDS
+from bot.core.database.postgres.faults import (
+    ABORTED,
+    CONFLICTS,
+    OUT_OF_DATE,
+    OVERTAKEN,
+    READ_ONLY,
+    NotConnected,
+    SqlError,
+    translated,
+)
+from bot.core.database.postgres.statements import translate
+from bot.core.database.slices import Lead
+from bot.core.errors import CommitUnknown, NoLongerLead
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from bot.core.database.interface import Engine, Row
+    from bot.core.database.postgres.connection import Connection
+    from bot.core.database.postgres.server import Server
+
+OVERTAKEN_RUNS = 3
+"""Runs of a transaction that meets a key that exists: a rule that it breaks itself stays broken."""
+
+FIRST_PAUSE, LONGEST_PAUSE = 0.005, 0.3
+"""Seconds before a transaction runs again; each pause is about twice as long as the last."""
+
+UNKNOWN_SECONDS = 6.0
+"""The longest search for what became of a commit: the server ends a transaction whose client is
+gone after three seconds."""
+
+XID = b"SELECT pg_current_xact_id_if_assigned()"
+"""The number of the transaction, which the server keeps with what became of it."""
+
+STATUS = b"SELECT pg_xact_status('%s')"
+
+LOCK_SLICE = (
+    b"SELECT owner, term, pg_current_xact_id() FROM slices WHERE name = '%s' FOR NO KEY UPDATE"
+)
+CREATE_SLICE = b"INSERT INTO slices (name) VALUES ('%s') ON CONFLICT DO NOTHING"
+"""Both are sent together with others, so that they can't have parameters."""
+
+
+class PostgresTransaction(Transaction):
+    """A transaction on a thread's connection.
+
+    `writes`: a statement may have changed rows; `changes`: at its end some are changed or locked.
+    """
+
+    engine: Engine = "postgresql"
+
+    def __init__(self, connection: Connection) -> None:
+        super().__init__()
+        self._connection = connection
+        self._locked: set[tuple[object, ...]] = set()
+        self.writes = self.changes = False
+
+    def query(self, sql: str, **params: object) -> list[Row]:
+        return self._connection.rows(self._run(sql, params))
+
+    def execute(self, sql: str, **params: object) -> int:
+        return self._run(sql, params).command_tuples or 0
+
+    def lock(self, sql: str, **params: object) -> None:
+        """Lock rows; those that it has locked before cost no statement."""
+        lock = (sql, *params.items())
+        if lock not in self._locked:
+            self._connection.execute(sql, params)
+            self._locked.add(lock)
+
+    def _run(self, sql: str, params: dict[str, object]) -> Any:
+        self.writes = self.writes or not translate(sql).is_read
+        return self._connection.execute(sql, params)
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """The slice that a transaction enters, and the lead that it has to have, if any."""
+
+    name: str
+    lead: Lead | None = None
+
+    def __post_init__(self) -> None:
+        if not self.name.isidentifier():
+            raise ValueError(f"{self.name!r} can't name a slice")
+
+    @property
+    def lock(self) -> bytes:
+        """Return the statement that locks the slice's row."""
+        return LOCK_SLICE % self.name.encode()
+
+    @property
+    def creation(self) -> bytes:
+        """Return the statement that creates the slice's row."""
+        return CREATE_SLICE % self.name.encode()
+
+
+class Runner:
+    """Runs the transactions, or the reads, of one thread on a connection of its own."""
+
+    def __init__(
+        self, server: Server, *, reads: bool = False, patience: float = ANSWER_SECONDS
+    ) -> None:
+        self._server, self._reads, self._patience = server, reads, patience
+        self._connection: Connection | None = None
+
+    def perform(
+        self, work: Callable[[Transaction], Any], entry: Entry | None, deadline: float
+    ) -> tuple[Any, PostgresTransaction]:
+        """Run `work` until it is committed; return its result and its last transaction.
+
+        Until the `deadline` (monotonic) it runs again after conflicts and losses. Raises
+        StorageError, ConstraintError, NoLongerLead, and what `work` raises.
+        """
+        pause, runs = FIRST_PAUSE, 0
+        while True:
+            runs += 1
+            try:
+                if time.monotonic() >= deadline:
+                    self._server.check_presence()
+                return self._attempt(work, entry)
+            except SqlError as error:
+                if not _may_repeat(error, runs, deadline):
+                    raise translated(error) from None
+                self._server.count("database_retries", error.sqlstate or "lost")
+            except NotConnected:
+                if self._server.closing.is_set() or time.monotonic() + pause >= deadline:
+                    raise
+            self._server.closing.wait(jittered(pause))
+            pause = min(2 * pause, LONGEST_PAUSE)
+
+    def close(self) -> None:
+        """Close the connection."""
+        if self._connection is not None:
+            self._connection.close()
+            self._connection = None
+
+    def _attempt(
+        self, work: Callable[[Transaction], Any], entry: Entry | None
+    ) -> tuple[Any, PostgresTransaction]:
+        connection = self._connected()
+        tx = PostgresTransaction(connection)
+        try:
+            if self._reads and not self._server.is_pooled:
+                return work(tx), tx  # each statement is a transaction
+            xid = self._begin(connection, entry)
+            result = work(tx)
+            if tx.writes and xid is None:
+                xid = connection.command(XID).get_value(0, 0)
+            tx.changes = xid is not None
+        except BaseException as error:
+            self._give_up(connection, error)
+            raise
+        self._commit(connection, xid)
+        return result, tx
+
+    def _connected(self) -> Connection:
+        """Return the thread's connection, a new one if any was lost since it was made."""
+        if self._connection is None or not self._server.trusts(self._connection):
+            self.close()
+            self._connection = self._server.connect(reads=self._reads, patience=self._patience)
+        return self._connection
+
+    def _begin(self, connection: Connection, entry: Entry | None) -> bytes | None:
+        """Begin, and enter the slice; return the transaction's number, None if it has none yet."""
+        opening = self._server.opening(connection, reads=self._reads)
+        if entry is None:
+            connection.command(opening)
+            return None
+        result = connection.command(opening + b"; " + entry.lock)
+        if not result.ntuples:
+            result = connection.command(entry.creation + b"; " + entry.lock)
+        owner, term, xid = (result.get_value(0, column) or b"" for column in range(3))
+        if entry.lead is not None and entry.lead != Lead(owner.decode(), int(term)):
+            raise NoLongerLead(entry.name)
+        return xid
+
+    def _give_up(self, connection: Connection, error: BaseException) -> None:
+        """End a transaction that an error stopped."""
+        connection.roll_back()
+        if isinstance(error, SqlError) and error.sqlstate in OUT_OF_DATE:
+            connection.forget_statements()
+        if isinstance(error, SqlError) and error.sqlstate == READ_ONLY:
+            connection.close()  # the next one may reach a server that takes changes
+        if connection.is_lost:
+            self._server.lost(connection)
+
+    def _commit(self, connection: Connection, xid: bytes | None) -> None:
+        """Commit. Raises SqlError where that failed for sure, CommitUnknown where nobody knows."""
+        try:
+            result = connection.command(b"COMMIT")
+        except SqlError as error:
+            self._give_up(connection, error)
+            if not error.is_lost:
+                raise
+            if xid is not None and not self._was_committed(xid, connection.timeline):
+                raise
+        else:
+            if result.command_status == b"ROLLBACK":
+                raise SqlError("a transaction went on after an error, and was rolled back", ABORTED)
+
+    def _was_committed(self, xid: bytes, timeline: str | None) -> bool:
+        """Return what became of a commit without an answer. Raises CommitUnknown."""
+        until = time.monotonic() + UNKNOWN_SECONDS
+        while time.monotonic() < until:
+            with suppress(NotConnected, SqlError):
+                connection = self._connected()
+                if connection.timeline != timeline:
+                    break
+                status = connection.command(STATUS % xid).get_value(0, 0)
+                if status in {b"committed", b"aborted"}:
+                    self._server.count("database_commits_unknown", status.decode())
+                    return status == b"committed"
+            time.sleep(LONGEST_PAUSE)
+        self._server.count("database_commits_unknown", "unknown")
+        raise CommitUnknown(
+            "the answer to a commit was lost, and the server can't say whether it was stored"
+        )
+
+
+def _may_repeat(error: SqlError, runs: int, deadline: float) -> bool:
+    if time.monotonic() >= deadline:
+        return False
+    is_overtaken = error.sqlstate in OVERTAKEN and runs < OVERTAKEN_RUNS
+    return error.is_lost or error.sqlstate in CONFLICTS or is_overtaken

@@ -1,0 +1,207 @@
+"""SQLite behind the verbs of `Database`: one writer thread and a few reader threads."""
+
+from __future__ import annotations
+
+import asyncio
+import secrets
+import sqlite3
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeVar
+
+from bot.core.database import private_files
+from bot.core.database.interface import TEST_WRITE, Database, OwnWriter
+from bot.core.database.schema import migrations
+from bot.core.database.sqlite.files import refuse_lost_file, sqlite_path
+from bot.core.database.sqlite.write_check import StorageCheck
+from bot.core.database.sqlite.writer import (
+    LoopCaller,
+    SqliteTransaction,
+    Writer,
+    storage_errors,
+)
+from bot.core.errors import BotError, ConfigProblem, StorageError
+from bot.core.health import Health
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from bot.core.database.interface import Engine, Row, Transaction
+    from bot.core.database.slices import Lead
+
+T = TypeVar("T")
+
+READERS = 2
+
+
+class SqliteDatabase(Database):
+    """A SQLite file behind one writer thread and a few reader threads."""
+
+    engine: Engine = "sqlite"
+
+    def __init__(self, path: str) -> None:
+        super().__init__()
+        self.path = path
+        private_files.make_folder(Path(path).parent)
+        private_files.make_file(path)
+        self.health = Health("database not usable", "database usable again")
+        self._writer = Writer(path, _connect(path), self.health)
+        self._readers = ThreadPoolExecutor(READERS, thread_name_prefix="db-reader")
+        self._idle = [_connect(path) for _ in range(READERS)]
+        self._loop_reader = _connect(path)
+        self._loop_reader.execute("PRAGMA busy_timeout = 0")
+        for reader in (*self._idle, self._loop_reader):
+            reader.execute("PRAGMA query_only = ON")
+        self._storage_check = StorageCheck(self.query, self.probe, self.health)
+
+    async def transaction(self, work: Callable[[Transaction], T]) -> T:
+        loop = asyncio.get_running_loop()
+        future: asyncio.Future[T] = loop.create_future()
+        self._writer.enqueue(work, future, LoopCaller(loop, self.wake))
+        return await future
+
+    def run(self, work: Callable[[Transaction], T]) -> T:
+        return self._writer.submit(work).result()
+
+    def alone(self, slice_: str, lead: Lead | None = None) -> Database:  # noqa: ARG002
+        """Return this database: its one writer is alone in every slice, and the only lead."""
+        return self
+
+    def own_writer(self) -> OwnWriter:
+        return SharedWriter(self)
+
+    async def read(self, work: Callable[[Transaction], T]) -> T:
+        loop = asyncio.get_running_loop()
+        return await loop.run_in_executor(self._readers, self._read, work)
+
+    async def one(self, sql: str, **params: object) -> Row | None:
+        """Return the row that a key or an index finds in a few steps, or None.
+
+        This one runs on the event loop, since a change of threads takes ten times as long as the
+        row; where the file can't be read at once, a reader's thread waits for it.
+        """
+        try:
+            with storage_errors():
+                return SqliteTransaction(self._loop_reader).one(sql, **params)
+        except StorageError:
+            rows = await self.query(sql, **params)
+            return rows[0] if rows else None
+
+    def count_with(self, increment: Callable[..., None]) -> None:
+        self._writer.count = increment
+
+    def count(self, name: str, *labels: str) -> None:
+        self._writer.count(name, *labels)
+
+    async def check(self) -> str | None:
+        return await self._storage_check()
+
+    async def probe(self, size: int) -> None:
+        """Write `size` bytes to the disk, in place of those of the last probe.
+
+        Raises StorageError where the machine fails.
+        """
+        filler = secrets.token_hex(size // 2)  # random: a file system could compress anything else
+        await self.transaction(partial(_fill, filler=filler))
+
+    def migrate(self) -> bool:
+        ran = [
+            self.run(partial(_migrate, number=number, statements=statements))
+            for number, statements in enumerate(migrations.MIGRATIONS, start=1)
+        ]
+        self.run(migrations.refuse_newer)
+        return any(ran)
+
+    def checkpoint(self) -> None:
+        """Move the content of the -wal into the file."""
+        self._idle[0].execute("PRAGMA wal_checkpoint(TRUNCATE)")
+
+    def close(self) -> None:
+        self._writer.close()
+        self._readers.shutdown(wait=True)
+        for reader in (*self._idle, self._loop_reader):
+            reader.close()
+
+    def _read(self, work: Callable[[Transaction], T]) -> T:
+        reader = self._idle.pop()
+        try:
+            with storage_errors():
+                return work(SqliteTransaction(reader))
+        except StorageError as error:
+            self.health.failed(str(error))
+            raise
+        finally:
+            self._idle.append(reader)
+
+
+class SharedWriter(OwnWriter):
+    """The one writer of a file: a second connection would only wait for it."""
+
+    def __init__(self, database: SqliteDatabase) -> None:
+        self._database = database
+
+    def run(self, work: Callable[[Transaction], T]) -> T:
+        return self._database.run(work)
+
+    def close(self) -> None:
+        """Close nothing: the writer is the database's."""
+
+
+def open_sqlite(url: str, *, writing: bool = False) -> SqliteDatabase:
+    """Open the file of a DATABASE_URL as `open_database` does. Raises ConfigProblem."""
+    path = sqlite_path(url)
+    refuse_lost_file(path)
+    try:
+        database = SqliteDatabase(path)
+    except (sqlite3.Error, OSError) as error:
+        raise _unusable(url, error) from error
+    try:
+        if database.migrate():
+            database.checkpoint()
+        if writing:
+            database.run(lambda tx: tx.execute(TEST_WRITE))
+    except (sqlite3.Error, BotError) as error:
+        database.close()
+        raise _unusable(url, error) from error
+    return database
+
+
+def in_memory(version: int) -> sqlite3.Connection:
+    """Return an empty database in memory with the schema of a version; the caller closes it."""
+    conn = _connect(":memory:")
+    for number, statements in enumerate(migrations.MIGRATIONS[:version], start=1):
+        _migrate(SqliteTransaction(conn), number, statements)
+    return conn
+
+
+def _unusable(url: str, error: Exception) -> ConfigProblem:
+    return ConfigProblem(f"DATABASE_URL: {url} can't be used: {error}")
+
+
+def _connect(path: str) -> sqlite3.Connection:
+    conn = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
+    try:
+        conn.execute("PRAGMA journal_mode=WAL")
+        conn.execute("PRAGMA synchronous=FULL")
+        conn.execute("PRAGMA foreign_keys=ON")
+        conn.execute("PRAGMA secure_delete=ON")
+    except sqlite3.Error:
+        conn.close()
+        raise
+    return conn
+
+
+def _fill(tx: Transaction, filler: str) -> None:
+    tx.execute("DELETE FROM probe")
+    tx.execute("INSERT INTO probe (number, filler) VALUES (1, :filler)", filler=filler)
+
+
+def _migrate(tx: Transaction, number: int, statements: tuple[str, ...]) -> bool:
+    tx.execute(migrations.CREATE)
+    if tx.one("SELECT number FROM migrations WHERE number = :number", number=number):
+        return False
+    for statement in migrations.select(statements, "sqlite"):
+        tx.execute(statement)
+    tx.execute(migrations.NOTE, number=number, needs=migrations.needs(number))
+    return True

@@ -1,0 +1,115 @@
+"""Slices: one transaction at a time, in all replicas, and under their lead alone."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from functools import partial
+from typing import TYPE_CHECKING
+
+import pytest
+
+from bot.core.database.postgres.engine import WRITERS, open_postgres
+from bot.core.database.slices import Lead
+from bot.core.errors import NoLongerLead, StorageError
+from tests.support.writer_harness import put
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from bot.core.database.database import Transaction
+    from bot.core.database.postgres.engine import PostgresDatabase
+
+SECONDS = 10.0
+ROUNDS = 25
+COUNTER = "SELECT sealed FROM kept_secrets WHERE name = 'counter'"
+COUNT_UP = "UPDATE kept_secrets SET sealed = :sealed WHERE name = 'counter'"
+APPOINT = "UPDATE slices SET owner = :owner, term = :term WHERE name = 'chat'"
+
+
+@pytest.fixture
+def other(url: str) -> Iterator[PostgresDatabase]:
+    """Return the database as another replica opens it."""
+    database = open_postgres(url)
+    yield database
+    database.close()
+
+
+def count_up(tx: Transaction) -> None:
+    """Read a number, then write the next one."""
+    row = tx.one(COUNTER)
+    assert row
+    tx.execute(COUNT_UP, sealed=str(int(row["sealed"]) + 1))
+
+
+async def test_transactions_of_a_slice_run_one_at_a_time_in_all_replicas(
+    db: PostgresDatabase, other: PostgresDatabase
+) -> None:
+    await db.transaction(partial(put, name="counter"))
+    await db.transaction(lambda tx: tx.execute(COUNT_UP, sealed="0"))
+    views = [db.alone("chat"), other.alone("chat")]
+    await asyncio.gather(*(view.transaction(count_up) for view in views for _ in range(ROUNDS)))
+    assert await db.one(COUNTER) == {"sealed": str(2 * ROUNDS)}
+
+
+async def test_a_slice_under_way_leaves_threads_to_other_transactions(
+    db: PostgresDatabase,
+) -> None:
+    began, may_end = threading.Event(), threading.Event()
+
+    def hold(_tx: Transaction) -> None:
+        began.set()
+        may_end.wait(SECONDS)
+
+    chat = db.alone("chat")
+    held = [asyncio.create_task(chat.transaction(hold)) for _ in range(2 * WRITERS)]
+    await asyncio.to_thread(began.wait, SECONDS)
+    await asyncio.wait_for(db.transaction(partial(put, name="a")), SECONDS)
+    may_end.set()
+    await asyncio.gather(*held)
+
+
+async def test_only_the_lead_of_a_slice_changes_it(db: PostgresDatabase) -> None:
+    lead = Lead("replica", 2)
+    chat = db.alone("chat", lead)
+    with pytest.raises(NoLongerLead):
+        await chat.transaction(partial(put, name="before"))
+    await db.alone("chat").transaction(lambda tx: tx.execute(APPOINT, owner="replica", term=2))
+    await chat.transaction(partial(put, name="lead"))
+    await db.transaction(lambda tx: tx.execute(APPOINT, owner="replica", term=3))
+    with pytest.raises(NoLongerLead) as raised:
+        await chat.transaction(partial(put, name="after"))
+    assert not isinstance(raised.value, StorageError), "it would be repeated for ever"
+    assert await chat.query("SELECT name FROM kept_secrets") == [{"name": "lead"}]
+
+
+async def test_an_error_in_a_slice_lets_the_next_one_in(db: PostgresDatabase) -> None:
+    chat = db.alone("chat")
+    found = await asyncio.gather(
+        chat.transaction(lambda tx: tx.query("SELECT 1 / 0")),
+        chat.transaction(partial(put, name="a")),
+        return_exceptions=True,
+    )
+    assert isinstance(found[0], Exception)
+    assert found[1] == "a"
+
+
+def test_the_name_of_a_slice_is_a_word(db: PostgresDatabase) -> None:
+    """It stands in a statement as it is."""
+    with pytest.raises(ValueError, match="can't name a slice"):
+        db.alone("x' OR 'a' = 'a")
+
+
+async def test_transactions_that_wait_for_their_slice_are_finished_at_a_stop(url: str) -> None:
+    database = open_postgres(url)
+    chat = database.alone("chat")
+    names = [f"{number:02d}" for number in range(ROUNDS)]
+    asked = [asyncio.create_task(chat.transaction(partial(put, name=name))) for name in names]
+    await asyncio.sleep(0)
+    await asyncio.to_thread(database.close)
+    assert await asyncio.gather(*asked) == names
+    with pytest.raises(RuntimeError, match="closed"):
+        await chat.transaction(partial(put, name="late"))
+    with pytest.raises(RuntimeError, match="closed"):
+        await chat.check()
+    database.close()

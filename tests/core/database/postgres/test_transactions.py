@@ -1,0 +1,180 @@
+"""Transactions on PostgreSQL: whole or not at all, run again where others got in the way."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from functools import partial
+from itertools import count
+from typing import TYPE_CHECKING
+
+import pytest
+
+from bot.core.database.postgres.faults import SqlError
+from bot.core.errors import ConstraintError
+from tests.support.listeners import listening
+from tests.support.writer_harness import PUT, fail, put
+
+if TYPE_CHECKING:
+    from bot.core.database.database import Transaction
+    from bot.core.database.postgres.engine import PostgresDatabase
+
+SECONDS = 10.0
+NAMES = "SELECT name FROM kept_secrets ORDER BY name"
+SEAL = "UPDATE kept_secrets SET sealed = :sealed WHERE name = :name"
+
+
+async def names(db: PostgresDatabase) -> list[str]:
+    return [row["name"] for row in await db.query(NAMES)]
+
+
+async def test_a_transaction_is_stored_whole_or_not_at_all(db: PostgresDatabase) -> None:
+    assert await db.transaction(partial(put, name="a")) == "a"
+    with pytest.raises(LookupError, match="b"):
+        await db.transaction(partial(fail, name="b"))
+    assert await names(db) == ["a"]
+
+
+async def test_a_broken_rule_is_named_without_the_rows_values(db: PostgresDatabase) -> None:
+    """Logs get the error, and rows hold payers' data."""
+    await db.transaction(partial(put, name="secret"))
+    with pytest.raises(ConstraintError, match="kept_secrets_pkey") as raised:
+        await db.transaction(partial(put, name="secret"))
+    assert "=(secret)" not in str(raised.value)
+    assert raised.value.__cause__ is None
+
+
+async def test_text_with_nul_is_refused_before_it_is_sent(db: PostgresDatabase) -> None:
+    with pytest.raises(ValueError, match=":name contains NUL"):
+        await db.transaction(partial(put, name="a\0b"))
+    assert await names(db) == []
+
+
+async def test_a_bug_in_a_statement_stays_visible(db: PostgresDatabase) -> None:
+    with pytest.raises(SqlError, match='"nowhere" does not exist'):
+        await db.query("SELECT 1 FROM nowhere")
+
+
+async def test_an_error_that_was_swallowed_commits_nothing(db: PostgresDatabase) -> None:
+    """The server answers COMMIT with ROLLBACK then, which is no error to it."""
+
+    def swallow(tx: Transaction) -> None:
+        with pytest.raises(SqlError):
+            tx.query("SELECT 1 FROM nowhere")
+
+    def put_and_swallow(tx: Transaction) -> None:
+        put(tx, "a")
+        swallow(tx)
+
+    with pytest.raises(SqlError, match="rolled back"):
+        await db.transaction(swallow)
+    with pytest.raises(SqlError, match="is aborted"):
+        await db.transaction(put_and_swallow)
+    assert await names(db) == []
+
+
+async def test_stop_iteration_in_a_transaction_is_raised_as_a_bug(db: PostgresDatabase) -> None:
+    with pytest.raises(RuntimeError, match="StopIteration"):
+        await db.transaction(lambda _tx: next(iter(())))
+
+
+async def test_a_deadlock_is_resolved_by_running_one_of_two_again(db: PostgresDatabase) -> None:
+    counted: list[tuple[str, ...]] = []
+    db.count_with(lambda *names: counted.append(names))
+    for name in ("a", "b"):
+        await db.transaction(partial(put, name=name))
+    both, runs = threading.Barrier(2), count()
+
+    def change(tx: Transaction, first: str, second: str) -> None:
+        tx.execute(SEAL, name=first, sealed=first)
+        if next(runs) < both.parties:
+            both.wait(SECONDS)
+        tx.execute(SEAL, name=second, sealed=first)
+
+    await asyncio.gather(
+        db.transaction(partial(change, first="a", second="b")),
+        db.transaction(partial(change, first="b", second="a")),
+    )
+    assert counted.count(("database_retries", "40P01")) == 1
+    (sealed,) = {row["sealed"] for row in await db.query("SELECT sealed FROM kept_secrets")}
+    assert sealed in {"a", "b"}
+
+
+async def test_a_transaction_that_was_overtaken_sees_the_other_in_its_second_run(
+    db: PostgresDatabase,
+) -> None:
+    """Only the last run's topics and counts take effect."""
+    counted: list[tuple[str, ...]] = []
+    db.count_with(lambda *names: counted.append(names))
+    runs: list[bool] = []
+
+    def find_or_put(tx: Transaction) -> None:
+        is_there = tx.one(NAMES) is not None
+        runs.append(is_there)
+        tx.wake(f"run {len(runs)}")
+        tx.count("run", str(len(runs)))
+        if not is_there:
+            other = db.own_writer()
+            other.run(partial(put, name="a"))
+            other.close()
+            tx.execute(PUT, name="a")
+
+    await db.transaction(lambda _tx: None)
+    first, second = await listening(db, "run 1", "run 2")
+    await db.transaction(find_or_put)
+    assert runs == [False, True]
+    assert (first.is_set(), second.is_set()) == (False, True)
+    assert [names for names in counted if names[0] == "run"] == [("run", "2")]
+
+
+async def test_a_statement_whose_columns_changed_is_prepared_again(db: PostgresDatabase) -> None:
+    """As during an upgrade: the connections of an old replica know the old columns."""
+    everything = partial(lambda tx: tx.query("SELECT * FROM probe"))
+    await asyncio.gather(*(db.transaction(everything) for _ in range(8)))
+    await db.transaction(lambda tx: tx.execute("ALTER TABLE probe ADD COLUMN more TEXT"))
+    assert await asyncio.gather(*(db.transaction(everything) for _ in range(8))) == [[]] * 8
+
+
+def test_prepared_statements_outlive_a_rollback(db: PostgresDatabase) -> None:
+    writer = db.own_writer()
+    number = "SELECT COUNT(*) AS n FROM pg_prepared_statements"
+    before = writer.run(lambda tx: tx.one(number))
+    with pytest.raises(LookupError):
+        writer.run(partial(fail, name="a"))
+    after = writer.run(lambda tx: tx.one(number))
+    writer.close()
+    assert (before, after) == ({"n": 1}, {"n": 2})
+
+
+async def test_readers_see_committed_rows_alone_and_write_none(db: PostgresDatabase) -> None:
+    began, may_end = threading.Event(), threading.Event()
+
+    def slow(tx: Transaction) -> None:
+        put(tx, "a")
+        began.set()
+        may_end.wait(SECONDS)
+
+    writing = asyncio.create_task(db.transaction(slow))
+    await asyncio.to_thread(began.wait, SECONDS)
+    assert await names(db) == []
+    may_end.set()
+    await writing
+    assert await db.one(NAMES) == {"name": "a"}
+    with pytest.raises(Exception, match="read-only"):
+        await db.read(partial(put, name="b"))
+
+
+async def test_a_cancelled_transaction_that_has_not_begun_never_runs(db: PostgresDatabase) -> None:
+    may_end = threading.Event()
+    held = [
+        asyncio.create_task(db.transaction(lambda _tx: may_end.wait(SECONDS))) for _ in range(4)
+    ]
+    await asyncio.sleep(0)
+    late = asyncio.create_task(db.transaction(partial(put, name="late")))
+    await asyncio.sleep(0)
+    late.cancel()
+    await asyncio.sleep(0)
+    may_end.set()
+    await asyncio.gather(*held)
+    await db.transaction(partial(put, name="next"))
+    assert await names(db) == ["next"]

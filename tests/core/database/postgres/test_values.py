@@ -1,0 +1,85 @@
+"""Values go in and come out as with SQLite, and statements mean the same."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from bot.core.database.postgres.statements import bind, translate
+from bot.core.database.sqlite.engine import SqliteDatabase
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from bot.core.database.database import Database, Row
+    from bot.core.database.postgres.engine import PostgresDatabase
+
+
+class Colour(StrEnum):
+    RED = "red"
+
+
+SAME = [
+    ("SELECT :x AS x", {"x": "ü€😀 '\"\\%"}),
+    ("SELECT :x AS x", {"x": Colour.RED}),
+    ("SELECT :x + 0 AS x", {"x": 2**62}),
+    ("SELECT :x + 0 AS x", {"x": -1}),
+    ("SELECT :x + 0 AS x", {"x": True}),
+    ("SELECT :x AS x", {"x": b"\0\xff'"}),
+    ("SELECT :x AS x", {"x": None}),
+    ("SELECT :x AS x", {"x": 0.1}),
+    ("SELECT :x = :x AS x, :x = :y AS y", {"x": 5, "y": 6, "not used": 7}),
+    ("SELECT SUM(x) AS x FROM (SELECT :x AS x UNION ALL SELECT :y) AS two", {"x": 5, "y": 6}),
+    ("SELECT COUNT(*) AS x FROM kept_secrets", {}),
+    ("SELECT ':x' AS a, \"name\" || '::' AS b FROM (SELECT :x AS name) AS one", {"x": "n"}),
+    ("SELECT name FROM kept_secrets WHERE name LIKE '%' || :x", {"x": "s"}),
+    ("SELECT CAST(:x AS TEXT) IS NULL AS x", {"x": None}),
+    ("SELECT 7 / 2 AS x, -7 / 2 AS y, 7 % 2 AS z", {}),
+    (
+        "SELECT x FROM (SELECT 'b' AS x UNION ALL SELECT 'B' UNION ALL SELECT 'a') AS t ORDER BY x",
+        {},
+    ),
+]
+
+
+@pytest.fixture
+def sqlite_db(tmp_path: Path) -> Iterator[Database]:
+    database = SqliteDatabase(str(tmp_path / "bot.db"))
+    database.migrate()
+    yield database
+    database.close()
+
+
+@pytest.mark.parametrize(("sql", "params"), SAME)
+def test_both_engines_return_the_same(
+    db: PostgresDatabase, sqlite_db: Database, sql: str, params: dict[str, Any]
+) -> None:
+    def ask(database: Database) -> list[Row]:
+        return database.run(lambda tx: tx.query(sql, **params))
+
+    assert ask(db) == ask(sqlite_db)
+
+
+def test_a_colon_in_text_names_and_comments_is_no_parameter() -> None:
+    sql = "SELECT ':a', \":b\", x::text, :c -- :d\n, :e, :c /* :f */"
+    statement = translate(sql)
+    assert statement.text == b"SELECT ':a', \":b\", x::text, $1 -- :d\n, $2, $1 /* :f */"
+    assert statement.names == ("c", "e")
+
+
+def test_a_missing_parameter_is_an_error() -> None:
+    with pytest.raises(KeyError, match="x"):
+        bind(("x",), {"y": 1})
+
+
+def test_a_type_that_no_column_has_is_an_error() -> None:
+    with pytest.raises(TypeError, match="can't be a list"):
+        bind(("x",), {"x": []})
+
+
+def test_a_whole_number_has_one_type_whatever_its_size() -> None:
+    """Else each size would be a prepared statement of its own."""
+    assert {bind(("x",), {"x": number}).types for number in (1, 2**40, True)} == {(20,)}

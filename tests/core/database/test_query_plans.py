@@ -1,0 +1,76 @@
+"""PostgreSQL's plans of the statements that must not read whole tables, for any parameters.
+
+SQLite's plans are beside the statements' other tests.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+import pytest
+
+from bench import million
+from bench.engines import plan
+from bot.chat.store import payment_search, queries
+from bot.core.outbox import candidates, lanes
+from bot.core.outbox import queries as counts
+from bot.service.store import checkouts, joined_letters
+from tests.support.list_indexes import indexes_of
+from tests.support.many_rows import TABLES, fill
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from tests.support.databases import PostgresDatabases
+
+READ_WHOLE = re.compile(r"Seq Scan on (\w+)")
+USED = re.compile(r"(?:Index (?:Only )?Scan(?: Backward)? using|Bitmap Index Scan on) (\w+)")
+
+OTHER = {"a seller's search": ["listings_standing"]}
+"""Where PostgreSQL takes another index than SQLite: the smaller one, of links that still stand."""
+
+STATEMENTS = [
+    (payment_search.BY_KEY, ["received_payments_listing"]),
+    (payment_search.BY_SHORT_KEY, ["received_payments_short"]),
+    (payment_search.WHOLE, ["received_payments_number"]),
+    (payment_search.BEGINNING, ["received_payments_number"]),
+    (payment_search.END, ["received_payments_number_reversed"]),
+    (queries.PAYMENTS, ["received_payments_listing"]),
+    (lanes.OPEN_LANES, ["lanes_open"]),
+    (lanes.RANKED_LANES, ["lanes_ranked"]),
+    (checkouts.HELD, ["checkouts_held"]),
+    (checkouts.BY_PAYER, ["checkouts_held"]),
+    (joined_letters.STRANDED, ["outbox_joined"]),
+    (counts.COUNT_WAITING, ["outbox_due"]),
+    (counts.COUNT.format("leased"), ["outbox_leased"]),
+    (counts.COUNT.format("dead"), ["outbox_dead_lane"]),
+    ("SELECT id FROM audit ORDER BY id DESC LIMIT 5", ["audit_pkey"]),
+    ("SELECT id FROM audit WHERE subject = 's' ORDER BY id DESC LIMIT 5", ["audit_subject"]),
+    ("SELECT id FROM audit WHERE id < '0' ORDER BY id LIMIT 5", ["audit_pkey"]),
+    *((sql, OTHER.get(name) or indexes_of(name)) for name, sql in million.statements()),
+]
+
+
+@pytest.fixture(scope="module")
+def many(postgres: PostgresDatabases) -> Iterator[str]:
+    """Return the address of a database whose tables have many rows."""
+    url = postgres.new()
+    fill(url)
+    yield url
+    postgres.drop(url)
+
+
+@pytest.mark.parametrize(("sql", "indexes"), STATEMENTS)
+def test_a_statement_finds_its_rows_by_an_index(many: str, sql: str, indexes: list[str]) -> None:
+    steps = "\n".join(plan(many, sql))
+    assert not {*TABLES}.intersection(READ_WHOLE.findall(steps)), steps
+    assert {*indexes} <= {*USED.findall(steps)}, steps
+
+
+@pytest.mark.parametrize("sql", [lanes.STATE_UNORDERED, candidates.DUE])
+def test_the_next_message_of_a_lane_without_order_is_found_unsorted(many: str, sql: str) -> None:
+    """A host that answers nothing for hours has thousands: each new one would sort them all."""
+    steps = "\n".join(plan(many, sql))
+    assert "using outbox_due" in steps
+    assert "Sort" not in steps

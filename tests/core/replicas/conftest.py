@@ -1,0 +1,25 @@
+"""Replicas over one database of PostgreSQL."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from bot.core.database.database import open_database
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from bot.core.database.database import Database
+    from tests.support.databases import PostgresDatabases
+
+
+@pytest.fixture
+def shared(postgres: PostgresDatabases) -> Iterator[Database]:
+    """Open a database that several replicas share."""
+    url = postgres.new()
+    database = open_database(url)
+    yield database
+    database.close()
+    postgres.drop(url)

@@ -1,0 +1,240 @@
+"""Beats and leads at a clock of the test's own: who leads, who is gone, and who is not."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from structlog.testing import capture_logs
+
+from bot.core.database.slices import Lead
+from bot.core.errors import NoLongerLead, StorageError
+from bot.core.replicas import replica_rows
+from bot.core.replicas.membership import Membership
+from bot.core.replicas.replica_rows import ReplicaInfo
+from bot.core.replicas.times import TIMES
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from bot.core.database.database import Database, Transaction
+
+INFO = ReplicaInfo(role="all", version="1.0", migration=1, settings="digest")
+
+
+@dataclass
+class Cluster:
+    """Hearts over one database, which share a clock and can be cut off or stopped one by one."""
+
+    database: Database
+    now: float = 1000.0
+    cut_off: set[Membership] = field(default_factory=set)
+    members: list[Membership] = field(default_factory=list)
+
+    def join(self, *roles: str) -> Membership:
+        def run(work: Callable[[Transaction], Any]) -> Any:
+            return self._run(member, work)
+
+        member: Membership = Membership(run, INFO, TIMES, lambda: 7)
+        member.join(self.now)
+        member.roles = frozenset(roles)
+        self.members.append(member)
+        return member
+
+    def beat(self, seconds: float, *members: Membership) -> None:
+        """Let these members beat, or else all, for so long."""
+        for _ in range(round(seconds / TIMES.beat)):
+            self.now += TIMES.beat
+            for member in members or self.members:
+                try:
+                    member.beat(self.now)
+                except StorageError:
+                    assert member in self.cut_off
+
+    def lead(self) -> Lead:
+        return self.database.run(replica_rows.find_leads)["chat"]
+
+    def living(self) -> set[str]:
+        return {one.owner for one in self.database.run(replica_rows.find_all)}
+
+    def _run(self, member: Membership, work: Callable[[Transaction], Any]) -> Any:
+        if member in self.cut_off:
+            raise StorageError("no way to the database")
+        return self.database.run(work)
+
+
+@pytest.fixture
+def cluster(shared: Database) -> Cluster:
+    return Cluster(shared)
+
+
+def test_the_first_replica_leads_at_its_first_beat(cluster: Cluster) -> None:
+    first, second = cluster.join("chat"), cluster.join("chat")
+    cluster.beat(2)
+    assert first.leads == {"chat": Lead(first.owner, 1)}
+    assert second.leads == {}
+    assert [one.owner for one in second.others] == [first.owner]
+
+
+def test_a_replica_that_does_not_stand_never_leads(cluster: Cluster) -> None:
+    cluster.join()
+    cluster.beat(20)
+    assert cluster.database.run(replica_rows.find_leads) == {}
+
+
+def test_another_one_leads_within_twelve_seconds_of_the_last_beat(cluster: Cluster) -> None:
+    first, second = cluster.join("chat"), cluster.join("chat")
+    cluster.beat(4)
+    cluster.beat(8, second)
+    assert cluster.lead().owner == first.owner
+    cluster.beat(4, second)
+    assert cluster.lead() == second.leads["chat"] == Lead(second.owner, 2)
+    assert cluster.living() == {second.owner}
+
+
+def test_a_former_lead_changes_nothing_in_its_slice(cluster: Cluster) -> None:
+    """It was stopped, so that it doesn't know; the slice's row does."""
+    first, second = cluster.join("chat"), cluster.join("chat")
+    cluster.beat(4)
+    former = cluster.database.alone("chat", lead=first.leads["chat"])
+    former.run(lambda _tx: None)
+    cluster.beat(12, second)
+    with pytest.raises(NoLongerLead):
+        former.run(lambda _tx: None)
+    cluster.database.alone("chat", lead=second.leads["chat"]).run(lambda _tx: None)
+
+
+def test_one_that_was_declared_gone_begins_again_under_a_new_name(cluster: Cluster) -> None:
+    first, second = cluster.join("chat"), cluster.join("chat")
+    cluster.beat(4)
+    former = first.owner
+    cluster.beat(12, second)
+    first.beat(cluster.now)
+    assert first.leads == {}
+    assert cluster.living() == {first.owner, second.owner} != {former, second.owner}
+    cluster.beat(20)
+    assert cluster.lead() == Lead(second.owner, 2)
+
+
+def test_the_log_names_who_joined_who_is_gone_and_who_was_taken_for_gone(
+    cluster: Cluster,
+) -> None:
+    """Each once, by the name that the doctor uses."""
+    with capture_logs() as logs:
+        first, second, _third = cluster.join("chat"), cluster.join(), cluster.join()
+        owner = first.owner
+        cluster.beat(4)
+        cluster.beat(20, *cluster.members[1:])
+        first.beat(cluster.now)
+    told = [(line["event"], line["owner"]) for line in logs]
+    assert told[0] == ("replica joined", owner)
+    assert told[3:] == [
+        ("replica gone", owner),
+        ("the others took this replica for gone", owner),
+        ("replica joined", first.owner),
+    ]
+    assert second.owner in {line["owner"] for line in logs}
+
+
+def test_an_outage_of_the_database_changes_no_lead(cluster: Cluster) -> None:
+    """Whoever reaches it first afterwards has not seen the others beat, nor could have."""
+    first, second = cluster.join("chat"), cluster.join("chat")
+    cluster.beat(4)
+    cluster.cut_off = {first, second}
+    cluster.beat(60)
+    cluster.cut_off = {first}
+    cluster.beat(4)
+    cluster.cut_off = set()
+    cluster.beat(4)
+    assert cluster.lead() == first.leads["chat"] == Lead(first.owner, 1)
+    assert cluster.living() == {first.owner, second.owner}
+
+
+def test_a_replica_that_is_cut_off_alone_is_replaced(cluster: Cluster) -> None:
+    first, second = cluster.join("chat"), cluster.join("chat")
+    cluster.beat(4)
+    cluster.cut_off = {first}
+    cluster.beat(12)
+    assert cluster.lead() == Lead(second.owner, 2)
+
+
+def test_an_observer_that_stood_still_declares_nobody_gone(cluster: Cluster) -> None:
+    first, second = cluster.join("chat"), cluster.join("chat")
+    cluster.beat(4)
+    cluster.beat(60, first)
+    second.beat(cluster.now)
+    assert cluster.lead().owner == first.owner
+
+
+def test_one_that_has_just_beaten_is_not_removed(cluster: Cluster) -> None:
+    first, second = cluster.join("chat"), cluster.join()
+    cluster.beat(4)
+    beats = {one.owner: one.beat for one in second.others}
+    first.beat(cluster.now)
+    cluster.database.run(lambda tx: replica_rows.remove_gone(tx, beats.items()))
+    assert first.owner in cluster.living()
+
+
+def test_nobody_takes_over_from_one_that_is_alive(cluster: Cluster) -> None:
+    first, second = cluster.join("chat"), cluster.join()
+    cluster.beat(4)
+    lead, owner = cluster.lead(), second.owner
+    won = cluster.database.run(lambda tx: replica_rows.take_over(tx, owner, "chat", lead))
+    assert (won, cluster.lead().owner) == (None, first.owner)
+
+
+def test_one_that_was_declared_gone_takes_over_nothing(cluster: Cluster) -> None:
+    member = cluster.join("chat")
+    owner = member.owner
+    cluster.database.run(member.leave)
+    won = cluster.database.run(lambda tx: replica_rows.take_over(tx, owner, "chat", Lead("", 0)))
+    assert won is None
+
+
+def test_of_two_that_stand_one_wins(cluster: Cluster) -> None:
+    first, second, third = (cluster.join("chat") for _ in range(3))
+    cluster.beat(4)
+    cluster.beat(20, second, third)
+    leads = [member.leads for member in (second, third) if member.leads]
+    assert leads == [{"chat": cluster.lead()}]
+    assert cluster.lead().term == 2
+    assert first.owner not in cluster.living()
+
+
+def test_a_lead_that_was_handed_over_is_free_at_once(cluster: Cluster) -> None:
+    first, second = cluster.join("chat"), cluster.join("chat")
+    cluster.beat(4)
+    lead = first.resign("chat")
+    assert lead
+    cluster.database.run(lambda tx: replica_rows.hand_over(tx, "chat", lead))
+    with pytest.raises(NoLongerLead):
+        cluster.database.alone("chat", lead=lead).run(lambda _tx: None)
+    cluster.beat(2)
+    assert (first.leads, second.leads) == ({}, {"chat": Lead(second.owner, 2)})
+
+
+def test_a_hand_over_of_a_lead_that_is_another_s_changes_nothing(cluster: Cluster) -> None:
+    first, second = cluster.join("chat"), cluster.join("chat")
+    cluster.beat(4)
+    former = first.leads["chat"]
+    cluster.beat(12, second)
+    cluster.database.run(lambda tx: replica_rows.hand_over(tx, "chat", former))
+    assert cluster.lead() == Lead(second.owner, 2)
+
+
+def test_a_takeover_waits_a_second_for_the_slice_and_is_tried_again(cluster: Cluster) -> None:
+    """The former lead may be in the middle of its last transaction; beats must not wait for it."""
+    first, second = cluster.join("chat"), cluster.join("chat")
+    cluster.beat(4)
+
+    def last_transaction(_tx: Transaction) -> None:
+        cluster.beat(8, second)
+        cluster.now += TIMES.beat
+        with pytest.raises(StorageError, match="lock"):
+            second.beat(cluster.now)
+
+    cluster.database.alone("chat", lead=first.leads["chat"]).run(last_transaction)
+    assert cluster.lead().owner == first.owner
+    cluster.beat(2, second)
+    assert cluster.lead() == Lead(second.owner, 2)

@@ -1,0 +1,112 @@
+"""`skew`: replicas whose clocks are a second apart keep Telegram's limits together."""
+
+from __future__ import annotations
+
+import asyncio
+from itertools import cycle, islice
+from typing import TYPE_CHECKING
+
+from bot.core.database.database import open_database
+from bot.sandbox.world import people
+from bot.sandbox.world.limits import JITTER_SECONDS
+from tests.replicas.claimer import Order
+from tests.replicas.claimers import claimed
+from tests.replicas.cluster import Stage, open_cluster
+from tests.replicas.payers import Payers, open_files
+from tests.replicas.proof import Figures, Size
+from tests.replicas.shops import balance, open_shops
+from tests.replicas.telegram import most_within, strict_telegram
+from tests.support.postgres_server import PostgresServer
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from tests.replicas.telegram import StrictTelegram
+
+SIZE = Size(replicas=3, payments=1_800)
+SKEWS = (0, 1_000, 500)
+"""Milliseconds by which the clocks are wrong: they are a second apart."""
+
+CHATS = 45
+SHOPS = 20
+BURST = 4
+PER_SECOND = 30
+"""Telegram's limits: so many messages a second, and one a second in a chat after a burst."""
+
+LONG_SECONDS = 5.0
+
+
+async def prove(size: Size) -> Figures:
+    """Let claimers share a queue, and leads follow each other, by clocks that are apart."""
+    open_files()
+    figures = Figures()
+    skews = list(islice(cycle(SKEWS), size.replicas))
+    figures.note("clocks wrong by, ms", ", ".join(map(str, skews)))
+    figures.part = "claimers: "
+    await _claim(figures, size, skews)
+    figures.part = "leads: "
+    await _lead(figures, size, skews)
+    return figures
+
+
+async def _claim(figures: Figures, size: Size, skews: Sequence[int]) -> None:
+    """Send what claimers claim to a strict Telegram."""
+    with PostgresServer() as server:
+        url = server.clone("skewed")
+        open_database(url, writing=True).close()
+        async with strict_telegram(1) as telegram:
+            crowd = [people.join(telegram.world, f"Guest {n}", started=True) for n in range(CHATS)]
+            lanes = tuple(f"{person.id}" for person in crowd)
+            method = f"{telegram.urls[0]}/bot{telegram.world.token}/sendMessage"
+            share = size.payments // size.replicas
+            orders = [
+                Order(
+                    *(f"claimer-{n}", url, share, lanes, size.seed + n),
+                    skew=skew,
+                    telegram=method,
+                )
+                for n, skew in enumerate(skews)
+            ]
+            found = await claimed(orders)
+            figures.hold("messages sent", len(telegram.paced()), share * size.replicas)
+            figures.hold("claimed twice", found.twice, 0)
+            figures.hold("refused by Telegram's limits", telegram.refused, 0)
+            _hold_limits(figures, telegram)
+
+
+async def _lead(figures: Figures, size: Size, skews: Sequence[int]) -> None:
+    """Pay while each replica hands the lead over to the next, whose clock is another one."""
+    async with open_cluster(Stage(size.replicas)) as cluster:
+        for replica, skew in zip(cluster.replicas, skews, strict=True):
+            replica.command = ("-m", "tests.replicas.skewed", f"{skew}", "run")
+        await cluster.start()
+        shops = await open_shops(cluster, SHOPS, size.payments)
+        payers = Payers([cluster.url], size.seed)
+        requests = [shop.request_id for shop in shops]
+        seconds = size.payments / PER_SECOND
+        paying = asyncio.create_task(payers.pay_steadily(requests, size.payments, seconds))
+        for _ in skews:
+            await asyncio.sleep(seconds / (2 * len(skews)))
+            lead = await cluster.lead()
+            figures.hold(f"{lead.name} left with", await lead.leave(), 0)
+            await lead.start()
+            await lead.ready()
+        await paying
+        await balance(figures, cluster, payers, shops)
+        # A message that is refused is sent again: nothing is lost by it.
+        figures.note("refused by Telegram's limits", cluster.telegram.refused)
+        _hold_limits(figures, cluster.telegram)
+
+
+def _hold_limits(figures: Figures, telegram: StrictTelegram) -> None:
+    """Hold what a Telegram has taken to its limits."""
+    times = [call.time for call in telegram.paced()]
+    figures.note("most in any second", most_within(1.0, times))
+    for seconds in (1.0, LONG_SECONDS):
+        # As Telegram's own count: a message may arrive late on a machine that is busy.
+        name = f"most in any {seconds - JITTER_SECONDS} s"
+        most = most_within(seconds - JITTER_SECONDS, times)
+        figures.at_most(name, most, round(seconds * PER_SECOND))
+    figures.note("a second, on average", len(times) / (max(times) - min(times)))
+    shortest = telegram.busiest_chat(BURST)
+    figures.at_least("shortest time for five in a chat, s", shortest, 1.0 - JITTER_SECONDS)

@@ -1,0 +1,48 @@
+"""A standing for the lead whose fortune the test decides."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+
+from bot.core.database.slices import Lead
+from bot.core.replicas.standing import Standing
+
+HOUR = 3600
+
+
+class FakeStanding(Standing):
+    """Wins a lead at each `win`, until `lose`; `hand_overs` counts how often it was handed over.
+
+    `stands` is set while the replica wants to win: after a loss, once nothing of the lead runs.
+    """
+
+    def __init__(self) -> None:
+        super().__init__(self._count)
+        self.term = 0
+        self.hand_overs = 0
+        self.stands = asyncio.Event()
+
+    async def won(self) -> Lead:
+        self.stands.set()
+        lead = await super().won()
+        self.stands.clear()
+        return lead
+
+    async def win(self) -> None:
+        self.term += 1
+        self.hold(Lead("replica", self.term), time.monotonic() + HOUR)
+        await settle()
+
+    async def lose(self) -> None:
+        self.end()
+        await settle()
+
+    async def _count(self) -> None:
+        self.hand_overs += 1
+
+
+async def settle() -> None:
+    """Let everything run that waits for no time and no other thread."""
+    for _ in range(50):
+        await asyncio.sleep(0)

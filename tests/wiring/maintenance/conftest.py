@@ -1,0 +1,20 @@
+"""Databases of a PostgreSQL server that hold nothing yet."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from tests.support.databases import PostgresDatabases
+
+
+@pytest.fixture
+def bare(postgres: PostgresDatabases) -> Iterator[str]:
+    """Return the address of a database without tables."""
+    made = postgres.bare()
+    yield made
+    postgres.drop(made)
