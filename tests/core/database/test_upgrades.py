@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from contextlib import closing
+import threading
+import time
+from contextlib import closing, suppress
 from typing import TYPE_CHECKING
 
 import psycopg
@@ -13,6 +15,7 @@ from bot.core.database.postgres import beats, upgrading
 from bot.core.database.schema import migrations
 from bot.core.database.schema.migrations import Concurrent, PostgresOnly, Removal, SqliteOnly
 from bot.core.errors import ConfigProblem
+from tests.support.postgres_server import PostgresServer
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -139,7 +142,7 @@ def test_an_index_that_was_left_unfinished_is_built_anew(
 def test_a_table_in_use_is_tried_again_and_its_users_go_on(
     url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The lock is waited for two seconds at most: whoever comes later waits behind it."""
+    """The lock is waited for half a second at most: whoever comes later waits behind it."""
     slept = []
 
     with psycopg.connect(url) as user:
@@ -155,6 +158,50 @@ def test_a_table_in_use_is_tried_again_and_its_users_go_on(
         open_database(url).close()
     assert slept == [0.01]
     assert ask(url, "SELECT MAX(number) FROM migrations") == [(2,)]
+
+
+@pytest.fixture(params=["1s", "50ms"])
+def circled(request: pytest.FixtureRequest) -> Iterator[str]:
+    """A database of a server that looks for circles so long after a wait began."""
+    with PostgresServer(deadlock_timeout=request.param) as server:
+        made = server.clone("circled")
+        open_database(made).close()
+        yield made
+
+
+def test_a_migration_gives_way_to_those_with_whom_it_waits_in_a_circle(
+    circled: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also where the server looks for circles sooner than the migration gives up by itself."""
+    ended = threading.Event()
+    monkeypatch.setattr(upgrading.upgrade, "__defaults__", (lambda _seconds: ended.set(),))
+    both = (*ADDED, "ALTER TABLE payments ADD COLUMN color TEXT")
+
+    def pay() -> None:
+        """Read the tables in the other order, until the migration gives way or is made."""
+        with psycopg.connect(circled) as user:
+            while not ended.is_set():
+                user.execute("SELECT 1 FROM payments")
+                wait_until_locked(circled, ended)
+                with suppress(psycopg.errors.DeadlockDetected):
+                    user.execute("SELECT 1 FROM apps")
+                user.rollback()
+
+    payer = threading.Thread(target=pay)
+    payer.start()
+    try:
+        upgrade(circled, monkeypatch, both)
+    finally:
+        ended.set()
+        payer.join()
+    assert ask(circled, "SELECT MAX(number) FROM migrations") == [(2,)]
+
+
+def wait_until_locked(url: str, ended: threading.Event) -> None:
+    """Return once a migration has one table and waits for another, or it has ended."""
+    waits = "SELECT 1 FROM pg_locks WHERE NOT granted AND mode = 'AccessExclusiveLock'"
+    while not ended.is_set() and not ask(url, waits):
+        time.sleep(0.005)
 
 
 def test_a_removal_waits_for_no_dead_replica_and_refuses_a_living_one(

@@ -22,9 +22,12 @@ SELECT set_config(name, '0', true) FROM pg_settings
 WHERE name IN ('lock_timeout', 'statement_timeout', 'transaction_timeout')
 """
 HAS_TABLES = "SELECT 1 AS one WHERE to_regclass('replicas') IS NOT NULL"
-LOCKED = "55P03"
-SHORT_LOCKS = "SELECT set_config('lock_timeout', '2s', true)"
-"""A change of a table waits for its readers, and all who come later wait for it."""
+IN_USE = frozenset({"55P03", "40P01"})
+"""Lock not available, and deadlock: a transaction has a table and waits for one that we have."""
+
+SHORT_LOCKS = "SELECT set_config('lock_timeout', '500ms', true)"
+"""A change of a table waits for its readers, and all who come later wait for it. The limit is below
+the server's `deadlock_timeout` (1 s), so that of a circle of waits we are the first to give way."""
 
 
 class TableBusy(StorageError):
@@ -114,7 +117,7 @@ def _change(tx: Transaction, statement: str) -> None:
     try:
         tx.execute(statement)
     except SqlError as error:
-        if error.sqlstate == LOCKED:
+        if error.sqlstate in IN_USE:
             raise TableBusy from None
         raise
 

@@ -1,6 +1,6 @@
 """Upgrades beside running replicas: migrations run again, indexes built without locking writers.
 
-A change of a table waits two seconds for its lock at most, since everybody who comes later waits
+A change of a table waits half a second for its lock at most, since everybody who comes later waits
 behind it, and then tries again. A removal waits until no older replica is alive.
 """
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from bot.core.database.postgres.server import Server
 
 
-ATTEMPTS, PAUSE_SECONDS = 30, 1.0
+ATTEMPTS, PAUSE_SECONDS = 60, 1.0
 """How often a migration tries to lock a table that is in use."""
 
 ONE_BUILDER = b"SELECT pg_try_advisory_lock(7264893022)"
