@@ -79,6 +79,13 @@ RANK_UNRANKED = (
     "UPDATE lanes SET rank = open_at WHERE queue = :queue AND open_at IS NOT NULL AND rank IS NULL"
 )
 
+LIMITED = (
+    "SELECT lane FROM lanes WHERE queue = :queue AND (arrival_at > :past OR held_until > :past)"
+)
+POSTPONE = (
+    "UPDATE lanes SET arrival_at = arrival_at + :by, held_until = held_until + :by"
+    " WHERE queue = :queue AND (arrival_at > :past OR held_until > :past)"
+)
 SWEEP = """
     DELETE FROM lanes WHERE queue = :queue AND lane IN (
         SELECT lane FROM lanes WHERE queue = :queue AND open_at IS NULL AND paused IS NULL
@@ -209,6 +216,19 @@ def restart_interval(tx: Transaction, queue: Queue, lane: str, now: int) -> None
     """
     if pace := queue.lane_pace(lane):
         store(tx, queue, lane, "arrival_at", now + pace.interval, only_later=True)
+
+
+def postpone(tx: Transaction, queue: Queue, now: int, by: int) -> None:
+    """Move rate limits and holds `by` ms ahead: a clock set them that was behind by no more.
+
+    By it the receiver counts slots as used that are free at `now`, and waiting doesn't free them.
+    """
+    past = {"queue": queue.name, "past": now - by}
+    names = [row["lane"] for row in tx.query(LIMITED, **past)]
+    lane_locks.lock(tx, queue, *names)
+    tx.execute(POSTPONE, **past, by=by)
+    for lane in names:
+        reopen(tx, queue, lane, now)
 
 
 def has_backlog(tx: Transaction, queue: Queue, lane: str, now: int) -> bool:

@@ -34,8 +34,8 @@ if TYPE_CHECKING:
     from bot.wiring.app.running_parts import RunningParts
     from bot.wiring.app.telegram_parts import TelegramParts
 
-SKEW_SECONDS = 1.5
-"""By which the clocks of replicas may differ, and messages arrive late.
+MOST_SKEW = 1_500
+"""Milliseconds by which the clocks of replicas may differ, and messages arrive late.
 
 A lead whose clock is ahead of the former lead's takes the last messages for older than they are,
 and would send the next ones too early.
@@ -87,11 +87,14 @@ class TelegramLead:
             running.start(self._poller.run())
 
     async def _send(self, running: RunningParts) -> None:
-        """Start sending; after another replica, once its last messages are past by any clock."""
-        if self._db.engine == "postgresql":
-            await asyncio.sleep(SKEW_SECONDS)
-        sender = self._sender(self._parts.bots.messages)
+        """Start sending, within Telegram's limits by the former lead's clock too."""
         messages = self._parts.queues.messages
+        if self._db.engine == "postgresql":
+            now = self._parts.now
+            await self._db.transaction_until_stored(
+                lambda tx: lanes.postpone(tx, messages, now(), MOST_SKEW)
+            )
+        sender = self._sender(self._parts.bots.messages)
         running.work(self._db, [Job(messages, sender.send, SENT_AT_ONCE, sender.buried)])
 
     def _sender(self, bot: Bot) -> Sender:
