@@ -177,9 +177,8 @@ def statements() -> Iterator[tuple[str, str]]:
         for request_id, whose in ((None, ""), ("", " of a request")):
             wanted = deliveries.DeliveryFilter("", request_id, None, after)
             yield f"deliveries{whose}{where}", wanted.sql(deliveries.EDGE)
-    yield "stages that are outdated", status_index.FIRST
-    yield "how many stages are", status_index.COUNTS
-    yield "stages, brought up to date", status_index.SOME
+    yield "whether stages are outdated", status_index.outdated(1)
+    yield "stages, brought up to date", status_index.outdated(status_index.MANY)
     yield "payers", payments.PAYERS
     yield "a seller's requests", queries.PAGE
     yield "how many they are", queries.COUNT

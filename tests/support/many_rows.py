@@ -16,7 +16,15 @@ NEW, SHARED, MANY = "'k' || g", "'v' || g % 50", "'v' || g % (g / 10 + 1)"
 VALUES = {
     ("outbox", "state"): "CASE WHEN g % 100 > 0 THEN 'done'"
     " ELSE (ARRAY['waiting', 'leased', 'dead', 'joined'])[1 + g / 100 % 4] END",
-    ("payment_requests", "stage"): "(ARRAY['active', 'expired', 'scheduled'])[1 + g % 3]",
+    (
+        "payment_requests",
+        "stage",
+    ): "(ARRAY['active', 'expired', 'scheduled', 'soldOut'])[1 + g % 4]",
+    ("payment_requests", "app_id"): "'v'",
+    ("payment_requests", "remaining_units"): "CASE g % 4 WHEN 3 THEN 0 ELSE g END",
+    ("payment_requests", "reserved_units"): "0",
+    ("payment_requests", "deleted_at"): "NULL",
+    ("payment_requests", "expires_at"): "CASE g % 2 WHEN 0 THEN g END",
     ("checkouts", "state"): "CASE g % 100 WHEN 0 THEN 'open' ELSE 'paid' END",
     ("received_payments", "received_at"): "g / 100",
 }

@@ -54,9 +54,13 @@ BESIDE = {
 @pytest.mark.only(SQLITE, "its query plans; PostgreSQL's are in test_query_plans.py")
 @pytest.mark.parametrize("name", dict(million.statements()))
 def test_each_list_is_found_by_its_index(db: Database, name: str) -> None:
-    """No statement scans or sorts all rows, which would cost more the more there are."""
+    """No statement scans or sorts all rows, which would cost more the more there are.
+
+    The ways in which stages become outdated are scanned, of which each has few rows by then.
+    """
     steps = db.run(partial(million.plan, sql=dict(million.statements())[name]))
-    assert not [step for step in steps if step.startswith("SCAN") or "TEMP B-TREE" in step]
+    whole = [step for step in steps if step.startswith("SCAN") and not step.startswith("SCAN way")]
+    assert not whole + [step for step in steps if "TEMP B-TREE" in step]
     used = [step.split(" INDEX ")[1].split()[0] for step in steps if " INDEX " in step]
     assert [index for index in used if index not in BESIDE] == indexes_of(name)
 
@@ -185,7 +189,7 @@ async def test_changes_of_status_are_stored_in_bounded_transactions_and_once(
     for _ in range(7):
         await service.create(expirationInSeconds=1)
     some = partial(status_index.refresh_some, app_id=app_id, now=NOON + 1000)
-    assert [await service.db.transaction(some) for _ in range(4)] == [3, 3, 1, 0]
+    assert [len(await service.db.transaction(some)) for _ in range(4)] == [3, 3, 1, 0]
 
 
 async def test_a_refresh_that_is_undone_by_another_one_ends(

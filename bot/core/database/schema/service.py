@@ -71,8 +71,7 @@ SERVICE = (
     """,
     # Times and units decide the status: these four find the requests whose stage is outdated.
     """
-    CREATE INDEX payment_requests_spent
-    ON payment_requests (app_id, remaining_units, reserved_units)
+    CREATE INDEX payment_requests_spent ON payment_requests (app_id, id)
     WHERE deleted_at IS NULL AND remaining_units = 0 AND reserved_units = 0
       AND stage NOT IN ('soldOut', 'completed')
     """,
@@ -81,7 +80,7 @@ SERVICE = (
     WHERE deleted_at IS NULL AND stage IN ('active', 'scheduled') AND expires_at IS NOT NULL
     """,
     """
-    CREATE INDEX payment_requests_ended ON payment_requests (app_id, expires_at)
+    CREATE INDEX payment_requests_ended ON payment_requests (app_id, expires_at, id)
     WHERE deleted_at IS NULL AND stage = 'expired'
     """,
     """
