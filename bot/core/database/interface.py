@@ -11,6 +11,7 @@ import random
 from abc import ABC, abstractmethod
 from collections import defaultdict
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar
+from weakref import WeakSet
 
 from bot.core.errors import StorageError
 
@@ -95,7 +96,7 @@ class Database(ABC):
     health: Health
 
     def __init__(self) -> None:
-        self._listeners: dict[str, list[asyncio.Event]] = defaultdict(list)
+        self._listeners: dict[str, WeakSet[asyncio.Event]] = defaultdict(WeakSet)
 
     @abstractmethod
     async def transaction(self, work: Callable[[Transaction], T]) -> T:
@@ -146,9 +147,12 @@ class Database(ABC):
         return await self.read(lambda tx: tx.one(sql, **params))
 
     def listen(self, topic: str) -> asyncio.Event:
-        """Return an event that each commit that wakes `topic` sets; the caller clears it."""
+        """Return an event that each commit that wakes `topic` sets, for as long as it is kept.
+
+        The caller clears it.
+        """
         event = asyncio.Event()
-        self._listeners[topic].append(event)
+        self._listeners[topic].add(event)
         return event
 
     def wake(self, topic: str) -> None:

@@ -51,6 +51,7 @@ class App:
 
 
 BY_ID = f"SELECT {columns_of(App)} FROM apps WHERE id = :id"  # noqa: S608 - our own names
+LOCK = "SELECT id FROM apps WHERE id = :id FOR NO KEY UPDATE"
 LIVE = f"{BY_ID} AND revoked_at IS NULL"
 OLDEST = f"SELECT {columns_of(App)} FROM apps ORDER BY created_at, id"  # noqa: S608 - our own names
 
@@ -89,6 +90,11 @@ async def read_webhook_secrets(db: Database, app_id: str, now: int) -> list[str]
     former = row["former_webhook_secret"]
     overlaps = former is not None and row["former_until"] > now
     return [row["webhook_secret"], *([former] if overlaps else [])]
+
+
+def lock(tx: Transaction, app_id: str) -> None:
+    """Lock an application until the transaction ends, for a change of what was read of it."""
+    tx.lock(LOCK, id=app_id)
 
 
 def find(tx: Transaction, app_id: str) -> App | None:

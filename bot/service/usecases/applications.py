@@ -98,6 +98,7 @@ def change_seller(
     The audit log has the names of the changed fields only. Raises NotFound, and InvalidBody for a
     new profile without a name.
     """
+    store.lock(tx, app_id)
     before = seller_of(tx, app_id)
     after = None if change is None else changes.edit_seller(before, change)
     if after != before:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import sqlite3
 import sys
 import threading
@@ -117,6 +118,14 @@ async def test_a_commit_wakes_listeners_though_its_caller_was_cancelled(db: Data
     may_end.set()
     await asyncio.wait_for(woken.wait(), 5)
     assert await db.one(COUNT) == {"n": 1}
+
+
+async def test_a_listener_that_has_gone_is_forgotten(db: Database) -> None:
+    """Each lead of the chat has its own workers, which listen."""
+    kept = db.listen("topic")
+    db.listen("topic")
+    gc.collect()
+    assert list(db._listeners["topic"]) == [kept]
 
 
 async def test_every_listener_of_a_topic_is_woken(db: Database) -> None:

@@ -11,10 +11,17 @@ import pytest
 from bot.core.errors import InvalidBody, NotFound
 from bot.core.outbox import outbox
 from bot.core.outbox.queue_policy import Pace
+from bot.service.model.changes import SellerEdit
 from bot.service.model.recipient import MOST_OPEN
 from bot.service.store import apps, deliveries, payout_accounts, requests, status_index
 from bot.service.store.apps import IdempotencyKey
-from bot.service.usecases import delivery_queues, letter_limits, paying, recipient_consent
+from bot.service.usecases import (
+    applications,
+    delivery_queues,
+    letter_limits,
+    paying,
+    recipient_consent,
+)
 from bot.service.usecases.delivery_queues import WEBHOOKS
 from bot.service.usecases.paying import PaymentForm
 from tests.support.consent_letters import VICTIM, LetterHarness, open_letter_harness
@@ -185,6 +192,20 @@ async def test_two_replicas_that_start_offer_the_same_kinds(post: LetterHarness)
     assert both.runs == (1, 1)
     rows = await post.service.rows("offered_rails")
     assert sorted(row["kind"] for row in rows) == ["bank", "lightning"]
+
+
+async def test_two_operators_who_change_a_seller_change_it_both(post: LetterHarness) -> None:
+    app_id = post.service.credentials.app_id
+    named = await post.service.db.transaction(
+        lambda tx: applications.change_seller(tx, app_id, SellerEdit(name="Anna"), NOON)
+    )
+    assert named is not None
+    edits = [SellerEdit(name="Anna & Co"), SellerEdit(contact="anna@shop.example")]
+    changes = [
+        partial(applications.change_seller, app_id=app_id, change=edit, now=NOON) for edit in edits
+    ]
+    both = await overlap(post.service.db, *changes)
+    assert (both.second.name, both.second.contact) == ("Anna & Co", "anna@shop.example")
 
 
 async def test_two_lists_store_outdated_statuses_without_a_circle(post: LetterHarness) -> None:
