@@ -36,10 +36,12 @@ def undone(work: Callable[[Transaction], Any]) -> Callable[[Transaction], None]:
 _transaction, _run = SqliteDatabase.transaction, SqliteDatabase.run
 
 
-async def transaction_twice(self: SqliteDatabase, work: Callable[[Transaction], T]) -> T:
+async def transaction_twice(
+    self: SqliteDatabase, work: Callable[[Transaction], T], about: str = ""
+) -> T:
     with suppress(Undone):
-        await _transaction(self, undone(work))
-    return await _transaction(self, work)
+        await _transaction(self, undone(work), about)
+    return await _transaction(self, work, about)
 
 
 def run_twice(self: SqliteDatabase, work: Callable[[Transaction], T]) -> T:

@@ -99,10 +99,12 @@ class Database(ABC):
         self._listeners: dict[str, WeakSet[asyncio.Event]] = defaultdict(WeakSet)
 
     @abstractmethod
-    async def transaction(self, work: Callable[[Transaction], T]) -> T:
+    async def transaction(self, work: Callable[[Transaction], T], about: str = "") -> T:
         """Run `work` as one durable transaction; an exception of it rolls everything back.
 
-        Raises StorageError where the machine fails (a lock, a full disk); then nothing is stored.
+        `about` names what transactions have in common that wait for each other's rows: then those
+        about something else don't wait behind them. Raises StorageError where the machine fails (a
+        lock, a full disk); then nothing is stored.
         """
 
     async def transaction_until_stored(self, work: Callable[[Transaction], T]) -> T:

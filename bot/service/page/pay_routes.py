@@ -81,7 +81,8 @@ async def pay(request: Request) -> Response:
     try:
         # The time is that of the transaction, so that payments sort by it in their order.
         standing = await service.db.transaction(
-            lambda tx: paying.pay(tx, service.payment_context, order, service.now())
+            lambda tx: paying.pay(tx, service.payment_context, order, service.now()),
+            about=found.id if found else "",
         )
     except NotPayable as refusal:
         return await _refused(request, service, request_id, refusal.state)

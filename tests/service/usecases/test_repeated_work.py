@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 
     from bot.core.database.database import Transaction
 
-RANDOM = re.compile(r"\b(?!\d+\b)(?:[0-9a-f]{12,}|[\w-]{22,})")
-"""Ids and tokens, which differ from run to run."""
+RANDOM = re.compile(r"(?<![\w-])(?!\d+(?![\w-]))(?:[0-9a-f]{12,}|[\w-]{22,})")
+"""Ids and tokens, which differ from run to run; a token may begin with a dash."""
 
 TABLES = (
     "apps", "payment_requests", "checkouts", "payments", "deliveries", "delivery_attempts",

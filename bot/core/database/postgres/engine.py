@@ -59,8 +59,8 @@ class PostgresDatabase(Database):
         self._checker = self.own_writer()
         self._storage_check = StorageCheck(self._checker, self.health)
 
-    async def transaction(self, work: Callable[[Transaction], T]) -> T:
-        return await self.enter(work, None)
+    async def transaction(self, work: Callable[[Transaction], T], about: str = "") -> T:
+        return await self.enter(work, None, about)
 
     def run(self, work: Callable[[Transaction], T]) -> T:
         return self.run_in(work, None)
@@ -68,10 +68,12 @@ class PostgresDatabase(Database):
     def alone(self, slice_: str, lead: Lead | None = None) -> Database:
         return SliceView(self, Entry(slice_, lead))
 
-    async def enter(self, work: Callable[[Transaction], T], entry: Entry | None) -> T:
+    async def enter(
+        self, work: Callable[[Transaction], T], entry: Entry | None, about: str = ""
+    ) -> T:
         """Run a transaction that enters a slice first."""
         self._loop = asyncio.get_running_loop()
-        result: T = await self._writers.ask(work, entry)
+        result: T = await self._writers.ask(work, entry, about)
         return result
 
     def run_in(self, work: Callable[[Transaction], T], entry: Entry | None) -> T:
@@ -184,8 +186,8 @@ class SliceView(Database):
         self._database, self._entry = database, entry
         self.health = database.health
 
-    async def transaction(self, work: Callable[[Transaction], T]) -> T:
-        return await self._database.enter(work, self._entry)
+    async def transaction(self, work: Callable[[Transaction], T], about: str = "") -> T:
+        return await self._database.enter(work, self._entry, about)
 
     def run(self, work: Callable[[Transaction], T]) -> T:
         return self._database.run_in(work, self._entry)

@@ -1,7 +1,9 @@
 """The threads of an engine: each takes the next piece of work and performs it on its connection.
 
-Transactions of one slice would wait for each other at the slice's row, and hold every thread. So
-one of them is in a thread at a time, and the next one is queued when it is over.
+Transactions of one slice would wait for each other at the slice's row, and hold every thread; so
+would those about the same thing, such as the payments of one request. So of a slice one is in a
+thread at a time, and two about the same thing: the second has begun when the first is over. The
+next one is queued then.
 """
 
 from __future__ import annotations
@@ -9,7 +11,7 @@ from __future__ import annotations
 import asyncio
 import threading
 import time
-from collections import defaultdict, deque
+from collections import Counter, defaultdict, deque
 from concurrent.futures import Future
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -34,19 +36,34 @@ log = structlog.get_logger()
 PATIENCE_SECONDS = 5.0
 """The longest time, from the moment of queueing, in which work runs again or waits for a server."""
 
+ABOUT_THE_SAME = 2
+"""Transactions about the same thing that are in threads at once: one more would only wait."""
+
 STOP_SECONDS = 5.0
 """The longest wait for threads at a stop; then their connections are shut."""
 
 
 @dataclass(slots=True, eq=False)
 class QueuedWork:
-    """Work for a thread; `loop` is None where its caller has none, and `future` is for a thread."""
+    """Work for a thread; `loop` is None where its caller has none, and `future` is for a thread.
+
+    `place` is the slice or the thing where only `width` at once get anywhere, empty for none.
+    """
 
     work: Callable[[Transaction], Any]
     entry: Entry | None
     loop: asyncio.AbstractEventLoop | None
     future: Future[Any] | asyncio.Future[Any]
+    about: str = ""
     deadline: float = field(default_factory=lambda: time.monotonic() + PATIENCE_SECONDS)
+
+    @property
+    def place(self) -> str:
+        return f"slice {self.entry.name}" if self.entry else self.about
+
+    @property
+    def width(self) -> int:
+        return 1 if self.entry else ABOUT_THE_SAME
 
     def begin(self) -> bool:
         """Return False where it was cancelled."""
@@ -74,17 +91,19 @@ class Threads:
         self._queue: SimpleQueue[QueuedWork | None] = SimpleQueue()
         self._lock = threading.Lock()
         self._waiting: defaultdict[str, deque[QueuedWork]] = defaultdict(deque)
-        self._entered: set[str] = set()
+        self._begun: Counter[str] = Counter()
         self._is_closed = False
         self._number, self._name = number, name
         self._threads: list[threading.Thread] = []
         self._idle = threading.Semaphore(0)
 
-    async def ask(self, work: Callable[[Transaction], Any], entry: Entry | None = None) -> Any:
+    async def ask(
+        self, work: Callable[[Transaction], Any], entry: Entry | None = None, about: str = ""
+    ) -> Any:
         """Perform `work` in a thread; return its result once it is durable."""
         loop = asyncio.get_running_loop()
         future: asyncio.Future[Any] = loop.create_future()
-        self._put(QueuedWork(work, entry, loop, future))
+        self._put(QueuedWork(work, entry, loop, future, about))
         return await future
 
     def run(self, work: Callable[[Transaction], Any], entry: Entry | None = None) -> Any:
@@ -109,11 +128,11 @@ class Threads:
         with self._lock:
             if self._is_closed:
                 raise RuntimeError("the database is closed")
-            if queued.entry is not None:
-                if queued.entry.name in self._entered:
-                    self._waiting[queued.entry.name].append(queued)
+            if place := queued.place:
+                if self._begun[place] == queued.width:
+                    self._waiting[place].append(queued)
                     return
-                self._entered.add(queued.entry.name)
+                self._begun[place] += 1
             self._dispatch(queued)
 
     def _dispatch(self, queued: QueuedWork) -> None:
@@ -129,16 +148,18 @@ class Threads:
         self._threads.append(thread)
         thread.start()
 
-    def _leave(self, entry: Entry) -> QueuedWork | None:
-        """Queue the next transaction of a slice; return it where no thread would come to it."""
+    def _leave(self, place: str) -> QueuedWork | None:
+        """Queue the next transaction of a place; return it where no thread would come to it."""
         with self._lock:
-            waiting = self._waiting[entry.name]
-            if not waiting:
-                self._entered.remove(entry.name)
-            elif self._is_closed:
+            waiting = self._waiting[place]
+            if waiting and self._is_closed:
                 return waiting.popleft()
-            else:
+            if waiting:
                 self._dispatch(waiting.popleft())
+                return None
+            self._begun[place] -= 1
+            if not self._begun[place]:
+                del self._begun[place], self._waiting[place]
         return None
 
     def _serve(self) -> None:
@@ -147,7 +168,7 @@ class Threads:
             queued: QueuedWork | None = taken
             while queued is not None:
                 self._handle(runner, queued)
-                queued = self._leave(queued.entry) if queued.entry is not None else None
+                queued = self._leave(queued.place) if queued.place else None
         runner.close()
 
     def _handle(self, runner: Runner, queued: QueuedWork) -> None:

@@ -55,7 +55,7 @@ class SqliteDatabase(Database):
             reader.execute("PRAGMA query_only = ON")
         self._storage_check = StorageCheck(self.query, self.probe, self.health)
 
-    async def transaction(self, work: Callable[[Transaction], T]) -> T:
+    async def transaction(self, work: Callable[[Transaction], T], about: str = "") -> T:  # noqa: ARG002
         loop = asyncio.get_running_loop()
         future: asyncio.Future[T] = loop.create_future()
         self._writer.enqueue(work, future, LoopCaller(loop, self.wake))

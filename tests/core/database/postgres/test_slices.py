@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from bot.core.database.postgres.engine import WRITERS, open_postgres
+from bot.core.database.postgres.threads import ABOUT_THE_SAME
 from bot.core.database.slices import Lead
 from bot.core.errors import NoLongerLead, StorageError
 from tests.support.writer_harness import put
@@ -69,6 +70,29 @@ async def test_a_slice_under_way_leaves_threads_to_other_transactions(
     await asyncio.gather(*held)
 
 
+async def test_transactions_about_the_same_leave_threads_to_others_and_all_end(
+    db: PostgresDatabase,
+) -> None:
+    """So the payers of one drop don't keep those of other sellers waiting."""
+    began, may_end = threading.Semaphore(0), threading.Event()
+
+    def hold(_tx: Transaction) -> int:
+        began.release()
+        may_end.wait(SECONDS)
+        return 1
+
+    held = [asyncio.create_task(db.transaction(hold, "drop")) for _ in range(3 * WRITERS)]
+    for _ in range(ABOUT_THE_SAME):
+        assert await asyncio.to_thread(began.acquire, timeout=SECONDS)
+    for other in ("", "another drop"):
+        await asyncio.wait_for(db.transaction(partial(put, name=f"a{other}"), other), SECONDS)
+    assert not began.acquire(blocking=False)
+    may_end.set()
+    assert sum(await asyncio.gather(*held)) == len(held)
+    assert not db._writers._begun
+    assert not db._writers._waiting
+
+
 async def test_only_the_lead_of_a_slice_changes_it(db: PostgresDatabase) -> None:
     lead = Lead("replica", 2)
     chat = db.alone("chat", lead)
@@ -100,11 +124,16 @@ def test_the_name_of_a_slice_is_a_word(db: PostgresDatabase) -> None:
         db.alone("x' OR 'a' = 'a")
 
 
-async def test_transactions_that_wait_for_their_slice_are_finished_at_a_stop(url: str) -> None:
+@pytest.mark.parametrize("about", ["", "drop"])
+async def test_transactions_that_wait_for_their_turn_are_finished_at_a_stop(
+    url: str, about: str
+) -> None:
     database = open_postgres(url)
-    chat = database.alone("chat")
+    chat = database if about else database.alone("chat")
     names = [f"{number:02d}" for number in range(ROUNDS)]
-    asked = [asyncio.create_task(chat.transaction(partial(put, name=name))) for name in names]
+    asked = [
+        asyncio.create_task(chat.transaction(partial(put, name=name), about)) for name in names
+    ]
     await asyncio.sleep(0)
     await asyncio.to_thread(database.close)
     assert await asyncio.gather(*asked) == names
