@@ -27,7 +27,7 @@ run: install
 	$(BIN)/python -m bot run
 
 # `make test` is quick and for every change; `make test-slow` is the rest, `make test-all` both.
-SLOW := process or simulation or browser or schema or postgresql
+SLOW := process or simulation or browser or schema or postgresql or property
 PYTEST := $(BIN)/python -m pytest -n auto --dist worksteal
 
 test: install-dev

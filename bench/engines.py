@@ -26,14 +26,15 @@ from bench import million
 from bench.hook import Hook
 from bench.lists import Listed, compare, files
 from bench.processes import NO_LIMITS, ROOT
-from bench.service import HOOKED, beside, open_shop, webhooks
+from bench.service import HOOKED, beside, lags, open_shop, webhooks
 from bench.stage import stage
-from bench.table import Row, percentile
 from bot.core.database.database import sqlite_path
 from tests.support.postgres_server import PostgresServer
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping
+
+    from bench.table import Row
 
 ON_SQLITE = "the same on SQLite"
 ON_ONE = "one replica"
@@ -101,12 +102,12 @@ async def _webhook_lag(server: PostgresServer) -> list[Row]:
         open_shop(HOOKED) as theirs,
     ):
         mine, others = await webhooks(ours, hook), await webhooks(theirs, hook)
-    return _lags("payment committed → webhook, PostgreSQL", mine, others)
+    return lags("payment committed → webhook, PostgreSQL", mine, others, ON_SQLITE)
 
 
 async def _alert_lag(server: PostgresServer) -> list[Row]:
     mine = await _alerts(NO_LIMITS | put_on(server, "chat"))
-    return _lags("payment committed → alert, PostgreSQL", mine, await _alerts(NO_LIMITS))
+    return lags("payment committed → alert, PostgreSQL", mine, await _alerts(NO_LIMITS), ON_SQLITE)
 
 
 async def _alerts(settings: Mapping[str, str]) -> list[float]:
@@ -134,20 +135,6 @@ def move(listed: Listed, server: PostgresServer) -> Listed:
             check=True, capture_output=True,
         )  # fmt: skip
     return Listed(url, listed.key, listed.count)
-
-
-def _lags(name: str, ours: Sequence[float], theirs: Sequence[float]) -> list[Row]:
-    return [
-        Row(
-            f"{name}, p{percent}",
-            percentile(ours, percent) * 1000,
-            "ms",
-            percentile(theirs, percent) * 1000,
-            ON_SQLITE,
-            "",
-        )
-        for percent in (50, 99)
-    ]
 
 
 def plan(url: str, sql: str) -> list[str]:

@@ -14,6 +14,7 @@ from qrcode.constants import ERROR_CORRECT_M
 from qrcode.image.pil import PilImage
 
 from bench.engines import postgresql, replicas
+from bench.giving import giving
 from bench.lists import lists
 from bench.neighbours import neighbours
 from bench.pictures import pictures
@@ -91,6 +92,7 @@ FIGURES = {
     for figure in (
         creates,
         payments,
+        giving,
         page,
         webhook,
         lists,

@@ -1,8 +1,9 @@
 """Draws docs/picture.png, the README's picture: `python docs/picture.py`.
 
-The demo is played in Chromium: a seller makes a drop in the chat, a payer pays. Pay page and
-receipt are put beside the chat with the alert. Needs a Chromium (or CHROMIUM naming
-one) and, for the buttons' signs, a font with emoji such as Noto Color Emoji.
+The demo is played in Chromium: a seller makes a donation link in the chat, a payer chooses an
+amount and writes a message. Pay page and receipt are put beside the chat with the alert. Needs a
+Chromium (or CHROMIUM naming one) and, for the buttons' signs, a font with emoji such as Noto Color
+Emoji.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).parents[1]
 PICTURE = ROOT / "docs" / "picture.png"
-WIDTH, HEIGHT, PAY_HEIGHT = 440, 1160, 420
+WIDTH, HEIGHT, PAY_HEIGHT = 440, 1160, 560
 GAP = 12
 BETWEEN = "#b8c4d2"
 COLOURS = 256
@@ -43,21 +44,27 @@ async def draw() -> None:
             locale="en-US", viewport={"width": WIDTH, "height": HEIGHT}
         )
         chat, page = await context.new_page(), await context.new_page()
-        await page.goto(await sell(chat, f"{address}/chat"))
+        link = await sell(chat, f"{address}/chat")
+        await page.wait_for_timeout(1000)  # until the service knows the name
+        await page.goto(link)
+        await page.get_by_role("radio", name="$10", exact=True).click()
         pay = await shot(page, PAY_HEIGHT)
+        await page.get_by_text("Add your name or a message").click()
+        await page.get_by_label("Your name").fill("Mia")
+        await page.get_by_label("Your message").fill("For the drums!")
         await page.get_by_role("button", name="Pay").click()
         receipt = await shot(page, HEIGHT - PAY_HEIGHT - GAP)
         log = chat.get_by_role("log")
-        await log.get_by_text("received for").wait_for()
-        await log.get_by_text("99 of 100 left").nth(1).wait_for()  # the card, refreshed
+        await log.get_by_text("For the drums!").wait_for()
+        await log.get_by_text("1 payment").wait_for()  # the card, refreshed
         together(pay, receipt, await shot(chat, HEIGHT)).save(PICTURE, optimize=True)
 
 
 async def sell(chat: Page, address: str) -> str:
-    """Make a drop as a seller does, in the name that Telegram has; return its link."""
+    """Make a donation link as a seller does, in the name that Telegram has; return its link."""
     await chat.goto(address)
     await chat.get_by_role("button", name="START").click()
-    for text in ("/drop 100 2.50 USD Sticker pack", "$sam"):
+    for text in ("/donation 5/10/20 USD New drums", "$sam"):
         await chat.get_by_label("Message", exact=True).fill(text)
         await chat.get_by_role("button", name="Send", exact=True).click()
         await chat.wait_for_timeout(500)

@@ -58,7 +58,7 @@ ROOMS = {
     "core.health": Room("", "structlog"),
     "core.bounded_process": Room("core.errors"),
     "core.money": Room("core.errors core.text", "babel", pure=True),
-    "core.text": Room("", "fluent idna", pure=True),
+    "core.text": Room("", "babel fluent idna", pure=True),
     "core.images": Room("", "PIL qrcode", pure=True),
     "core.images.shaping": Room("core.images", "PIL uharfbuzz", pure=True),
     "core.mail": Room("core.errors core.text"),
@@ -109,8 +109,9 @@ ROOMS = {
     "service.rates": Room("service.model service.rails service.store core", "httpx structlog"),
     "service.rates.median": Room("core.text", pure=True),
     "service.rates.sources": Room("core.errors core.exact_json core.money", pure=True),
+    "service.goods": Room("service.model service.store core", "structlog"),
     "service.usecases": Room(
-        "service.banking service.model service.rails service.store core", "structlog"
+        "service.banking service.goods service.model service.rails service.store core", "structlog"
     ),
     "service.notify": Room(
         "service.model service.store service.usecases service.wire core", "httpx structlog"
@@ -118,17 +119,17 @@ ROOMS = {
     "service.notify.letter_texts": Room("service.model core", "jinja2"),
     "service.notify.smtp_sender": Room("service.notify core", "aiosmtplib httpx"),
     "service.http": Room(
-        "service.model service.store service.usecases service.wire core",
+        "service.goods service.model service.store service.usecases service.wire core",
         "fastapi limits pydantic pydantic_core starlette",
     ),
     "service.page": Room(
-        "service.banking service.http service.model service.store service.usecases service.wire"
-        " core",
+        "service.banking service.goods service.http service.model service.store service.usecases"
+        " service.wire core",
         "fastapi jinja2 starlette structlog",
     ),
     "service.page.preview_picture": Room("service.page service.model core", "PIL"),
     "service.api": Room(
-        "service.http service.model service.store service.usecases service.wire core",
+        "service.goods service.http service.model service.store service.usecases service.wire core",
         "fastapi pydantic starlette",
     ),
     "service.app": Room(
@@ -144,6 +145,9 @@ ROOMS = {
         f"chat.fields chat.messages chat.model chat.times core.accents {MODEL}",
         pure=True,
     ),
+    "chat.forms.sellers": Room(
+        "chat.fields chat.messages chat.model core.errors core.text", pure=True
+    ),
     "chat.provider": Room("chat.model core", "httpx structlog"),
     "chat.store": Room("chat.forms chat.messages chat.model core"),
     "chat.pictures": Room("chat.pictures.pdf core", "PIL", pure=True),
@@ -152,15 +156,20 @@ ROOMS = {
         "chat.fields chat.forms chat.messages chat.model chat.pictures chat.store chat.times core"
     ),
     "chat.cards.image_route": Room("chat.store core", "fastapi"),
+    "chat.receipts": Room("chat.cards chat.messages chat.model chat.store core"),
     "chat.alerts": Room("chat.cards chat.messages chat.model chat.store chat.times core"),
     "chat.requests": Room(
         "chat.alerts chat.cards chat.fields chat.forms chat.messages chat.model chat.provider"
-        " chat.store core",
+        " chat.receipts chat.store core",
         "structlog",
     ),
+    "chat.requests.payment_jobs": Room(
+        "chat.cards chat.messages chat.model chat.provider chat.receipts chat.requests chat.store"
+        " core"
+    ),
     "chat.dialogue": Room(
-        "chat.alerts chat.cards chat.fields chat.forms chat.messages chat.model chat.requests"
-        " chat.store chat.times core",
+        "chat.alerts chat.cards chat.fields chat.forms chat.messages chat.model chat.receipts"
+        " chat.requests chat.store chat.times core",
         "structlog",
     ),
     "chat.dialogue.events": Room("chat.messages core", "telegram"),
@@ -171,9 +180,14 @@ ROOMS = {
     "chat.payments.webhook": Room("chat.model chat.payments chat.store core", "fastapi structlog"),
     "chat.schedule": Room("chat.alerts chat.messages chat.store core", "structlog"),
     "chat.telegram": Room(
-        "chat.alerts chat.cards chat.dialogue chat.forms chat.messages chat.pictures chat.store"
-        " core",
+        "chat.alerts chat.cards chat.dialogue chat.forms chat.messages chat.model chat.pictures"
+        " chat.receipts chat.store core",
         "fastapi httpx structlog telegram",
+    ),
+    "chat.telegram.file_intake": Room(
+        "chat.dialogue chat.fields chat.forms chat.messages chat.model chat.provider chat.telegram"
+        " core",
+        "structlog telegram",
     ),
     # A Telegram for the demo and the tests.
     "sandbox.world": Room("core.bounded_process core.errors", "httpx"),

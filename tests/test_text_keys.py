@@ -13,6 +13,8 @@ from bot.chat.cards.card_text import EMAIL_STATES, STAMPED_STATUSES
 from bot.chat.dialogue.posters import FILES
 from bot.chat.fields.registry import EDITS, FIELDS, MENU, STEPS
 from bot.chat.forms.bot_texts import COMMANDS
+from bot.chat.model.goods import GOODS_KINDS
+from bot.chat.model.payment_marks import NOTED, UNDO
 from bot.chat.model.payout import SCHEMES
 from bot.chat.model.payout import WAYS as ACCOUNTS
 from bot.chat.model.profile import PROFILE_STEPS
@@ -33,6 +35,8 @@ from bot.service.model.request import (
     Status,
 )
 from bot.service.page.checkout_values import CASES, SENT
+from bot.service.page.order.chosen_amount import AmountProblem
+from bot.service.page.order.order_values import WORDS
 from bot.service.page.pay_ways import TAP
 from bot.service.page.pay_with import FIELDS as BANK_FIELDS
 from bot.service.page.privacy_route import PARTS
@@ -69,7 +73,7 @@ HOURS = ("zone", "quiet", "summary")
 ON_CARD = ("poster", "payments", "edit", "alerts", "delete", "refresh", "stop", "resume")
 TYPED = (
     *("name", "description", "destination", "postertext", "sellername", "sellerabout"),
-    *("payout", "paidback"),
+    *("payout", "paidback", "sent", "thanks"),
 )
 
 MANAGED = (
@@ -83,7 +87,7 @@ STANDINGS = (
 )
 """How claims stand."""
 
-PAYBACK = ("paid-back", "paid-back-undo")
+MARKS = tuple(word for mark in NOTED for word in (mark, UNDO[mark]))
 
 CONSENTS = (
     *("confirm", "done", "lapsed", "stop", "stopped", "all-stopped", "unknown"),
@@ -100,10 +104,12 @@ COMPOSED: dict[str, list[tuple[str, ...]]] = {
     "ask-amount-{}": [(kind,) for kind in KINDS],
     "button-{}": [
         (word,)
-        for word in (*KINDS, *HOURS, *FILES, *MANAGED, *PAYBACK, *PROFILE_STEPS, "previous", "next")
+        for word in (*KINDS, *HOURS, *FILES, *MANAGED, *MARKS, *PROFILE_STEPS, "previous", "next")
     ],
+    "button-goods-{}": [(word,) for word in (*GOODS_KINDS, "again")],
     "button-payout-{}": [(kind,) for kind in REAL_KINDS],
     "button-edit-{}": [(field,) for field in EDITS],
+    "card-gets-{}": [("text",), ("file",), ("codes",)],
     "card-email-{}": [(state,) for state in sorted(EMAIL_STATES)],
     "consent-{}": [(name,) for name in CONSENTS],
     "consent-{}-why": [(name,) for name in CONSENTS],
@@ -112,11 +118,16 @@ COMPOSED: dict[str, list[tuple[str, ...]]] = {
     "cleared-{}": [(field,) for field, each in EDITS.items() if each.is_optional],
     "command-{}": [(name,) for name in COMMANDS],
     "destination-{}": [("test",), ("handcash",), ("other",)],
+    "goods-codes-{}": [("fits",), ("few",), ("many",)],
     "kind-{}": [(kind,) for kind in KINDS],
     "line-form-{}": [(kind,) for kind in KINDS],
     "mark-{}": [(status,) for status in (*STATUSES, "reserved")],
+    "marks-{}-{}": [
+        (mark, way) for mark in NOTED for way in ("telegram", "email", "none", "unsure")
+    ],
     "option-{}": [(field.name,) for field in MENU],
-    "page-{}": [(word,) for word in (*PAYER, *PAGE_STATES, *REFUSED)],
+    "page-{}": [(word,) for word in (*PAYER, *WORDS, *PAGE_STATES, *REFUSED)],
+    "page-amount-{}": [(problem,) for problem in AmountProblem],
     "page-private-{}": [(part,) for part in PARTS],
     "page-private-{}-why": [(part,) for part in PARTS],
     "page-by-{}": [(name,) for name in WAYS],

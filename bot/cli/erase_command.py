@@ -40,9 +40,10 @@ def erase(
     """Erase payers' data or a seller's profile and accounts; payments are kept.
 
     WHO is an email address, a paymail or a phone number, in any spelling, or the id of a payment,
-    which means everything that its payer entered. --before takes a date, or an age such as 90d.
-    With both, only data that matches both is erased; without WHO, the data of every payer. What is
-    erased can't be restored.
+    which means everything that its payer entered. Payers' names and messages go with it, and
+    sellers' notes on the payment; who gave nothing else is found by the payment's id. --before
+    takes a date, or an age such as 90d. With both, only data that matches both is erased; without
+    WHO, the data of every payer. What is erased can't be restored.
 
     An address that gets emails about payments won't get any more. If it has unsubscribed, that is
     remembered. Receipts lose their addresses, and queued receipts are not sent.
@@ -53,6 +54,9 @@ def erase(
     seller-4711 is the seller with the Telegram ID 4711. The accounts that their money goes to are
     deleted with their keys, so that nobody can pay them until they connect one. Other texts and
     addresses of sellers are not touched.
+
+    To erase the receipts that a payer keeps in Telegram, give their Telegram account, such as
+    buyer-4711.
 
     Queued messages are sent without the data. The bot can keep running. At the end, the database
     file is rewritten so that no erased byte is left in it. A PostgreSQL database is vacuumed: the
@@ -98,6 +102,8 @@ def _announce(found: Found) -> None:
         console.print_message(
             f"Found {found.sellers} places that show who the seller is or where their money goes."
         )
+    if found.kept:
+        console.print_message(f"Found {found.kept} receipts kept in Telegram.")
 
 
 def _compact(url: str, tables: tuple[str, ...]) -> bool:
@@ -123,6 +129,7 @@ def _report(
         "recipients": found.recipients,
     }
     facts |= {"sellers": found.sellers} if found.sellers else {}
+    facts |= {"kept": found.kept} if found.kept else {}
     if as_json:
         click.echo(console.json_line({**facts, **rest}))
         return

@@ -11,15 +11,16 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from bot import config
-from bot.chat.store import export as chat
+from bot.chat.store.personal_data import export as chat
+from bot.chat.store.personal_data import kept
 from bot.cli import console
 from bot.cli.export_formats import Csv, Lines
 from bot.core.clock import now
 from bot.core.database.database import open_for_command
 from bot.core.errors import BotError
 from bot.core.ops import audit
-from bot.service.store import export_rows as store
-from bot.service.store.export_rows import FOREVER, ExportFilter
+from bot.service.store.personal_data import export_rows as store
+from bot.service.store.personal_data.export_rows import FOREVER, ExportFilter
 from bot.service.wire import export_records
 from bot.service.wire.field_types import iso
 
@@ -30,9 +31,11 @@ if TYPE_CHECKING:
 
     from bot.core.database.database import Database
 
+WHAT = ("payments", "requests", "sellers", "receipts")
+
 
 @click.command()
-@click.argument("what", type=click.Choice(["payments", "requests", "sellers"]), default="payments")
+@click.argument("what", type=click.Choice(WHAT), default="payments")
 @click.option(
     "--format", "form", type=click.Choice(["csv", "json"]), default="csv", show_default=True,
     help="CSV for spreadsheets, or one JSON object per line.",
@@ -47,7 +50,7 @@ if TYPE_CHECKING:
 @click.option("--payers/--no-payers", default=True, help="Include payers' personal data.")
 @click.option("--output", type=console.FilePath(), metavar="FILE", help="Write to a new file.")
 def export(what: str, form: str, output: Path | None, **options: Any) -> None:
-    """Write all payments, requests or sellers to standard output or a new file.
+    """Write all payments, requests, sellers or kept receipts to standard output or a new file.
 
     Amounts are exact, with the decimals of their currency; times are ISO 8601 in UTC. DATE is a
     date, a time or an age such as 30d. Payments are sorted by request, then by time; oversold ones
@@ -69,7 +72,9 @@ def export(what: str, form: str, output: Path | None, **options: Any) -> None:
     database = open_for_command(settings.database_url)  # an export must not create one
     try:
         _record_export(database, what, payers=payers)
-        if what == "sellers":
+        if what == "receipts":
+            found = _receipts(database, wanted)
+        elif what == "sellers":
             found = _sellers(database, wanted, settings.url)
         elif settings.payments_url:
             found = _recorded_payments(database, wanted, payers=payers)
@@ -99,7 +104,8 @@ async def _records(
     async for row in store.payments(db, wanted):
         mark = returned.get((row["request_id"], row["id"]))
         record = export_records.payment(row, payers=payers)
-        yield record | chat.payback_fields(mark, iso, payers=payers)
+        of_chat = chat.payback_fields(mark, iso, payers=payers)  # marked before the service was
+        yield record if record["paidBackAt"] else record | of_chat
 
 
 async def _sellers(db: Database, wanted: ExportFilter, url: str) -> AsyncIterator[dict[str, Any]]:
@@ -107,6 +113,11 @@ async def _sellers(db: Database, wanted: ExportFilter, url: str) -> AsyncIterato
 
     async for row in chat.sellers(db, wanted.since, wanted.until):
         yield chat.seller_record(row, iso(row["created_at"]), f"{url}{PATH}")
+
+
+async def _receipts(db: Database, wanted: ExportFilter) -> AsyncIterator[dict[str, Any]]:
+    async for row in kept.exported(db, wanted.since, wanted.until, wanted.request_id):
+        yield kept.kept_record(row, iso)
 
 
 async def _recorded_payments(

@@ -27,6 +27,8 @@ BotError
 │   ├── IdempotencyMismatch    409 idempotencyMismatch
 │   ├── NotPayable             409 notPayable
 │   ├── WrongState             409 wrongState
+│   ├── NoCodes                409 noCodes
+│   ├── TooManyFiles           409 tooManyFiles
 │   ├── BodyTooLarge           413 bodyTooLarge
 │   ├── UnsupportedMediaType   415 unsupportedMediaType
 │   └── RateLimited            429 rateLimited
@@ -228,14 +230,18 @@ class IdempotencyMismatch(Refused):
 
 
 class NotPayable(Refused):
-    """The request can't be paid now; `state` is its state as the page names it."""
+    """The request can't be paid now; `state` is its state as the page names it.
+
+    `left`: so many units remain, fewer than were asked for; None where that is not the reason.
+    """
 
     code = "notPayable"
     default = "This request can't be paid now."
 
-    def __init__(self, state: str) -> None:
-        super().__init__()
+    def __init__(self, state: str, left: int | None = None) -> None:
+        super().__init__(None if left is None else f"Only {left} left: take fewer.")
         self.state = state
+        self.left = left
 
 
 class WrongState(Refused):
@@ -247,6 +253,16 @@ class WrongState(Refused):
     def __init__(self, state: str, advice: str = "") -> None:
         super().__init__(f"This checkout is {state}. {advice}".rstrip())
         self.state = state
+
+
+class NoCodes(Refused):
+    code = "noCodes"
+    default = "This payment request delivers no codes: edit its delivery first."
+
+
+class TooManyFiles(Refused):
+    code = "tooManyFiles"
+    default = "There is no room for another file: use those that were uploaded, or wait."
 
 
 class BodyTooLarge(Refused):

@@ -15,6 +15,7 @@ from bot.core.errors import Refused, StorageError
 from bot.service.api import (
     checkout_routes,
     delivery_routes,
+    goods_routes,
     hint_route,
     openapi_route,
     payout_routes,
@@ -33,7 +34,9 @@ from bot.service.page import (
     render,
     site_routes,
 )
+from bot.service.page.downloads import file_route
 from bot.service.page.page_cache import LiveParts, PageCache
+from bot.service.page.receipt import receipt_route
 from bot.service.wire import body_parsing
 
 if TYPE_CHECKING:
@@ -63,6 +66,8 @@ ROUTERS = (
     request_routes.quick,
     pay_routes.router,
     payer_checkout_routes.router,
+    file_route.router,
+    receipt_route.router,
     email_routes.router,
     request_routes.public_router,
     request_routes.router,
@@ -70,6 +75,9 @@ ROUTERS = (
     delivery_routes.router,
     payout_routes.router,
     checkout_routes.router,
+    goods_routes.files_router,
+    goods_routes.router,
+    goods_routes.public_router,
     hint_route.router,
     openapi_route.router,
     site_routes.router,

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator
     from pathlib import Path
 
-    from playwright.async_api import Browser, Locator, ViewportSize
+    from playwright.async_api import Browser, FrameLocator, Locator, ViewportSize
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")  # one browser serves all
 
@@ -63,7 +63,7 @@ async def say(page: Page, text: str) -> None:
     await page.get_by_role("button", name="Send", exact=True).click()
 
 
-def from_bot(page: Page, words: str) -> Locator:
+def from_bot(page: Page | FrameLocator, words: str) -> Locator:
     """Locate the bot's messages with these words, with their buttons."""
     said = page.get_by_role("article", name="Message from Payment Requests")
     return page.get_by_role("listitem").filter(has=said).filter(has_text=words)
@@ -133,6 +133,34 @@ async def test_from_start_to_the_alert_in_the_browser(
         await pay(page, card)
         await expect(from_bot(page, "SOLD OUT: that was the last one")).to_be_visible()
         assert await fits(page)
+
+
+@pytest.mark.parametrize("way", ["phone", "tab"])
+async def test_a_payer_keeps_the_receipt_in_the_chat(
+    browser: Browser, demo: Process, tmp_path: Path, way: str
+) -> None:
+    """The receipt leads to the payer's chat, in the phone beside the seller's or from a tab."""
+    async with open_demo(browser, demo, tmp_path, viewport=DESK) as page:
+        card = await make_drop(page)
+        phone: Page | FrameLocator = page.frame_locator("#phone iframe")
+        link = card.get_by_role("link", name="Open")
+        if way == "tab":
+            phone = paying = await page.context.new_page()
+            await paying.goto(await link.get_attribute("href") or "")
+            pages: Page | FrameLocator = paying
+        else:
+            await link.click()
+            pages = phone.frame_locator("#in-app iframe")
+        await pages.get_by_role("button", name="Pay €2.50").click()
+        await pages.get_by_role("link", name="Keep it in Telegram").click()
+        await expect(phone.get_by_label("You are")).to_have_value("1002")
+        kept = from_bot(phone, "Sticker <b>pack</b>")
+        await expect(phone.locator("#in-app")).to_be_hidden()
+        opens = kept.get_by_role("link", name="Open receipt")
+        await expect(opens).to_be_visible()
+        if way == "phone":
+            await opens.click()
+            await expect(pages.get_by_role("heading", name="Paid")).to_be_visible()
 
 
 async def test_a_drop_is_shared_into_a_group_and_sold_out_there_too(
@@ -244,6 +272,102 @@ async def paid_by_form(demo: Process, path: str) -> str:
         answer = await http.post(path, data={"token": token})
     assert answer.status_code == 303
     return urlsplit(answer.headers["location"]).path
+
+
+@asynccontextmanager
+async def german_payer(browser: Browser, link: str) -> AsyncIterator[Page]:
+    """Open a pay page on a German phone of its own, whose pages must cause no problem."""
+    url = f"{urlsplit(link).scheme}://{urlsplit(link).netloc}"
+    context = await browser.new_context(viewport=PHONE, locale="de-DE", color_scheme="dark")
+    problems = watch(context, url)
+    try:
+        page = await context.new_page()
+        await page.goto(link)
+        yield page
+    finally:
+        await context.close()
+    assert [one for one in problems if "Failed to load resource" not in one] == []
+
+
+async def make_by_line(page: Page, line: str, name: str) -> Locator:
+    """Press START and make a payment link by one line; return its card."""
+    await page.goto("/chat")
+    await page.get_by_role("button", name="START").click()
+    await expect(from_bot(page, "I make payment links for you")).to_be_visible()
+    await say(page, line)
+    await expect(from_bot(page, "Where should the money go?")).to_be_visible()
+    await say(page, "$anna")
+    picture = page.get_by_role("button", name="Open picture")
+    return from_bot(page, name).filter(has=picture)
+
+
+async def edit(page: Page, card: Locator, option: str, question: str, answer: str) -> None:
+    """Set an option of a card."""
+    await card.get_by_role("button", name="Edit").click()
+    await card.get_by_role("button", name=option).click()
+    await expect(from_bot(page, question)).to_be_visible()
+    await say(page, answer)
+
+
+async def link_on(card: Locator) -> str:
+    return str(await card.get_by_role("link", name="Open").get_attribute("href"))
+
+
+async def test_an_amount_and_words_of_a_german_payer_come_to_the_chat(
+    browser: Browser, demo: Process, tmp_path: Path
+) -> None:
+    """The minimum, digits of another script, a goal; the words lead nowhere and are hidden."""
+    async with open_demo(browser, demo, tmp_path, viewport=DESK) as page:
+        card = await make_by_line(page, "/donation 3+ 5/10/20 EUR New drums", "New drums")
+        await edit(page, card, "Goal", "How much do you want to raise?", "10")
+        await expect(card).to_contain_text("€0 of €10")
+        async with german_payer(browser, await link_on(card)) as shop:
+            own, pay_it = shop.locator("#amount"), shop.locator(".bar button")
+            await own.fill("2,99")
+            await pay_it.click()
+            await expect(shop.get_by_role("alert")).to_contain_text("3,00\xa0€")
+            await own.fill("١٠٫٤٠")
+            await shop.locator("details.words summary").click()
+            await shop.locator("#name").fill("Mia")
+            await shop.locator("#message").fill("Für die Trommeln! https://thief.example")
+            await pay_it.click()
+            await expect(shop.get_by_role("heading", name="Bezahlt")).to_be_visible()
+        alert = from_bot(page, "€10.40 from Mia: Für die Trommeln!")
+        await expect(alert.get_by_role("link")).to_have_count(0)
+        await expect(card).to_contain_text("104%")
+        await alert.get_by_role("button", name="Hide message").click()
+        await expect(from_bot(page, "€10.40 received for New drums")).to_be_visible()
+        await expect(page.get_by_text("Trommeln")).to_have_count(0)
+
+
+async def test_codes_of_two_pieces_reach_the_receipt_and_the_buyers_chat(
+    browser: Browser, demo: Process, tmp_path: Path
+) -> None:
+    """Three are asked for where two are left; what is kept in Telegram has the same codes."""
+    async with open_demo(browser, demo, tmp_path, viewport=DESK) as page:
+        card = await make_by_line(page, "/drop 3 5 EUR Ticket", "Ticket")
+        await edit(page, card, "Items per purchase", "How many items can a buyer", "3")
+        await expect(from_bot(page, "up to 3").first).to_be_visible()
+        await edit(page, card, "What buyers get", "What does the buyer get", "AA-1\nBB-2\nCC-3")
+        await press(page, "How should buyers get this?", "Codes, one per line")
+        await expect(card).to_contain_text("Codes left: 3 of 3")
+        link = await link_on(card)
+        async with german_payer(browser, link) as shop:
+            await shop.locator("#quantity").select_option("3")
+            await paid_by_form(demo, urlsplit(link).path)
+            await shop.locator(".bar button").click()
+            await expect(shop.get_by_role("alert")).to_contain_text("Nur noch 2")
+            await shop.locator(".bar button").click()
+            await expect(shop.get_by_text("2 und 3 von 3")).to_be_visible()
+            await expect(shop.get_by_text("BB-2")).to_be_visible()
+            await expect(shop.get_by_text("AA-1")).to_have_count(0)
+            await shop.get_by_role("link", name="In Telegram aufbewahren").click()
+            kept = from_bot(shop, "Yours: 2 and 3 of 3")
+            await expect(kept).to_contain_text("BB-2")
+            await expect(kept).to_contain_text("CC-3")
+            await expect(shop.get_by_text("AA-1")).to_have_count(0)
+        await expect(from_bot(page, "2 × Ticket")).to_contain_text("SOLD OUT")
+        await expect(card).to_contain_text("Codes left: 0 of 3")
 
 
 async def test_the_demo_stops_in_time_with_a_connected_mail_client(demo: Process) -> None:

@@ -112,7 +112,7 @@ async def test_a_payer_cancels_by_keyboard_and_goes_back_to_the_offer(
     made = await service.create(expirationType="limit", totalUnits=1)
     async with payer(browser, service, java_script_enabled=scripts) as who:
         page = await who.look(f"/pay/{made['id']}")
-        await page.locator("summary").click()
+        await page.locator(".test summary").click()
         await page.get_by_label("How the test money arrives").select_option("never")
         await page.get_by_role("button", name="Pay $5.00").click()
         await expect(page.get_by_role("heading", name="Waiting for")).to_be_visible()

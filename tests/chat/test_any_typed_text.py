@@ -20,6 +20,7 @@ from bot.chat.cards.request_card import Card
 from bot.chat.dialogue.alert_settings import show_undelivered
 from bot.chat.dialogue.event_context import EventContext
 from bot.chat.dialogue.events import Person
+from bot.chat.fields.choice_text import read_amounts
 from bot.chat.fields.receiver_shares import read_portions
 from bot.chat.fields.registry import BY_NAME, STEPS
 from bot.chat.fields.typed_text import (
@@ -30,7 +31,9 @@ from bot.chat.fields.typed_text import (
     read_name,
     read_poster_text,
     read_price,
+    read_quantity,
     read_redirect,
+    read_thanks,
 )
 from bot.chat.forms.bot_texts import settings as settings_page
 from bot.chat.forms.bot_texts import start_reply
@@ -40,6 +43,7 @@ from bot.chat.forms.prompts import prompt
 from bot.chat.messages.buttons import markup
 from bot.chat.messages.payloads import Alert, AlertPayment, TextMessage
 from bot.chat.messages.reply import Problem, Reply, escaped, plain
+from bot.chat.model.amount_choice import AmountChoice
 from bot.chat.model.draft import Draft, Seller
 from bot.chat.model.wish import PAYER_FIELDS
 from bot.chat.pictures import card_picture, poster, square
@@ -177,6 +181,8 @@ def draft_of(words: str, step: str) -> Draft:
         image="0" * 24,
         starts_at=NOW + 1, ends_at=NOW + 9, payer_fields=PAYER_FIELDS,
         redirect_url=known(read_redirect(words)), email=known(read_email(words)),
+        thanks=known(read_thanks(words)), max_quantity=3,
+        choice=AmountChoice(Decimal(1), (Decimal(5), Decimal(10)), Decimal(99)),
     )  # fmt: skip
 
 
@@ -205,7 +211,7 @@ def test_a_form_shows_what_was_typed_at_each_step(language: str, words: str) -> 
         field = BY_NAME.get(step)
         line = t(language, "understood", line=(field and field.line(draft, seller)) or "x")
         held(prompt(replace(draft, step=step, in_menu=True), seller, line))
-    shown = [draft.name, draft.description, draft.redirect_url, draft.email]
+    shown = [draft.name, draft.description, draft.redirect_url, draft.email, draft.thanks]
     receivers = [portion.destination for portion in draft.receivers]
     held(prompt(draft, seller), *filter(None, shown), *receivers)
     held(prompt(replace(draft, receivers=()), seller), seller.destination)
@@ -216,6 +222,8 @@ def test_what_is_wrong_with_an_answer_can_be_said_of_any(language: str, words: s
     read: tuple[Callable[[str], object], ...] = (
         read_name, read_description, read_destination, read_poster_text, read_redirect, read_email,
         read_code, lambda text: read_price(text, "USD"), lambda text: read_portions(text, "USD"),
+        read_thanks, read_quantity, lambda text: read_amounts(text, "USD"),
+        lambda text: read_amounts(f"5/{text}", None), lambda text: read_amounts(f"{text} 3+", None),
     )  # fmt: skip
     for reads in read:
         found = reads(words)
@@ -262,7 +270,7 @@ def test_what_is_done_with_a_request_says_its_name(language: str, words: str) ->
     held(menus.fixed_menu(card, language), card.name)
     held(menus.open_menu(card, "delete", language), card.name)
     held(replace(menus.poster_menu(card, words, "x_bot", language), picture=LISTING), card.name)
-    for field in ("name", "description", "redirect", "email", "postertext"):
+    for field in ("name", "description", "redirect", "email", "postertext", "thanks"):
         held(menus.saved_reply(card, Change(LISTING, field, words), seller, NOW), card.name)
     receipt = ListedPayment(
         250, "USD", {"email": words, words: words}, oversold=True, found=True, in_doubt=True,

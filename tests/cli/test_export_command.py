@@ -13,6 +13,7 @@ import sys
 import tracemalloc
 from collections import Counter
 from contextlib import closing
+from dataclasses import replace
 from datetime import UTC, datetime
 from decimal import Decimal
 from functools import partial
@@ -21,13 +22,14 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from bot.chat.model.payer_words import PayerWords
 from bot.chat.store import received_payments, sellers
 from bot.chat.store.received_payments import Payment
 from bot.cli.export_formats import Csv, Lines
 from bot.core.database.database import open_database
 from bot.core.money import amounts
-from bot.service.store import export_rows
-from bot.service.store.export_rows import ExportFilter
+from bot.service.store.personal_data import export_rows
+from bot.service.store.personal_data.export_rows import ExportFilter
 from bot.service.wire import export_records
 from tests.support import databases
 from tests.support.chat_harness import STICKERS, ChatHarness, service_answer
@@ -161,10 +163,28 @@ def test_a_payment_has_all_its_fields(paid: str, commands_url: str) -> None:
         "amount": 5.0, "currencyCode": "USD", "paidAmount": 5.0, "paidCurrencyCode": "USD",
         "rate": None, "rateSource": None, "kind": "sandbox", "externalId": external,
         "settlement": "paid", "receivers": [{"destination": "alice", "amount": 5.0}],
-        "paidBackAt": None, "paidBackNote": None,
+        "quantity": 1, "sentAt": None, "sentNote": None, "paidBackAt": None, "paidBackNote": None,
+        "name": None, "message": None, "messageHidden": False,
         "paymail": None, "email": "=cmd@mail.example", "phoneNumber": "+442079460958",
     }  # fmt: skip
     assert '"amount": 5.00' in line.replace(":", ": ").replace(":  ", ": ")
+
+
+def test_names_messages_and_marks_are_exported_and_hidden_messages_are_not(
+    paid: str, commands_url: str
+) -> None:
+    del paid
+    values = "payer_name = 'Mia', message = '=Hello', sent_at = 0, sent_note = 'RR1', quantity = 3"
+    with closing(open_database(commands_url)) as db:
+        db.run(lambda tx: tx.execute(f"UPDATE payments SET {values}"))
+        told = json.loads(export("--format", "json").stdout)
+        db.run(lambda tx: tx.execute("UPDATE payments SET message_hidden = 1"))
+    assert (told["name"], told["message"], told["quantity"]) == ("Mia", "=Hello", 3)
+    assert (told["sentAt"], told["sentNote"]) == ("1970-01-01T00:00:00.000Z", "RR1")
+    hidden = json.loads(export("--format", "json").stdout)
+    assert (hidden["name"], hidden["message"], hidden["messageHidden"]) == (None, None, True)
+    anonymous = export("--no-payers").stdout
+    assert not [word for word in ("Mia", "Hello", "RR1") if word in anonymous]
 
 
 def test_a_spreadsheet_computes_nothing(paid: str) -> None:
@@ -297,16 +317,27 @@ def test_with_another_server_the_recorded_payments_are_exported(commands_url: st
         listing = chat.add_listing(
             chat.add_person(), STICKERS, service_answer(total_units=3, remaining_units=3)
         )
-        told = Payment(listing.request_id or "", "t1", 250, "USD", {"email": "=a@b.example"})
-        db.run(lambda tx: received_payments.add_payment(tx, listing.id, told, NOON))
+        told = Payment(
+            listing.request_id or "", "t1", 750, "USD", {"email": "=a@b.example"},
+            quantity=3, words=PayerWords("Mia", "=1+1"),
+        )  # fmt: skip
+        rude = replace(told, transaction_id="t2", words=PayerWords("Rude", "words"), is_hidden=True)
+
+        def record(tx: Transaction) -> None:
+            for one in (told, rude):
+                received_payments.add_payment(tx, listing.id, one, NOON)
+
+        db.run(record)
     env = {"PAYMENTS_URL": "https://pay.example", "APP_ID": "a", "APP_SECRET": "s"}
-    (found,) = csv.DictReader(io.StringIO(export(**env).stdout))
+    found, hidden = csv.DictReader(io.StringIO(export(**env).stdout))
+    assert (hidden["name"], hidden["message"], hidden["messageHidden"]) == ("", "", "True")
     assert found == {
         "transactionId": "t1", "paymentRequestId": listing.request_id, "product": "Stickers",
-        "receivedAt": "2027-01-15T08:00:00.000Z", "amount": "2.50", "currencyCode": "USD",
+        "receivedAt": "2027-01-15T08:00:00.000Z", "amount": "7.50", "currencyCode": "USD",
         "settlement": "paid", "kind": "", "externalId": "", "paidAmount": "",
-        "paidCurrencyCode": "", "rate": "", "rateSource": "", "paidBackAt": "",
-        "paidBackNote": "", "userData": '{"email":"=a@b.example"}',
+        "paidCurrencyCode": "", "rate": "", "rateSource": "", "quantity": "3", "sentAt": "",
+        "paidBackAt": "", "paidBackNote": "", "messageHidden": "False",
+        "userData": '{"email":"=a@b.example"}', "name": "Mia", "message": "'=1+1", "sentNote": "",
     }  # fmt: skip
     refused = export("requests", **env)
     assert (refused.exit_code, "PAYMENTS_URL" in refused.stderr) == (1, True)

@@ -21,7 +21,7 @@ PAYMENTS = 180
 AT_ONCE = 8
 COUNTED_SECONDS = 10.0
 MOST_LETTERS = 14
-"""That one mailbox may get in an hour (bot/service/usecases/letter_limits.py)."""
+"""That one mailbox may get in an hour (bot/service/usecases/letters/letter_limits.py)."""
 HOMES = ipaddress.IPv4Address("127.5.0.1")
 
 

@@ -44,13 +44,26 @@ REQUEST: dict[str, Any] = {
     "totalUnits": 100,
 }
 
+GIVING: dict[str, Any] = {
+    "product": {"name": "New drums for the band"},
+    "receivers": [{"sendAmount": 5, "destination": "a"}],
+    "amountChoice": {"minimum": 3, "suggested": [5, 10, 20, 50]},
+    "goal": 1000,
+    "thanks": "Thank you!",
+    "delivery": {"text": "The rehearsal is on Friday at seven."},
+}
+
 
 async def pages(service: ServiceHarness) -> dict[str, str]:
     """Return the paths of the pages by what they show."""
     made = await service.create(**REQUEST)
     paid = await service.pay(made["id"], email="anna@example.org")
+    giving = await service.create(**GIVING)
+    given = await service.pay(giving["id"], amount="7.50", name="Mia", message="Play on!")
     return {
         "pay page": f"/pay/{made['id']}",
+        "amount of one's choice": f"/pay/{giving['id']}",
+        "receipt with a text": given.headers["location"],
         "receipt": paid.headers["location"],
         "front page": "/",
         "privacy": "/privacy",

@@ -51,11 +51,12 @@ class Life:
 
 @dataclass(frozen=True, slots=True)
 class Templates:
-    """Database files to be copied: the service's with an application in it, the bot's empty."""
+    """Database files to be copied: the service's with two applications in it, the bot's empty."""
 
     service: Path
     bot: Path
     credentials: Credentials
+    shop: Credentials
 
 
 def templates(folder: Path) -> Templates:
@@ -63,9 +64,10 @@ def templates(folder: Path) -> Templates:
     service, bot = copy_empty(folder / "service.db"), copy_empty(folder / "bot.db")
     database = open_database(f"sqlite:///{service}")
     made = database.run(lambda tx: applications.create(tx, Vault(KEY), "bot", NOON))
+    shop = database.run(lambda tx: applications.create(tx, Vault(KEY), "shop", NOON))
     database.run(lambda tx: tx.execute(ASKS_PAYERS))
     database.close()
-    return Templates(service, bot, made)
+    return Templates(service, bot, made, shop)
 
 
 @cache

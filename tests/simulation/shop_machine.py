@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 import tempfile
 from dataclasses import dataclass
@@ -21,13 +22,19 @@ from hypothesis.stateful import (
 
 from bot.core.database.vault import Vault
 from bot.core.errors import (
+    NoCodes,
     NotEnoughUnits,
     NotFound,
     NotLimited,
 )
+from bot.service.goods import receiving
+from bot.service.model.amount_choice import AmountChoice
 from bot.service.model.changes import Creation, Edit
+from bot.service.model.goods.delivered import Goods
+from bot.service.model.payment_marks import MarkEdit, MarksEdit
 from bot.service.model.payout import BANK, LIGHTNING, LNBITS
 from bot.service.model.request import (
+    DeliveryKind,
     Kind,
     PaymentRequest,
     Product,
@@ -36,14 +43,15 @@ from bot.service.model.request import (
     Webhook,
 )
 from bot.service.rails.exchange_rates import SandboxExchange
-from bot.service.store import checkouts
+from bot.service.store import checkouts, payments
 from bot.service.store import requests as store
 from bot.service.usecases import (
     applications,
+    payment_marks,
     request_commands,
 )
 from bot.service.usecases.request_commands import Caller, Policy
-from tests.simulation.request_twins import Twin
+from tests.simulation.request_twins import PRICE, Twin
 from tests.simulation.scripted_money import (
     OWNER,
     Wallet,
@@ -61,6 +69,7 @@ if TYPE_CHECKING:
 SHARED = (Receiver("alice", 300), Receiver("bob", 200))
 POLICY = Policy(LOOPBACK, SandboxExchange(), mails=True)
 SECOND = 1000
+CHOICES = (None, AmountChoice(100, (PRICE, 1000)), AmountChoice(PRICE, (), 900))
 
 
 @dataclass(frozen=True)
@@ -117,6 +126,9 @@ class Shop(RuleBasedStateMachine):
         mail=st.booleans(),
         begins=st.sampled_from([None, None, -5, 0, 90]),
         ends=st.sampled_from([None, None, None, 1, 200]),
+        most=st.sampled_from([None, 2, 3]),
+        choice=st.sampled_from(CHOICES),
+        codes=st.sampled_from([0, 1, 3, 9]),
     )
     def create(
         self,
@@ -127,25 +139,32 @@ class Shop(RuleBasedStateMachine):
         mail: bool,
         begins: int | None,
         ends: int | None,
+        most: int | None = None,
+        choice: AmountChoice | None = None,
+        codes: int = 0,
     ) -> Twin:
         terms = Terms(
             kind,
             Product("Coffee"),
-            (Receiver(f"account:{OWNER}", 500),) if self.real else SHARED,
+            (Receiver(f"account:{OWNER}", PRICE),) if self.real else SHARED,
             "USD" if self.real else "BSV",
             "USD",
             webhook=Webhook("https://h.example/w") if hook else None,
             email="seller@example.org" if mail else None,
+            max_quantity=most if kind is Kind.LIMIT else None,
+            choice=choice,
         )
         enabled_at = None if begins is None else self.now + begins * SECOND
         expires_at = None if ends is None else self.now + ends * SECOND
         units = total if kind is Kind.LIMIT else None
-        body = Creation(terms, units, enabled_at, expires_at)
+        listed = [self.token() for _ in range(codes)]
+        goods = Goods(DeliveryKind.CODES, codes=tuple(listed)) if codes else None
+        body = Creation(terms, units, enabled_at, expires_at, goods)
         made = self.db.run(lambda tx: request_commands.create(tx, self.caller(), body, None))
         channels = {name for name, on in (("webhook", hook), ("email", mail)) if on}
-        twin = Twin(
-            made.id, kind, 1 if kind is Kind.ONCE else units, channels, enabled_at, expires_at
-        )
+        of_units = 1 if kind is Kind.ONCE else units
+        twin = Twin(made.id, kind, of_units, channels, enabled_at, expires_at, choice=choice)
+        twin.most, twin.codes = terms.max_quantity or 1, listed
         self.known[twin.id] = twin
         return twin
 
@@ -178,6 +197,35 @@ class Shop(RuleBasedStateMachine):
         if twin.kind is not Kind.LIMIT:
             return NotLimited
         return NotEnoughUnits if count > (twin.remaining(self.now) or 0) else None
+
+    @rule(twin=twins, count=st.integers(1, 3))
+    def add_codes(self, twin: Twin, count: int) -> None:
+        """Add codes, and one that is known: the units that waited have theirs at once."""
+        new = [self.token() for _ in range(count)]
+        listed = [*twin.codes[-1:], *new]
+        add = partial(
+            request_commands.add_codes, caller=self.caller(), request_id=twin.id, listed=listed
+        )
+        if twin.deleted or not twin.codes:
+            with pytest.raises(NotFound if twin.deleted else NoCodes):
+                self.db.run(add)
+            return
+        assert self.db.run(add).added == count
+        twin.codes += new
+
+    @rule(twin=twins, number=st.integers(0, 9), back=st.booleans())
+    def pay_back(self, twin: Twin, number: int, *, back: bool) -> None:
+        """Mark a payment as paid back, or take the mark back."""
+        rows = self._payments(twin)
+        if not rows or twin.deleted:
+            return
+        row = rows[number % len(rows)]
+        edit = MarksEdit(paid_back=MarkEdit() if back else None, notify_payer=False)
+        self.db.run(lambda tx: payment_marks.mark(tx, self.caller(), twin.id, row["id"], edit))
+        if back:
+            twin.paid_back.add(row["external_id"])
+        else:
+            twin.paid_back.discard(row["external_id"])
 
     @rule(twin=twins)
     def delete(self, twin: Twin) -> None:
@@ -219,22 +267,55 @@ class Shop(RuleBasedStateMachine):
             assert (it.paid_count, it.oversold_count) == (twin.sold, twin.oversold)
 
     @invariant()
+    def money_balances(self) -> None:
+        """The sums are those of the payments that have units and weren't paid back, and of all."""
+        for twin in getattr(self, "known", {}).values():
+            it = self._request(twin)
+            assert (it.sales_count, it.raised, it.volume) == (twin.sales, twin.raised, twin.volume)
+            rows = self._payments(twin)
+            took = [
+                row["amount"]
+                for row in rows
+                if row["state"] in {"paid", "late"} and row["paid_back_at"] is None
+            ]
+            told = [row["amount"] for row in rows if row["state"] != "underpaid"]
+            assert (sum(took), sum(told)) == (twin.raised, twin.volume)
+
+    @invariant()
+    def each_unit_has_one_number_and_each_number_one_payment(self) -> None:
+        """By these numbers payers get their codes; money without units has none."""
+        for twin in getattr(self, "known", {}).values():
+            rows = self._payments(twin)
+            numbers = {
+                row["external_id"]: (row["first_unit"], row["quantity"])
+                for row in rows
+                if row["first_unit"] is not None
+            }
+            assert numbers == twin.numbers
+            assert {row["state"] for row in rows if row["first_unit"] is None} <= {
+                "oversold", "underpaid",
+            }  # fmt: skip
+            given = [first + n for first, quantity in numbers.values() for n in range(quantity)]
+            assert sorted(given) == list(range(1, twin.sold + 1))
+
+    @invariant()
     def each_payment_is_told_once_on_each_channel(self) -> None:
         """One that was too little at first by a letter more; its webhook is for who knows it."""
         if not getattr(self, "known", None):
             return
-        payments = self.db.run(lambda tx: tx.query("SELECT * FROM payments"))
-        assert sorted(row["external_id"] for row in payments) == sorted(
+        rows = self.db.run(lambda tx: tx.query("SELECT * FROM payments"))
+        assert sorted(row["external_id"] for row in rows) == sorted(
             external for twin in self.known.values() for external in twin.external
         )
         expected = [
             (row["id"], channel)
-            for row in payments
+            for row in rows
             for channel in self.known[row["request_id"]].channels
             for state in [row["state"], *self._told_before(row)]
             if (state, channel) != ("underpaid", "webhook")
         ]
-        owed = self.db.run(lambda tx: tx.query("SELECT id, payment_id, channel FROM deliveries"))
+        sql = "SELECT id, payment_id, channel FROM deliveries WHERE channel <> 'receipt'"
+        owed = self.db.run(lambda tx: tx.query(sql))
         told = [(row["payment_id"], row["channel"]) for row in owed if row["payment_id"]]
         assert sorted(told) == sorted(expected)  # the others tell of claims
         queued = self.db.run(
@@ -254,6 +335,7 @@ class Shop(RuleBasedStateMachine):
         for row in self.db.run(lambda tx: tx.query("SELECT * FROM payments")):
             shares = [int(share) for share in row["instrument_shares"].strip("[]").split(",")]
             assert sum(shares) == row["instrument_amount"] > 0
+            assert sum(share for _, share, *_ in json.loads(row["receivers"])) == row["amount"]
             converted = row["instrument_currency"] != row["currency"]
             assert bool(row["rate_source"]) is bool(row["rated_at"]) is converted
 
@@ -264,6 +346,24 @@ class Shop(RuleBasedStateMachine):
                 assert self.db.run(partial(store.find, request_id=twin.id, now=self.now)) is None
             else:
                 assert self._request(twin).is_enabled(self.now) is twin.enabled(self.now)
+
+    @invariant()
+    def each_code_is_shown_to_one_payer_at_most(self) -> None:
+        """Also codes that come after the payment; oversold money and what is paid back has none."""
+        for twin in getattr(self, "known", {}).values():
+            shown: list[str] = []
+            for row in self._payments(twin):
+                found = self.db.run(partial(receiving.find, payment=payments.read_row(row)))
+                codes = None if found is None else ([*found.codes], found.waiting)
+                assert codes == twin.codes_of(row["external_id"])
+                shown += codes[0] if codes else []
+            assert len(shown) == len({*shown})
+            waiting = twin.sold - len(twin.codes) if twin.codes else 0
+            assert self._request(twin).codes_waiting == max(0, waiting)
+
+    def _payments(self, twin: Twin) -> list[Row]:
+        sql = "SELECT * FROM payments WHERE request_id = :id"
+        return self.db.run(lambda tx: tx.query(sql, id=twin.id))
 
     def _request(self, twin: Twin) -> PaymentRequest:
         found = self.db.run(lambda tx: store.find_ever(tx, twin.id, self.now))

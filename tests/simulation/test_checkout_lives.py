@@ -11,10 +11,12 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from bot.service.model.checkout import Holder
+from bot.service.model.order import Order
 from bot.service.model.rail_answers import Manner
 from bot.service.model.request import Kind
 from tests.simulation.scripted_money import WAYS
-from tests.simulation.test_request_machine import NETWORKS, PAYERS, Payments
+from tests.simulation.shop_machine import CHOICES
+from tests.simulation.test_request_machine import NETWORKS, PAYERS, PRICES, QUANTITIES, Payments
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -23,14 +25,19 @@ if TYPE_CHECKING:
     from tests.simulation.shop_machine import Form
 
 LIVES, STEPS, SEED = 700, 40, 20261122
-SLOW, REPEATED = 0.5, 0.5
+SLOW, REPEATED, PAID_BACK = 0.5, 0.5, 0.7
+PIECES, PARTLY = "pieces", "partly"
 REACHED = {
     "sandbox": "open claimed paid lapsed cancelled rejected late oversold",
     "lightning": "opening open paid lapsed cancelled failed late oversold",
     "lnbits": "opening open claimed paid lapsed cancelled failed rejected late oversold",
+    PIECES: f"opening open claimed paid lapsed cancelled failed rejected late oversold {PARTLY}",
     "bank:sepa": "open claimed paid lapsed cancelled rejected late oversold",
 }
-"""The states of each way; a rail that knows of its payments takes no claim, banks can't fail."""
+"""The states of each way; a rail that knows of its payments takes no claim, banks can't fail.
+
+PARTLY: the money came late for several pieces, of which some were left.
+"""
 
 
 class Life:
@@ -42,7 +49,17 @@ class Life:
         self.shop.open(real=real)
         self.forms: list[Form] = []
         self.twins: list[Any] = [
-            self.shop.create(kind, 3, hook=True, mail=False, begins=None, ends=None)
+            self.shop.create(
+                kind,
+                5,
+                hook=True,
+                mail=False,
+                begins=None,
+                ends=None,
+                most=self._one(None, 2, 3),
+                choice=self._one(*CHOICES),
+                codes=self._one(0, 2, 9),
+            )
             for kind in (Kind.LIMIT, self.random.choice([*Kind]))
         ]
         self.steps: tuple[tuple[int, Callable[[], object]], ...] = (
@@ -58,10 +75,15 @@ class Life:
             (1, lambda: self._with_form(self.shop.pay_again)),
             (1, lambda: self._with_form(self._hear_again)),
             (1, self.shop.sweep),
+            (1, lambda: self.shop.add_codes(self.random.choice(self.twins), 1)),
+            (1, self._pay_back),
         )
 
     def live(self) -> set[tuple[str, str]]:
-        """Take the steps, and return the states of the ways that were reached."""
+        """Take the steps, and return the states of the ways that were reached.
+
+        Also those of several pieces, under PIECES instead of the way.
+        """
         weights, steps = zip(*self.steps, strict=True)
         reached = set[tuple[str, str]]()
         for step in self.random.choices(steps, weights, k=STEPS):
@@ -71,7 +93,18 @@ class Life:
                 for twin in self.twins
                 for one in twin.attempts.values()
             }
+            reached |= {
+                (PIECES, one.at(self.shop.now))
+                for twin in self.twins
+                for one in twin.attempts.values()
+                if one.quantity > 1
+            }
+        if any(twin.partly for twin in self.twins):
+            reached.add((PIECES, PARTLY))
         self.shop.units_balance()
+        self.shop.money_balances()
+        self.shop.each_code_is_shown_to_one_payer_at_most()
+        self.shop.each_unit_has_one_number_and_each_number_one_payment()
         self.shop.each_payment_is_told_once_on_each_channel()
         self.shop.shares_sum_to_what_was_paid()
         self.shop.each_checkout_is_in_its_state()
@@ -85,10 +118,15 @@ class Life:
             self._one(*Manner),
             self._one(None, *WAYS),
             Holder(self._one(*NETWORKS), self._one(*PAYERS)),
+            Order(self._one(*PRICES), self._one(*QUANTITIES)),
             slow=self.random.random() < SLOW,
         )
         if hasattr(form, "standing"):
             self.forms.append(form)
+
+    def _pay_back(self) -> None:
+        twin, number = self.random.choice(self.twins), self.random.randrange(9)
+        self.shop.pay_back(twin, number, back=self.random.random() < PAID_BACK)
 
     def _hear_again(self, form: Form) -> None:
         self.shop.hear_out_of_turn(

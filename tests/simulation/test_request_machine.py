@@ -18,6 +18,7 @@ from hypothesis.stateful import (
 )
 
 from bot.core.errors import (
+    InvalidBody,
     NotFound,
     NotPayable,
     TooManyHolds,
@@ -25,6 +26,7 @@ from bot.core.errors import (
 )
 from bot.core.outbox import outbox
 from bot.service.model.checkout import UNKNOWN_HOLDER, Holder, Settlement
+from bot.service.model.order import ONE, Order
 from bot.service.model.payout import LIGHTNING
 from bot.service.model.rail_answers import Manner, Opened, Unavailable
 from bot.service.store import unit_moves
@@ -37,7 +39,7 @@ from bot.service.usecases import (
 from bot.service.usecases.looking import LOOKS, LookHandler
 from bot.service.usecases.opening import OPENINGS, OpeningHandler
 from bot.service.usecases.paying import PaymentForm, PaymentProgress
-from tests.simulation.request_twins import GIVEN_UP, HOLDING, Attempt, Twin
+from tests.simulation.request_twins import GIVEN_UP, HOLDING, PRICE, Attempt, Twin
 from tests.simulation.scripted_money import (
     CLAIMS,
     RESERVATION,
@@ -49,6 +51,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 NETWORKS, PAYERS = ("venue", "venue", "home"), (None, "ann", "ben", "eve")
+PRICES = (None, None, PRICE, 700, 99, 901)
+QUANTITIES = (1, 1, 1, 2, 3, 4)
 
 
 class Payments(Shop):
@@ -61,6 +65,7 @@ class Payments(Shop):
         way=st.sampled_from([None, *WAYS]),
         holder=st.builds(Holder, st.sampled_from(NETWORKS), st.sampled_from(PAYERS)),
         slow=st.booleans(),
+        order=st.builds(Order, st.sampled_from(PRICES), st.sampled_from(QUANTITIES)),
     )
     def pay(
         self,
@@ -68,25 +73,27 @@ class Payments(Shop):
         manner: Manner,
         way: str | None = None,
         holder: Holder = UNKNOWN_HOLDER,
+        order: Order = ONE,
         *,
         slow: bool = False,
     ) -> object:
         """Post a form: the payer's own checkout, a new one, or a refusal that changes nothing."""
         way = way if self.real else None
         form = PaymentForm(
-            twin.id, self.token(), {"email": "p@example.org"}, manner, holder, way=way
-        )
+            twin.id, self.token(), {"email": "p@example.org"}, manner, holder, way=way,
+            price=order.price, quantity=order.quantity, payer_name="Mia",
+        )  # fmt: skip
         post = partial(paying.pay, context=self.context, form=form, now=self.now)
         held = twin.held_by(holder, self.now)
         former = twin.attempts[held] if held else None
-        if held and former and (former.at(self.now) == "claimed" or way in {None, former.way}):
+        if held and former and self._stays(twin, former, way, order):
             assert self.db.run(post) == PaymentProgress(held, None)
             return multiple()
         before = former.state if former else ""
         if former:
             former.state = "cancelled" if before == "open" else "lapsed"
         by_word = not WAYS[way or LIGHTNING] if self.real else manner is Manner.CLAIMED
-        if refusal := self._refusal_to_pay(twin, holder, by_word=by_word):
+        if refusal := self._refusal_to_pay(twin, holder, order, by_word=by_word):
             if former:
                 former.state = before
             with pytest.raises(refusal):
@@ -97,7 +104,8 @@ class Payments(Shop):
         state = "opening" if self.real and way != "bank:sepa" else state
         until = self.now + (CLAIMS if state == "claimed" else RESERVATION)
         chosen = (way or LIGHTNING) if self.real else "sandbox"
-        attempt = Attempt(chosen, holder, state, until, automatic=not by_word)
+        price = order.price or PRICE
+        attempt = Attempt(chosen, holder, state, until, not by_word, order.quantity, price)
         twin.attempts[standing.checkout_id] = attempt
         if not self.real and manner in {Manner.AT_ONCE, Manner.TWICE}:
             assert standing.payment is not None
@@ -109,14 +117,26 @@ class Payments(Shop):
             self.open_one("invoice")
         return Form(twin.id, form.token, standing)
 
+    def _stays(self, twin: Twin, former: Attempt, way: str | None, order: Order) -> bool:
+        """Return whether a payer's checkout stays theirs: one claimed, or of the same order."""
+        same_price = twin.choice is None or order.price in {None, former.price}
+        same = way in {None, former.way} and former.quantity == order.quantity and same_price
+        return same or former.at(self.now) == "claimed"
+
     def _refusal_to_pay(
-        self, twin: Twin, holder: Holder, *, by_word: bool
+        self, twin: Twin, holder: Holder, order: Order, *, by_word: bool
     ) -> type[Exception] | None:
         if not twin.enabled(self.now):
             return NotFound if twin.deleted else NotPayable
-        if twin.is_capped(holder, self.now):
+        if order.quantity > twin.most:
+            return InvalidBody
+        if not twin.has(order.quantity, self.now):
+            return NotPayable
+        if twin.is_capped(holder, order.quantity, self.now):
             return TooManyHolds
-        return NotPayable if by_word and twin.is_closed(self.now) else None
+        if not twin.is_priced(order.price):
+            return InvalidBody
+        return NotPayable if by_word and twin.is_closed(order.quantity, self.now) else None
 
     @rule(form=Shop.forms)
     def pay_again(self, form: Form) -> None:
@@ -125,7 +145,8 @@ class Payments(Shop):
         standing = self.db.run(lambda tx: paying.pay(tx, self.context, posted, self.now))
         assert standing.checkout_id == form.standing.checkout_id
         if form.standing.payment:
-            assert standing.payment == form.standing.payment
+            assert standing.payment
+            assert standing.payment.id == form.standing.payment.id
 
     @rule(answer=st.sampled_from(["invoice", "invoice", "invoice", "refused", "used", "ended"]))
     def open_one(self, answer: str) -> None:
@@ -182,7 +203,9 @@ class Payments(Shop):
             refusal = WrongState
         elif state == "lapsed" and twin.deleted:
             refusal = NotFound
-        elif state == "lapsed" and (twin.remaining(self.now) == 0 or twin.is_closed(self.now)):
+        elif state == "lapsed" and (
+            not twin.has(one.quantity, self.now) or twin.is_closed(one.quantity, self.now)
+        ):
             refusal = NotPayable
         if refusal:
             with pytest.raises(refusal):

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from bot.chat.dialogue.getting_paid import seal_secrets
+from bot.chat.fields.registry import BY_NAME
 from bot.chat.forms.flow import start_new
 from bot.chat.forms.form import take_message
 from bot.chat.forms.inputs import take_press
@@ -17,6 +18,7 @@ from bot.core.database.vault import Vault
 from tests.support.telegram_limits import actions, check, check_toast, labels
 
 if TYPE_CHECKING:
+    from bot.chat.fields.field import Field
     from bot.chat.forms.outcome import Change, Outcome, Setting
     from bot.chat.messages.reply import Action, Reply
     from bot.chat.model.draft import Draft
@@ -171,8 +173,13 @@ def form_at_step(step: str, kind: str = "drop") -> Talk:
     return talk
 
 
-def open_option(step: str, kind: str = "drop", seller: Seller = KNOWN) -> Talk:
+def kind_with(field: Field) -> str:
+    """Return a kind of request that has the field."""
+    return "drop" if "drop" in field.kinds else field.kinds[0]
+
+
+def open_option(step: str, kind: str | None = None, seller: Seller = KNOWN) -> Talk:
     """Open one of the options of a form whose questions are all answered."""
-    talk = form_at_step("review", kind)
+    talk = form_at_step("review", kind or kind_with(BY_NAME[step]))
     talk.seller = seller
     return talk.press("open", step)

@@ -201,6 +201,101 @@ async def claimed(scene: Scene) -> str:
     return await _paid(scene, await _path(scene, **ONE), "claimed")
 
 
+GIVING: dict[str, Any] = {
+    "product": {"name": "New drums for the band", "description": "The old ones are held by tape."},
+    "priceBeforeDiscount": None,
+    "receivers": [{"sendAmount": 5, "destination": "a"}],
+    "amountChoice": {"minimum": 3, "suggested": [5, 10, 20, 50], "maximum": 500},
+    "goal": 1000,
+}
+CODES: dict[str, Any] = {
+    "expirationType": "limit",
+    "totalUnits": 100,
+    "maxQuantity": 3,
+    "thanks": "Thank you!\nYou make this shop possible.",
+    "keepUrl": "https://t.me/shop_bot?start=r-{requestId}-{transactionId}",
+}
+
+
+async def choice(scene: Scene) -> str:
+    path = await _path(scene, **GIVING)
+    for number, amount in enumerate(("50", "370")):
+        await scene.service.pay(path.rpartition("/")[2], str(number) * 32, amount=amount)
+    return path
+
+
+async def own_amount(scene: Scene) -> str:
+    """Open a page that suggests nothing."""
+    return await _path(scene, **GIVING | {"amountChoice": {"minimum": 5}, "goal": None})
+
+
+async def goal_passed(scene: Scene) -> str:
+    path = await _path(scene, **GIVING | {"goal": 250})
+    await scene.service.pay(path.rpartition("/")[2], amount="260")
+    return path
+
+
+async def quantity(scene: Scene) -> str:
+    return await _path(scene, **CODES)
+
+
+async def code(scene: Scene) -> str:
+    path = await _path(scene, **CODES, delivery={"codes": ["AUTUMN-7KQ2-XV9D", "AUTUMN-2"]})
+    return await _bought(scene, path, name="Mia Ferreira", message="For the drums!")
+
+
+async def codes_waiting(scene: Scene) -> str:
+    """Buy three where there are two codes."""
+    path = await _path(scene, **CODES, delivery={"codes": ["AUTUMN-7KQ2-XV9D", "AUTUMN-2"]})
+    return await _bought(scene, path, quantity="3")
+
+
+async def waiting_for_code(scene: Scene) -> str:
+    path = await _path(scene, **CODES, delivery={"codes": ["AUTUMN-7KQ2-XV9D"]})
+    await _bought(scene, path)
+    return await _bought(scene, path, "w" * 32)
+
+
+async def text_bought(scene: Scene) -> str:
+    text = "Wi-Fi: kiln-guest\nPassword: <b>clay</b> & fire\nhttps://example.org/course"
+    return await _bought(scene, await _path(scene, delivery={"text": text}))
+
+
+async def file_bought(scene: Scene) -> str:
+    stored = await scene.service.seller.post(
+        "/v3/files",
+        params={"name": "Autumn mix – all ten songs.zip"},
+        content=b"PK" * 700_000,
+        headers={"Content-Type": "application/zip"},
+    )
+    path = await _path(scene, delivery={"fileId": stored.json()["id"]})
+    return await _bought(scene, path)
+
+
+async def sent(scene: Scene) -> str:
+    where = await _bought(scene, await _path(scene, **CODES))
+    return await _marked(scene, where, {"sent": {"note": "DHL 00340434161094015902"}})
+
+
+async def paid_back(scene: Scene) -> str:
+    where = await code(scene)
+    return await _marked(scene, where, {"paidBack": {"note": "The kiln broke. Sorry!"}})
+
+
+async def _bought(scene: Scene, path: str, token: str = "b" * 32, **form: str) -> str:
+    answer = await scene.service.pay(path.rpartition("/")[2], token, **form)
+    assert answer.status_code == 303, answer.text
+    return str(answer.headers["location"])
+
+
+async def _marked(scene: Scene, where: str, marks: dict[str, Any]) -> str:
+    _, _, request_id, _, payment_id = where.split("/")
+    address = f"/v3/paymentRequests/{request_id}/payments/{payment_id}"
+    answer = await scene.service.seller.put(address, json=marks)
+    assert answer.status_code == 200, answer.text
+    return where
+
+
 async def rate_limited(scene: Scene) -> str:
     """Open the page more often than `PAYER_RATE` allows; the service needs one."""
     path, anyone = await _path(scene), scene.service.anyone
@@ -230,6 +325,8 @@ STATES: dict[str, Callable[[Scene], Awaitable[str]]] = {
         ),
         *(unpriced, paid, waiting, lapsed, cancelled, late, oversold),
         *(underpaid, claimed, rate_limited, privacy),
+        *(choice, own_amount, goal_passed, quantity),
+        *(code, codes_waiting, waiting_for_code, text_bought, file_bought, sent, paid_back),
     )
 }
 """What brings about each state; they give the path at which it is seen."""

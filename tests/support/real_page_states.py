@@ -156,6 +156,18 @@ async def two_ways(scene: RealScene) -> str:
     return await scene.link()
 
 
+async def chosen_amount(scene: RealScene) -> str:
+    await two_ways(scene)
+    suggested = {"minimum": 3, "suggested": [18.5, 5, 10], "maximum": 500}
+    return await scene.link(amountChoice=suggested)
+
+
+async def several_pieces(scene: RealScene) -> str:
+    await two_ways(scene)
+    await scene.link(maxQuantity=3)
+    return await scene.pay(quantity="3")
+
+
 async def bank_full(scene: RealScene) -> str:
     path = await two_ways(scene)
     for number in range(10):
@@ -312,7 +324,15 @@ async def paid_by_bank(scene: RealScene) -> str:
 REAL_STATES: dict[str, Callable[[RealScene], Awaitable[str]]] = {
     make.__name__: make
     for make in (
-        *(two_ways, bank_full, unpriced_way, only_lightning, only_bank),
+        *(
+            two_ways,
+            chosen_amount,
+            several_pieces,
+            bank_full,
+            unpriced_way,
+            only_lightning,
+            only_bank,
+        ),
         *(only_bank_full, only_unpriced, no_account),
         *(opening, invoice, invoice_to_confirm, bank_code, pix_code, upi_code, swiss_code),
         *(claimed, claimed_invoice, rejected, unconfirmed, failed),

@@ -20,9 +20,10 @@ from bot.chat.messages.jobs import (
     SendCard,
     StopRequest,
 )
+from bot.chat.provider.addresses import Addresses
 from bot.chat.provider.client import Client
 from bot.chat.requests.job_handler import JobHandler
-from bot.chat.requests.request_bodies import Addresses, PaymentServer, request_body
+from bot.chat.requests.request_bodies import PaymentServer, request_body
 from bot.core import exact_json
 from bot.core.money.amounts import from_minor
 from bot.core.outbox import leases, outbox

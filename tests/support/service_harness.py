@@ -25,10 +25,13 @@ from bot.service.usecases.payment_context import PaymentContext
 from bot.service.usecases.payouts import Payouts
 from bot.service.usecases.request_commands import Policy
 from bot.service.wire.answer_schemas import ErrorAnswer
-from tests.support.databases import open_quick
+from tests.support.databases import POSTGRESQL, open_quick
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable
+    from pathlib import Path
+
+    import pytest
 
     from bot.core.database.database import Database, Row
     from bot.service.usecases.applications import Credentials
@@ -152,6 +155,19 @@ def _taken(settings: dict[str, Any], kind: type) -> dict[str, Any]:
     return {
         one.name: settings[one.name] for one in dataclasses.fields(kind) if one.name in settings
     }
+
+
+@asynccontextmanager
+async def open_on_engine(
+    request: pytest.FixtureRequest, folder: Path
+) -> AsyncIterator[ServiceHarness]:
+    """Open the service on the engine of a fixture, with files and connections as it runs."""
+    databases = request.getfixturevalue("postgres") if request.param == POSTGRESQL else None
+    url = databases.new() if databases else f"sqlite:///{folder}/bot.db"
+    async with open_service(url) as it:
+        yield it
+    if databases:
+        databases.drop(url)
 
 
 @asynccontextmanager

@@ -10,18 +10,18 @@ from dataclasses import replace
 from itertools import islice
 from typing import TYPE_CHECKING
 
+from bot.chat.alerts.alert_buttons import alert_rows, codes_waiting
 from bot.chat.cards.card_text import (
     mark_possibly_repeated,
     number_line,
     refund_line,
     total_text,
 )
-from bot.chat.cards.claim_text import accept_rows
+from bot.chat.cards.payer_words_text import item_text, words_head, words_line
 from bot.chat.cards.rail_text import paid_by_lines, refund_hint, surplus_line, way_text
 from bot.chat.messages.buttons import markup
 from bot.chat.messages.payloads import Alert, TextMessage
-from bot.chat.messages.reply import TEXT_LIMIT, Button, Reply, Rows, escaped, plain, shown_units
-from bot.chat.model.payment_key import PaymentKey
+from bot.chat.messages.reply import TEXT_LIMIT, Reply, escaped, shown_units
 from bot.core.money.amounts import format_money
 from bot.core.text.translations import t
 
@@ -38,11 +38,9 @@ MAX_NUMBERS = 10
 
 # Limits in UTF-16 units: texts of another server may have any length.
 _NAME = 200
-_BUTTON_NAME = 24
 _PAYER_VALUE = 200
 _PAYER_LABEL = 40
 _MAX_PAYER_FIELDS = 10
-_MAX_BUTTONS = 8
 _NAMED_AMOUNT = 80
 
 _LISTED_HINTS = ("claims-accept-hint-listed", "claims-refund-mark-listed")
@@ -128,8 +126,7 @@ def alert_reply(payments: Sequence[AlertPayment], language: str) -> Reply:
     text = "\n".join(lines)
     if any(payment.repeated for payment in payments):
         text = mark_possibly_repeated(text, language)
-    rows = (*_accept(payments, language), *_details(payments, language), *_rows(found, language))
-    return Reply(text, rows)
+    return Reply(text, alert_rows(payments, found, language))
 
 
 def _limit_numbers(payments: Iterable[AlertPayment]) -> tuple[list[AlertPayment], int]:
@@ -153,14 +150,17 @@ def group_payments(payments: Sequence[AlertPayment]) -> list[list[AlertPayment]]
 
 def _group(group: Sequence[AlertPayment], language: str, *, is_alone: bool) -> list[str]:
     first = group[0]
-    name = escaped(first.name, _NAME)
+    pieces = sum(payment.quantity for payment in group)
+    name = item_text(first.name, pieces if pieces > len(group) else 1, language, _NAME)
     total = _amount(sum(payment.amount for payment in group), first.currency, language)
-    head = t(language, "alert", amount=total, name=name)
+    head, words = t(language, "alert", amount=total, name=name), []
     if first.underpaid:
-        head = _short_head(group, total, name, language)
+        head, words = _short_head(group, total, name, language), words_line(first.words, language)
+    elif first.words and len(group) == 1:
+        head = words_head(first.words, total, name, language)
     remarks = _remarks(group, language)
     if len(group) == 1:
-        facts = [*_payer(first, language), *_how(first, language)]
+        facts = [*words, *_payer(first, language), *_how(first, language)]
         hints = _hints(first, language, is_alone=is_alone)
         return [head, *facts, *remarks, *hints, *_number(first, language)]
     each = (_line(payment, language) for payment in group)
@@ -178,12 +178,15 @@ def _short_head(group: Sequence[AlertPayment], total: str, name: str, language: 
 
 
 def _line(payment: AlertPayment, language: str) -> list[str]:
-    """Return what a digest says of one payment: its payer, its rail and its number."""
+    """Return what a digest says of one payment: its payer, its pieces, its rail and its number."""
     paid = payment.paid_by
     how = [] if paid is None else [way_text(paid.kind, language)]
     if paid and not payment.underpaid:
         how += surplus_line(paid, (payment.amount, payment.currency), language)
-    return [*_payer(payment, language), *how, *_number(payment, language)]
+    many = payment.quantity > 1
+    pieces = [t(language, "payments-pieces", pieces=payment.quantity)] if many else []
+    words, payer = words_line(payment.words, language), _payer(payment, language)
+    return [*words, *payer, *pieces, *how, *_number(payment, language)]
 
 
 def _how(payment: AlertPayment, language: str) -> list[str]:
@@ -236,6 +239,8 @@ def _remarks(group: Sequence[AlertPayment], language: str) -> list[str]:
         lines.append(t(language, "alert-oversold", oversold=len(oversold), count=len(group)))
     if len(oversold) < len(group) and (left := _stock_line(_latest_stock(group), language)):
         lines.append(left)
+    if waiting := codes_waiting(group):
+        lines.append(t(language, "alert-codes-waiting", waiting=waiting))
     return lines
 
 
@@ -287,33 +292,6 @@ def _latest_stock(group: Sequence[AlertPayment]) -> AlertPayment:
         key=lambda payment: (payment.remaining_units or 0) + payment.reserved_units,
         default=group[-1],
     )
-
-
-def _rows(groups: Sequence[Sequence[AlertPayment]], language: str) -> Rows:
-    """Return a button to each request's card, with its name where there are several."""
-    labels = {group[0].listing_id: plain(group[0].name, _BUTTON_NAME) for group in groups}
-    if len(labels) == 1:
-        labels = dict.fromkeys(labels, t(language, "button-show-card"))
-    return tuple(
-        (Button(label, action=("card", listing)),)
-        for listing, label in islice(labels.items(), _MAX_BUTTONS)
-    )
-
-
-def _accept(payments: Sequence[AlertPayment], language: str) -> Rows:
-    """Return the button that accepts a single underpaid payment; () for others."""
-    (payment, *others) = payments
-    return () if others or payment.claim_id is None else accept_rows(payment.claim_id, language)
-
-
-def _details(payments: Sequence[AlertPayment], language: str) -> Rows:
-    """Return a button to the facts of a single payment, where "Paid back" is; () for others."""
-    (payment, *others) = payments
-    is_plain = payment.paid_by is None and not payment.oversold
-    if others or is_plain or payment.at is None or payment.transaction_id is None:
-        return ()
-    key = PaymentKey.of(payment.listing_id, payment.at, payment.transaction_id)
-    return ((Button(t(language, "button-payment"), action=("payment", *key.words)),),)
 
 
 def _amount(amount: int, currency: str, language: str) -> str:

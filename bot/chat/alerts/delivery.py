@@ -108,14 +108,14 @@ def _drop_end(tx: Transaction, queues: Queues, account: AlertCounts) -> DropEnd 
     """Return the end of a drop; None while units are left or alerts are under way."""
     listing = account.listing
     paid, units = listing.paid_count, _units_of_drop(listing)
-    if units is None or paid < units:
+    if units is None or listing.pieces < units:
         return None
     settled = account.delivered + account.muted
     lost = _given_up(tx, queues, listing) if settled < paid else ()
     if settled + len(lost) < paid:
         return None
-    oversold = count_oversold(tx, listing.id)
-    sold = paid - oversold
+    oversold, oversold_pieces = count_oversold(tx, listing.id)
+    sold = listing.pieces - oversold_pieces
     lost_sold = sum(not payment.oversold for payment in lost)
     return DropEnd(sold, lost_sold, account.muted, oversold) if sold >= units else None
 

@@ -5,6 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from bot.chat.cards.giving_text import (
+    choice_line,
+    goal_brief,
+    goal_lines,
+    order_lines,
+    price_text,
+)
+from bot.chat.cards.goods_texts import codes_line
 from bot.chat.cards.request_card import OUTDATED
 from bot.chat.messages.buttons import linkable
 from bot.chat.messages.reply import (
@@ -105,11 +113,6 @@ def stamp_text(card: Card, language: str) -> str | None:
     return t(language, f"stamp-{card.status}") if card.status in STAMPED_STATUSES else None
 
 
-def price_text(card: Card, language: str) -> str:
-    """Format the price as usual in a language."""
-    return format_money(card.amount, card.currency, language)
-
-
 def total_text(amounts: Sequence[tuple[int, str]], language: str) -> str:
     """Format amounts in minor units, one for each currency, as one escaped total.
 
@@ -194,7 +197,8 @@ def inline_article(card: Card, language: str) -> Article:
     if card.status == "scheduled":
         status = t(language, "status-scheduled")
     seller = _seller_line(card, language, plain(card.seller.name or "", _SELLER))
-    facts = [price_text(card, language), status, seller, card.description]
+    goal = goal_brief(card, language)
+    facts = [price_text(card, language), goal, status, seller, card.description]
     about = " · ".join(filter(None, facts))
     title, description = plain(card.name, _ARTICLE_LINE), plain(about, _ARTICLE_LINE)
     return Article(title, description, shown.text, shown.rows)
@@ -209,6 +213,8 @@ def _pay_button(card: Card, language: str) -> Button:
     if card.status == "scheduled":
         return Button(t(language, "button-open"), url=card.url)
     label = t(language, "button-pay", amount=price_text(card, language))
+    if card.choice is not None:
+        label = t(language, "button-pay-choice")
     return Button(label, url=card.url, style=SUCCESS)
 
 
@@ -221,6 +227,8 @@ def _card_caption(card: Card, language: str, state: str) -> str:
     amount = escaped(price_text(card, language))
     name = t(language, "card-name", name=escaped(card.name, _NAME))
     facts = t(language, "card-facts", kind=t(language, f"kind-{card.kind}"), amount=amount)
+    given = [choice_line(card, language), goal_lines(card, language), *order_lines(card, language)]
+    facts = "\n".join([facts, *filter(None, given)])
     link = escaped(card.url, len(card.url)) if len(card.url) <= _MAX_LINK else ""
     if shown_units(f"{name}\n{facts}\n{state}\n{link}") > limit:
         link = ""
@@ -238,7 +246,8 @@ def _state(card: Card, language: str) -> str:
     takings = card.takings
     lines = [_status(card, language), reserved, _takings(card, language)]
     lines += other_money(takings, language)
-    lines += [_start_or_end(card, language), _email_state(card, language)]
+    lines += [_start_or_end(card, language), codes_line(card.codes, language)]
+    lines.append(_email_state(card, language))
     return "\n".join(filter(None, lines))
 
 

@@ -13,6 +13,7 @@ from bot.chat.cards.card_text import (
     deep_link,
     seller_card,
 )
+from bot.chat.cards.goods_texts import send_codes_button
 from bot.chat.fields.offers import in_rows
 from bot.chat.fields.registry import EDITS, POSTER_TEXT
 from bot.chat.messages.reply import DANGER, Button, Reply, escaped
@@ -59,6 +60,7 @@ def more_menu(card: Card, language: str) -> Reply:
     poster = (act("poster"),) if card.url else ()
     change = (act(_CHANGES[card.status]),) if card.status in _CHANGES else ()
     buttons = [act("payments", "0"), *poster, act("alerts"), act("refresh"), act("duplicate")]
+    buttons += [send_codes_button(card.listing_id, language)] if card.codes else []
     buttons += [*change, act("delete", style=DANGER), _back(card, language)]
     return Reply(seller_card(card, language).text, in_rows(buttons, 2))
 
@@ -68,7 +70,7 @@ def edit_menu(card: Card, language: str) -> Reply:
     edits = (
         Button(t(language, f"button-edit-{name}"), action=("edit", card.listing_id, name))
         for name, field in EDITS.items()
-        if card.kind in field.kinds
+        if card.kind in field.kinds and (card.is_embedded or not field.needs_embedded)
     )
     fixed = Button(t(language, "button-edit-not"), action=("edit-not", card.listing_id))
     rows = (*in_rows(edits, 2), (fixed,), (_back(card, language),))
@@ -130,7 +132,7 @@ def saved_reply(card: Card, change: Change, seller: Seller, now: int) -> Reply:
     if change.value is None:
         text = t(language, f"cleared-{change.field}")
     else:
-        value = field.words(change.value, seller, now, _SAVED)
+        value = field.changed_words(change.value, card.currency, seller, now, _SAVED)
         text = t(language, f"saved-{change.field}", value=value)
     lines = [t(language, "saved", name=escaped(card.name, _NAME)), text]
     if field.edit and field.edit.decides_status and card.status not in ("active", "deleted"):

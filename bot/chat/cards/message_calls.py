@@ -97,9 +97,10 @@ class Call:
 
 @dataclass(frozen=True, slots=True)
 class NotYet:
-    """The answer that a payload can't be sent before a delay of `wait` ms."""
+    """The answer that a payload can't be sent before a delay of `wait` ms; `note` says why."""
 
     wait: int
+    note: str = "waits for its picture"
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,11 +10,15 @@ from bot.chat.model.payout import names_accounts
 from bot.chat.model.profile import NO_PROFILE
 from bot.chat.store.listings import DELETED, STOPPED
 from bot.chat.store.takings import NO_TAKINGS
+from bot.chat.store.takings import takings as takings_of
 
 if TYPE_CHECKING:
+    from bot.chat.model.amount_choice import AmountChoice
+    from bot.chat.model.goods import CodeCounts
     from bot.chat.model.profile import Profile
     from bot.chat.store.listings import Listing
     from bot.chat.store.takings import Takings
+    from bot.core.database.database import Transaction
 
 
 OUTDATED = "outdated"
@@ -31,7 +35,10 @@ class Card:
     answered. `starts_at` (in the future) and `ends_at` are in epoch ms. `zone` is the seller's.
     `takings` are for the seller's eyes only. `image` is the id of the seller's picture.
     `email_state` is unconfirmed, confirmed or ended, None where the address for payment
-    notifications needs no confirmation. `seller` is the profile that payers see.
+    notifications needs no confirmation. `seller` is the profile that payers see, `codes` are those
+    that buyers get. A request that `is_embedded` is one of the embedded service. `raised` counts
+    towards the `goal`, in minor units; `choice` is what payers choose the amount from. A buyer of a
+    drop takes up to `max_quantity` at once, and gets what `delivers` names.
     """
 
     listing_id: str
@@ -55,6 +62,13 @@ class Card:
     email_state: str | None = None
     email_confirmed_at: int | None = None
     seller: Profile = NO_PROFILE
+    codes: CodeCounts | None = None
+    is_embedded: bool = True
+    choice: AmountChoice[int] | None = None
+    goal: int | None = None
+    raised: int = 0
+    max_quantity: int | None = None
+    delivers: str | None = None
 
 
 def card_of(
@@ -64,10 +78,11 @@ def card_of(
     takings: Takings = NO_TAKINGS,
     zone: str | None = None,
     profile: Profile = NO_PROFILE,
+    raised: int = 0,
 ) -> Card:
     """Build the card of a listing at `now` (epoch ms) for its seller in a time zone.
 
-    `profile` is the seller's, for cards that others see.
+    `profile` is the seller's, for cards that others see; `raised` counts towards the goal.
     """
     wish, answer = listing.wish, listing.answer
     return Card(
@@ -93,7 +108,29 @@ def card_of(
         email_state=answer.email_state if answer else None,
         email_confirmed_at=answer.email_confirmed_at if answer else None,
         seller=profile,
+        codes=answer.codes if answer else None,
+        is_embedded=answer is None or answer.is_embedded,
+        choice=wish.choice,
+        goal=wish.goal,
+        raised=raised,
+        max_quantity=wish.max_quantity,
+        delivers=wish.goods.kind if wish.goods else None,
     )  # fmt: skip
+
+
+def raised_of(tx: Transaction, listing: Listing) -> int:
+    """Return what counts towards a listing's goal, in minor units of its price's currency.
+
+    Neither oversold money does nor what was paid back. 0 without a goal.
+    """
+    if listing.wish.goal is None:
+        return 0
+    found, currency = takings_of(tx, listing.id), listing.wish.currency
+    return _by_code(found.earned).get(currency, 0) - _by_code(found.returned).get(currency, 0)
+
+
+def _by_code(amounts: tuple[tuple[int, str], ...]) -> dict[str, int]:
+    return {code: minor for minor, code in amounts}
 
 
 def status_of(listing: Listing, now: int) -> str:

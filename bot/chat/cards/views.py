@@ -8,8 +8,9 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from bot.chat.cards import card_text
+from bot.chat.cards.giving_text import goal_share, goal_text, price_text
 from bot.chat.cards.menus import open_menu
-from bot.chat.cards.request_card import card_of
+from bot.chat.cards.request_card import card_of, raised_of
 from bot.chat.messages.buttons import markup
 from bot.chat.model.profile import NO_PROFILE
 from bot.chat.store import sellers
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
     from bot.chat.cards.request_card import Card
     from bot.chat.messages.reply import Reply
     from bot.chat.model.profile import Profile
-    from bot.chat.pictures.canvas import PictureContent, SellerLook
+    from bot.chat.pictures.canvas import GoalBar, PictureContent, SellerLook
     from bot.chat.store.listings import Listing
     from bot.core.database.database import Transaction
 
@@ -51,7 +52,7 @@ class View:
         if not self.reply.picture:
             return Shown(None, words, menu)
         card, language = self.card, self.language
-        shown = (card.name, card_text.price_text(card, language), card.url, card.image)
+        shown = (card.name, price_text(card, language), card.url, card.image)
         stamp, seller = card_text.stamp_text(card, language), card.seller
         look = (seller.name, seller.accent, seller.image) if seller.name else ()
         return Shown(content_key(DESIGN, language, *shown, stamp, *look), words, menu)
@@ -86,15 +87,24 @@ class View:
             "print.pdf": poster.poster_pdf,
             "square.png": square.square_png,
         }
-        content = self._content(photo, portrait)
+        content = replace(self._content(photo, portrait), goal=self._goal())
         text, dark = self.listing.poster_text, background == "dark"
         return draw[f"{layout}.{ending}"](replace(content, text=text, dark=dark))
+
+    def _goal(self) -> GoalBar | None:
+        """Return the goal's bar as it stands; only posters have it, which nobody keeps fresh."""
+        from bot.chat.pictures.canvas import GoalBar  # noqa: PLC0415 - costs memory
+
+        text, share = goal_text(self.card, self.language), goal_share(self.card)
+        return None if text is None or share is None else GoalBar(text, share)
 
     def _content(self, photo: bytes | None, portrait: bytes | None) -> PictureContent:
         from bot.chat.pictures.canvas import PictureContent  # noqa: PLC0415 - costs memory
 
         card, language = self.card, self.language
-        price, hint = card_text.price_text(card, language), t(language, "poster-scan")
+        price, hint = price_text(card, language), t(language, "poster-scan")
+        if card.choice is not None:
+            hint = t(language, "poster-scan-choice")
         if card.seller.name:
             hint = t(language, "poster-pay", seller=card.seller.name)
         look = _look(card.seller, portrait)
@@ -131,7 +141,8 @@ def view_of(
     language = language or (seller.language if seller else choose(None))
     takings = takings_of(tx, listing.id) if own == OWN else NO_TAKINGS
     zone, profile = (seller.zone, seller.profile) if seller else (None, NO_PROFILE)
-    card = card_of(listing, now, takings=takings, zone=zone, profile=profile)
+    raised = raised_of(tx, listing)
+    card = card_of(listing, now, takings=takings, zone=zone, profile=profile, raised=raised)
     render = {
         OWN: card_text.seller_card,
         SHARED: card_text.public_card,

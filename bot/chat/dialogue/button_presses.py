@@ -9,9 +9,11 @@ from bot.chat.cards import menus
 from bot.chat.cards.card_text import seller_card
 from bot.chat.dialogue import (
     alert_settings,
+    bought,
     claims,
     getting_paid,
     incoming,
+    payment_presses,
     seller_profile,
     sharing,
 )
@@ -21,6 +23,7 @@ from bot.chat.dialogue.form_effects import apply_outcome, removal_obstacle, star
 from bot.chat.dialogue.posters import send_poster, show_payments, show_poster
 from bot.chat.fields.registry import EDITS, UNITS
 from bot.chat.forms.form import duplicate, settings_form
+from bot.chat.forms.goods_form import codes_form
 from bot.chat.forms.inputs import take_press
 from bot.chat.messages.jobs import (
     DeleteRequest,
@@ -29,10 +32,14 @@ from bot.chat.messages.jobs import (
     SendCard,
     StopRequest,
 )
+from bot.chat.messages.reply import Reply
+from bot.chat.model.goods import CODES
 from bot.chat.requests import audit_trail, edit_rules
 from bot.chat.store import listings
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from bot.chat.dialogue.event_context import EventContext
     from bot.chat.dialogue.events import PressEvent
     from bot.chat.forms.outcome import Outcome
@@ -50,9 +57,23 @@ JOBS: dict[str, type[CardJob]] = {
 """The job of each button that needs the service; the others are answered from the database."""
 
 MANAGING = JOBS.keys() | frozenset(
-    ["more", "delete", "edit", "edit-not", "duplicate", "poster", "payments", "alerts"]
+    ["more", "delete", "edit", "edit-not", "duplicate", "poster", "payments", "alerts", "codes"]
 )
 """Buttons about a request, which only its seller may use."""
+
+HANDLERS: dict[str, Callable[[EventContext, Action], str | None]] = {
+    **dict.fromkeys(claims.WORDS, claims.handle_press),
+    **dict.fromkeys(payment_presses.WORDS, payment_presses.handle_press),
+    **dict.fromkeys(bought.WORDS, bought.handle_press),
+}
+"""The handlers of buttons about claims, payments and kept receipts."""
+
+PAGED: dict[str, Callable[[EventContext, int], Reply]] = {
+    "list": requests_page,
+    "incoming": incoming.page,
+    "bought": bought.page,
+}
+"""Lists whose buttons show a page in their place."""
 
 
 def handle_press(context: EventContext, press: PressEvent) -> None:
@@ -84,24 +105,20 @@ def _perform(context: EventContext, press: PressEvent) -> str | None:
 def _open_page(context: EventContext, action: Action) -> str | None:
     """Perform an action that is not about a request; return the text of the answer, if any."""
     match action:
-        case (word, *_) if word in claims.WORDS:
-            return claims.handle_press(context, action)
-        case (word, *_) if word in incoming.WORDS:
-            return incoming.handle_press(context, action)
+        case (word, *_) if word in HANDLERS:
+            return HANDLERS[word](context, action)
         case ("getpaid" | "account", *words):
             return _get_paid(context, action[0], words)
         case ("new",) if not context.may_create:
             return context.text("not-allowed")
         case ("profile", *words):
             seller_profile.handle_press(context, words)
-        case ("list", page):
-            context.reply(requests_page(context, int(page)))
-        case ("incoming", page):
-            context.reply(incoming.page(context, int(page)))
+        case (word, page) if word in PAGED:
+            context.reply(PAGED[word](context, int(page)))
         case ("settings", step):
             form = settings_form(step, listings.short_id(6), context.seller, context.draft)
             apply_outcome(context, form)
-        case (("new" | "help" | "settings") as page,):
+        case (("new" | "help" | "settings" | "bought") as page,):
             show_page(context.without_press(), page)
         case _:
             return context.text("button-unknown")
@@ -135,10 +152,8 @@ def _manage_listing(
             job = JOBS[word](listing.id, context.reply_to(press))
             audit_trail.record_press(context.tx, listing, job, context.now)
             context.add_job(job)
-        case ("edit", field):
-            return _edit(context, listing, field)
-        case ("duplicate",):
-            return _duplicate(context, listing)
+        case ("edit", _) | ("codes",) | ("duplicate",):
+            return _begin_form(context, listing, action)
         case ("poster",):
             show_poster(context, listing)
         case ("poster", design):
@@ -157,13 +172,35 @@ def _show_menu(context: EventContext, listing: Listing, word: str) -> None:
     context.reply(menus.open_menu(own_card(context, listing), word, context.seller.language))
 
 
+def _begin_form(context: EventContext, listing: Listing, action: tuple[str, ...]) -> str | None:
+    """Begin a form about a request; return the text of the answer, if any."""
+    match action:
+        case ("edit", field):
+            return _edit(context, listing, field)
+        case ("codes",):
+            return _ask_for_codes(context, listing)
+        case _:
+            return _duplicate(context, listing)
+
+
 def _edit(context: EventContext, listing: Listing, field: str) -> str | None:
     """Ask for a field's new value; return the reason if it can't change."""
     if field not in EDITS:
         return context.text("button-unknown")
+    if EDITS[field].needs_embedded and not context.seller.paid_at.is_embedded:
+        return context.text("toast-elsewhere")
     if EDITS[field] is UNITS and (why := removal_obstacle(context, listing)):
         return why
     return _ask_in_new_message(context, listing, start_edit_form(context, listing, field))
+
+
+def _ask_for_codes(context: EventContext, listing: Listing) -> str | None:
+    """Ask for more codes of a request; return the reason where its buyers get none."""
+    goods = listing.wish.goods
+    if goods is None or goods.kind != CODES:
+        return context.text("toast-no-codes")
+    form = codes_form(listing.id, listings.short_id(6), context.seller, context.draft)
+    return _ask_in_new_message(context, listing, form)
 
 
 def _duplicate(context: EventContext, listing: Listing) -> str | None:
@@ -172,6 +209,8 @@ def _duplicate(context: EventContext, listing: Listing) -> str | None:
         return context.text("not-allowed")
     wish = edit_rules.copy_wish(listing.wish, context.now)
     form = duplicate(wish, listings.short_id(6), context.seller, context.draft)
+    if wish.goods != listing.wish.goods:
+        form = replace(form, replies=(Reply(context.text("goods-not-copied")), *form.replies))
     return _ask_in_new_message(context, listing, form)
 
 

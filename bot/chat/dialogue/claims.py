@@ -13,7 +13,7 @@ from bot.chat.cards.claim_text import IN_LIST, claim_reply, rejection_question
 from bot.chat.dialogue import incoming
 from bot.chat.messages.jobs import DecideClaim
 from bot.chat.requests import audit_trail
-from bot.chat.store import claims, listings, paybacks
+from bot.chat.store import claims, listings, payment_marks
 from bot.chat.store.claims import (
     CONFIRMED,
     CONFIRMING,
@@ -65,7 +65,7 @@ def _confirm(context: EventContext, claim: Claim, *, is_listed: bool) -> str | N
         return context.text("claims-toast-confirmed")
     if claim.state not in (WAITING, REJECTED, UNDERPAID):
         return context.text("claims-toast-busy" if claim.is_under_way() else "claims-gone")
-    if claim.state == UNDERPAID and paybacks.is_paid_back(context.tx, claim.checkout_id):
+    if claim.state == UNDERPAID and payment_marks.is_paid_back(context.tx, claim.checkout_id):
         return context.text("claims-toast-paid-back")
     return _decide(context, claim, CONFIRMING, is_listed=is_listed)
 

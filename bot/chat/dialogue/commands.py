@@ -7,13 +7,21 @@ from typing import TYPE_CHECKING
 
 from bot.chat.cards.card_text import list_page
 from bot.chat.cards.request_card import card_of
-from bot.chat.dialogue import alert_settings, find_command, getting_paid, incoming, sharing
+from bot.chat.dialogue import (
+    alert_settings,
+    bought,
+    find_command,
+    getting_paid,
+    incoming,
+    sharing,
+)
 from bot.chat.dialogue.form_effects import apply_outcome
 from bot.chat.forms.bot_texts import about_service, help_reply, settings, start_reply
-from bot.chat.forms.form import new_form, resume_offer, take_message
+from bot.chat.forms.form import new_form, resume_offer, take_file, take_message
+from bot.chat.forms.goods_form import takes_goods
 from bot.chat.forms.inputs import cancel
 from bot.chat.forms.one_line import offer_line, one_line
-from bot.chat.forms.payout_texts import accounts_page
+from bot.chat.forms.sellers.payout_texts import accounts_page
 from bot.chat.messages.reply import Reply
 from bot.chat.model.wish import KINDS
 from bot.chat.store import listings, queries, sellers
@@ -38,7 +46,7 @@ def handle_message(context: EventContext, event: MessageEvent) -> None:
         context.reply(Reply(context.text("payout-connection-elsewhere")))
     elif event.command is None:
         apply_outcome(context, _take_message(context, event))
-    elif event.command == "start" and sharing.open_deep_link(context, event.text):
+    elif event.command == "start" and _open_link(context, event.text):
         return
     elif event.command in ("new", "getpaid", *KINDS) and not context.may_create:
         context.reply(Reply(context.text("not-allowed")))
@@ -60,8 +68,18 @@ def _take_message(context: EventContext, event: MessageEvent) -> Outcome:
         offer = offer_line(event.text, listings.short_id(6), context.seller)
         if offer is not None:
             return replace(offer, photo=event.photo)
-    given = (event.text, event.photo)
+    if context.draft is not None and event.file is not None:
+        outcome = take_file(context.draft, event.file, context.seller, context.now)
+        if outcome is not None:
+            return outcome
+    is_given = context.draft is not None and takes_goods(context.draft)
+    given = (event.linked or event.text if is_given else event.text, event.photo)
     return take_message(context.draft, *given, context.seller, context.now)
+
+
+def _open_link(context: EventContext, payload: str) -> bool:
+    """Open the deep link of a receipt or of a request; False for another payload of `/start`."""
+    return bought.open_link(context, payload) or sharing.open_deep_link(context, payload)
 
 
 def _greet(context: EventContext, *, again: bool) -> None:
@@ -86,7 +104,7 @@ def show_page(context: EventContext, command: str, text: str = "") -> None:
             find_command.find(context, text)
         case "alerts":
             alert_settings.show_undelivered(context)
-        case "payments" | "list" | "getpaid" | "settings" | "help":
+        case "payments" | "bought" | "list" | "getpaid" | "settings" | "help":
             context.reply(PAGES[command](context))
         case "privacy" | "paysupport":
             context.reply(about_service(command, context.seller.language, context.operator_contact))
@@ -106,9 +124,12 @@ def requests_page(context: EventContext, page: int) -> Reply:
 
 PAGES: dict[str, Callable[[EventContext], Reply]] = {
     "payments": lambda context: incoming.page(context, 0),
+    "bought": lambda context: bought.page(context, 0),
     "list": lambda context: requests_page(context, 0),
     "getpaid": lambda context: accounts_page(context.seller),
     "settings": lambda context: settings(context.seller),
-    "help": lambda context: help_reply(context.seller.language),
+    "help": lambda context: help_reply(
+        context.seller.language, may_choose=context.seller.paid_at.is_embedded
+    ),
 }
 """Commands that are answered by a page alone."""

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import structlog
 
-from bot.chat.cards.request_card import card_of
-from bot.chat.dialogue import form_effects, getting_paid
+from bot.chat.cards.request_card import card_of, raised_of
+from bot.chat.dialogue import bought, form_effects, getting_paid
 from bot.chat.dialogue.button_presses import handle_press
 from bot.chat.dialogue.commands import handle_message
 from bot.chat.dialogue.event_context import EventContext
@@ -22,6 +22,7 @@ from bot.chat.dialogue.events import (
 )
 from bot.chat.dialogue.seller_profile import hints_for
 from bot.chat.dialogue.sharing import handle_posted
+from bot.chat.forms import goods_form
 from bot.chat.forms.bot_texts import commands
 from bot.chat.messages.payloads import CallbackAnswer, new_message
 from bot.chat.messages.reply import Reply
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
 
     from bot.chat.cards.request_card import Card
     from bot.chat.dialogue.events import Event
+    from bot.chat.forms.goods_form import Fetched
     from bot.chat.messages.payloads import MessagePayload
     from bot.chat.messages.queues import Queues
     from bot.chat.model.draft import PayoutService, Seller
@@ -47,7 +49,7 @@ if TYPE_CHECKING:
 log = structlog.get_logger()
 
 ERASED = "{}"
-"""What is kept of an update with a secret."""
+"""What is kept of an update with a secret, or with goods."""
 
 
 class Chat:
@@ -103,16 +105,30 @@ class Chat:
 
     def receive_photo(self, tx: Transaction, message: Message, photo: bytes | str) -> None:
         """Resume the form of a downloaded photo; `photo` is its data, or why there is none."""
+        context = self._context_of(tx, message)
+        if context is not None:
+            form_effects.receive_photo(context, message.body.draft_id, photo)
+
+    def receive_file(self, tx: Transaction, message: Message, found: Fetched) -> None:
+        """Resume the form of a file that was fetched, or could not be."""
+        context = self._context_of(tx, message)
+        if context is not None:
+            outcome = goods_form.receive(
+                context.draft, message.body.draft_id, found, context.seller
+            )
+            form_effects.apply_outcome(context, outcome)
+
+    def _context_of(self, tx: Transaction, message: Message) -> EventContext | None:
+        """Return the context of a download's seller; None for one who is not known any more."""
         wanted, chat_id = message.body, int(message.lane)
         seller = sellers.find_seller(tx, wanted.seller_id)
         if seller is None:
-            return
+            return None
         person = Person(wanted.seller_id, chat_id, private=True, tag=None)
         draft = sellers.find_draft(tx, chat_id, wanted.seller_id)
         hints, now = hints_for(tx, person, draft, None), self._now()
         seller = replace(self._paid(tx, seller, wanted.seller_id), hints=hints)
-        context = EventContext(tx, self._queues, person, seller, draft, now, self._vault)
-        form_effects.receive_photo(context, wanted.draft_id, photo)
+        return EventContext(tx, self._queues, person, seller, draft, now, self._vault)
 
     async def search(self, seller_id: int, text: str, limit: int, start: int) -> list[Card]:
         """Return cards of the seller's requests that can be shared and match `text`.
@@ -125,7 +141,10 @@ class Chat:
             seller = sellers.find_seller(tx, seller_id)
             zone, profile = (seller.zone, seller.profile) if seller else (None, NO_PROFILE)
             found = queries.search_listings(tx, seller_id, text, limit, start)
-            return [card_of(listing, now, zone=zone, profile=profile) for listing in found]
+            return [
+                card_of(one, now, zone=zone, profile=profile, raised=raised_of(tx, one))
+                for one in found
+            ]
 
         return await self._db.read(look)
 
@@ -137,12 +156,14 @@ class Chat:
         match event:
             case MessageEvent() | PressEvent() if not event.person.private:
                 self._public(tx, event)
-                if isinstance(event, MessageEvent) and getting_paid.is_secret(None, event.text):
+                if isinstance(event, MessageEvent) and _is_secret(event):
                     bulk_changes.rewrite(tx, message.id, ERASED, None)
             case MessageEvent():
                 self._take_message(tx, message, event)
             case PressEvent():
                 handle_press(self._turn(tx, event.person, event), event)
+                if bought.is_press(event):
+                    bulk_changes.rewrite(tx, message.id, ERASED, None)
             case PostedEvent():
                 handle_posted(tx, self._queues, event, self._now())
             case BlockEvent():
@@ -150,12 +171,19 @@ class Chat:
                 lanes.pause(tx, self._queues.messages, str(event.person.chat_id), why)
 
     def _take_message(self, tx: Transaction, message: Message, event: MessageEvent) -> None:
-        """Handle a message; of one with a secret nothing is kept, in the chat or here."""
+        """Handle a message; store nothing of one that has a secret, in the chat or here.
+
+        Of one with goods nothing is kept here.
+        """
         context = self._turn(tx, event.person)
         handle_message(context, event)
         draft = context.draft if event.command is None else None
+        if bought.is_link(event):
+            bulk_changes.rewrite(tx, message.id, ERASED, None)
         if getting_paid.is_secret(draft, event.text):
             getting_paid.delete_secret(context, event)
+            bulk_changes.rewrite(tx, message.id, ERASED, None)
+        elif draft is not None and goods_form.takes_goods(draft):
             bulk_changes.rewrite(tx, message.id, ERASED, None)
 
     def _turn(
@@ -213,3 +241,7 @@ class Chat:
     def _answer(self, tx: Transaction, query_id: str, chat: object, words: str | None) -> None:
         answer = CallbackAnswer(query_id, words)
         outbox.put(tx, self._queues.answers, str(chat), answer, self._now())
+
+
+def _is_secret(event: MessageEvent) -> bool:
+    return bought.is_link(event) or getting_paid.is_secret(None, event.text)

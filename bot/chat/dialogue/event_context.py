@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from bot.chat.cards.request_card import card_of
+from bot.chat.cards.request_card import card_of, raised_of
 from bot.chat.messages.jobs import ReplyTo
 from bot.chat.messages.payloads import CallbackAnswer, replacement
 from bot.chat.store import listings
@@ -100,4 +100,5 @@ def own_listing(context: EventContext, listing_id: str) -> Listing | str:
 def own_card(context: EventContext, listing: Listing) -> Card:
     """Return a request's card as its seller sees it."""
     takings = takings_of(context.tx, listing.id)
-    return card_of(listing, context.now, takings=takings, zone=context.seller.zone)
+    zone, raised = context.seller.zone, raised_of(context.tx, listing)
+    return card_of(listing, context.now, takings=takings, zone=zone, raised=raised)

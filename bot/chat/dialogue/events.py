@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from telegram.constants import ChatMemberStatus, ChatType
 
+from bot.chat.messages.attachment import Attachment
 from bot.chat.messages.buttons import decode
 from bot.core.errors import Unreadable
 
@@ -18,6 +19,20 @@ if TYPE_CHECKING:
 
 COMMAND = re.compile(r"/(\S*)(.*)", re.DOTALL)
 HALF = re.compile(r"[\ud800-\udfff]")
+
+FILE_NAMES = {
+    "animation": (".mp4", "video/mp4"),
+    "audio": (".mp3", "audio/mpeg"),
+    "video": (".mp4", "video/mp4"),
+    "voice": (".ogg", "audio/ogg"),
+    "video_note": (".mp4", "video/mp4"),
+    "document": ("", "application/octet-stream"),
+}
+"""The fields of a message (Bot API, Message) that have a file, with the ending and the type of one
+without its own. An animation comes with a document that is the same file."""
+
+PHOTO_FILE = (".jpg", "image/jpeg")
+"""Telegram makes a JPEG of every photo."""
 
 LARGEST_ID = 2**63 - 1
 """The largest id that the database takes; Telegram's have 52 bits."""
@@ -43,15 +58,18 @@ class Person:
 class MessageEvent:
     """A message: a command with its arguments, or text (empty for pictures and the like).
 
-    `photo` is the file_id of the picture that came with it, the largest of its sizes. `message_id`
-    is None where a server of the Bot API sends none.
+    `photo` is the file_id of the picture that came with it, the largest of its sizes, `file` any
+    file, a picture too. `message_id` is None where a server of the Bot API sends none. `linked` is
+    the text with the addresses behind its words, None for one without such links.
     """
 
     person: Person
     text: str
     command: str | None = None
     photo: str | None = None
+    file: Attachment | None = None
     message_id: int | None = None
+    linked: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,11 +145,50 @@ def _spoke(message: Mapping[str, Any], bot_name: str) -> MessageEvent | None:
     message_id = _number(message, "message_id") or None
     command = COMMAND.fullmatch(text)
     if command is None:
-        return MessageEvent(person, text, photo=_photo(message), message_id=message_id)
+        file = _attachment(message)
+        linked = _linked(message, text)
+        return MessageEvent(person, text, None, _photo(message), file, message_id, linked)
     name, _, addressee = command[1].partition("@")
     if addressee and addressee.lower() != bot_name.lower():
         return None
     return MessageEvent(person, command[2].strip(), name.lower(), message_id=message_id)
+
+
+def _linked(message: Mapping[str, Any], text: str) -> str | None:
+    """Write the address of each link behind the words that hide it (Bot API, MessageEntity)."""
+    listed = message.get("entities")
+    found = [one for one in listed if isinstance(one, dict)] if isinstance(listed, list) else []
+    links = {
+        _number(one, "offset") + _number(one, "length"): _text(one, "url")
+        for one in found
+        if _text(one, "type") == "text_link" and _text(one, "url")
+    }
+    data = text.encode("utf-16-le")  # entities count its units
+    for end in sorted(links, reverse=True):
+        address = f" {links[end]} ".encode("utf-16-le")
+        data = data[: 2 * end] + address + data[2 * end :]
+    return data.decode("utf-16-le", "replace") if links else None
+
+
+def _attachment(message: Mapping[str, Any]) -> Attachment | None:
+    """Return the file of a message; None for one without, or of a kind that nobody downloads."""
+    sizes = message.get("photo")
+    sent_as = next((name for name in FILE_NAMES if _object(message, name)), "")
+    file = _object(message, sent_as)
+    if isinstance(sizes, list) and sizes and isinstance(sizes[-1], dict):
+        sent_as, file = "photo", {**sizes[-1], "file_id": _photo(message) or ""}
+    if not _text(file, "file_id"):
+        return None
+    ending, media_type = FILE_NAMES.get(sent_as, PHOTO_FILE)
+    return Attachment(
+        file_id=_text(file, "file_id"),
+        sent_as=sent_as,
+        name=_text(file, "file_name") or f"{sent_as}{ending}",
+        media_type=_text(file, "mime_type") or media_type,
+        size=_number(file, "file_size") or None,
+        album_id=_text(message, "media_group_id") or None,
+        has_words=bool(_text(message, "caption")),
+    )
 
 
 def _photo(message: Mapping[str, Any]) -> str | None:

@@ -8,24 +8,36 @@ from typing import TYPE_CHECKING
 from bot.chat.cards import menus
 from bot.chat.dialogue.event_context import EventContext, own_card, own_listing
 from bot.chat.dialogue.getting_paid import connect, seal_secrets
+from bot.chat.dialogue.mark_jobs import send_mark
 from bot.chat.dialogue.seller_profile import save_profile
 from bot.chat.fields.registry import EDITS, POSTER_TEXT, UNITS
+from bot.chat.forms import goods_form
 from bot.chat.forms.form import edit_form, take_picture
 from bot.chat.forms.profile_form import PHOTO_STEP
-from bot.chat.messages.jobs import CreateRequest
-from bot.chat.messages.payloads import PhotoDownload
+from bot.chat.messages.jobs import AddCodes, CreateRequest
+from bot.chat.messages.payloads import FileDownload, PhotoDownload
 from bot.chat.messages.reply import Reply, escaped
 from bot.chat.model.payment_key import PaymentKey
 from bot.chat.model.profile import PROFILE_STEPS
 from bot.chat.requests import audit_trail, edit_rules
-from bot.chat.store import listings, paybacks, payouts, pending, questions, seller_images, sellers
+from bot.chat.store import (
+    listings,
+    payment_marks,
+    payouts,
+    pending,
+    questions,
+    seller_images,
+    sellers,
+)
 from bot.chat.store.payment_search import payment_by_key
 from bot.chat.store.posts import MessagePlace
 from bot.chat.times import local_time
 from bot.core.outbox import outbox
 
 if TYPE_CHECKING:
-    from bot.chat.forms.outcome import Change, Outcome, PaybackNote, Setting
+    from bot.chat.forms.outcome import Change, MarkNote, NewCodes, Outcome, Setting
+    from bot.chat.messages.attachment import Attachment
+    from bot.chat.model.draft import Draft
     from bot.chat.model.wish import Wish
     from bot.chat.store.listings import Listing
 
@@ -52,13 +64,22 @@ def apply_outcome(context: EventContext, outcome: Outcome) -> None:
         body = PhotoDownload(outcome.photo, outcome.draft.id, person.id, portrait)
         queue, lane = context.queues.photos, str(person.chat_id)
         outbox.put(context.tx, queue, lane, body, context.now)
+    if outcome.fetch is not None and outcome.draft is not None:
+        _fetch(context, outcome.fetch, outcome.draft)
     for reply in outcome.replies:
         context.reply(reply)
         context = context.without_press()
+    _carry_out(context, outcome, draft)
+
+
+def _carry_out(context: EventContext, outcome: Outcome, draft: Draft | None) -> None:
+    """Queue what the service has to do, and save a note."""
     if outcome.wish is not None:
         _wish(context, outcome.wish)
     if outcome.change is not None:
         _apply_change(context, outcome.change)
+    if outcome.codes is not None:
+        _add_codes(context, outcome.codes)
     if outcome.note is not None:
         _save_note(context, outcome.note)
     if outcome.connect is not None and draft is not None:
@@ -138,13 +159,33 @@ def _apply_change(context: EventContext, change: Change) -> None:
         context.add_job(edit_rules.job_of(change, context.reply_to()))
 
 
-def _save_note(context: EventContext, note: PaybackNote) -> None:
-    """Save the note on a payment, unless it is not paid back any more."""
+def _fetch(context: EventContext, file: Attachment, draft: Draft) -> None:
+    """Queue the download of a file; files of one chat are downloaded in the order of sending."""
+    for_codes = draft.form == goods_form.FORM
+    body = FileDownload(file, draft.id, context.person.id, for_codes)
+    lane = str(context.person.chat_id)
+    outbox.put(context.tx, context.queues.files, lane, body, context.now)
+
+
+def _add_codes(context: EventContext, new: NewCodes) -> None:
+    """Queue the job that adds codes to a request; reply with the reason if it is impossible."""
+    listing = own_listing(context, new.listing_id)
+    if isinstance(listing, str):
+        context.reply(Reply(listing))
+    else:
+        context.add_job(AddCodes(listing.id, context.reply_to(), new.codes, context.now))
+
+
+def _save_note(context: EventContext, note: MarkNote) -> None:
+    """Save the note on a payment unless its mark was taken back, and send the mark."""
     listing_id, at, digest = note.payment.split(":")
     key = PaymentKey(listing_id, int(at), digest)
     found = payment_by_key(context.tx, context.person.id, key)
-    if found is not None:
-        paybacks.save_note(context.tx, found, note.text)
+    if found is None:
+        return
+    if note.text is not None:
+        payment_marks.save_note(context.tx, found, note.mark, note.text)
+    send_mark(context, found, note.mark)
 
 
 def _set_poster_text(context: EventContext, listing: Listing, change: Change) -> None:

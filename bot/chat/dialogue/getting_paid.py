@@ -6,8 +6,9 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from bot.chat.fields.payout_fields import has_key, is_connection
-from bot.chat.forms import payout_form, payout_texts
+from bot.chat.forms import payout_form
 from bot.chat.forms.outcome import PROBE
+from bot.chat.forms.sellers import payout_texts
 from bot.chat.messages.jobs import ConnectAccount, RemoveAccount
 from bot.chat.messages.payloads import SecretRemoval
 from bot.chat.messages.queues import WALLETS

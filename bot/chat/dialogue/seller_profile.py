@@ -6,11 +6,11 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from bot.chat.fields.profile_text import name_at_telegram, offer_key
-from bot.chat.forms.profile_texts import profile_offer, profile_page
+from bot.chat.forms.sellers.profile_texts import profile_offer, profile_page
 from bot.chat.messages.reply import Button, Reply, escaped
 from bot.chat.model.profile import PROFILE_STEPS, ProfileHints
 from bot.chat.requests import audit_trail
-from bot.chat.requests.profile_change import change_profile
+from bot.chat.requests.sellers.profile_change import change_profile
 from bot.chat.store import profiles
 
 if TYPE_CHECKING:

@@ -92,7 +92,9 @@ class Field:
     `check` returns the Problem of a value that the rest of the draft forbids. A value None leaves
     the field unset, which the text `unset_text` says. A field that `needs_destinations` is not
     offered to sellers whose money goes to payout accounts: each payment goes to one of them, in a
-    currency of its own. `ask` returns the question where its text
+    currency of its own; one that `needs_embedded` is not offered at another server of the
+    interface. A value that `is_money` is in minor units of the price's currency. `ask` returns the
+    question where its text
     takes values, `offers` the buttons with answers. `shown` is None for a field without a line of
     its own, `wire` for one that the service does not know, `edit` for one that can't be edited.
     """
@@ -104,6 +106,8 @@ class Field:
     is_optional: bool = False
     is_moment: bool = False
     needs_destinations: bool = False
+    needs_embedded: bool = False
+    is_money: bool = False
     empty: object = None
     read: Callable[[Typed], Any] = lambda _typed: Problem("problem-press")
     check: Callable[[Draft, Any], Problem | None] | None = None
@@ -147,6 +151,12 @@ class Field:
         words = self._plain(value, seller, now)
         return words if isinstance(words, int) else escaped(words, most)
 
+    def changed_words(
+        self, change: object, currency: str, seller: Seller, now: int, most: int
+    ) -> object:
+        """Return the value of an edit as `words` does."""
+        return self.words((change, currency) if self.is_money else change, seller, now, most)
+
     def label(self, draft: Draft, seller: Seller) -> str | None:
         """Return the value in a few words for a button, unescaped; None without a value."""
         value = self._value(draft, seller)
@@ -159,6 +169,7 @@ class Field:
     def is_offered(self, draft: Draft, seller: Seller) -> bool:
         """Return whether a draft's seller may set it: by the kind, and by where money goes."""
         is_possible = not (self.needs_destinations and seller.paid_at.rails)
+        is_possible &= seller.paid_at.is_embedded or not self.needs_embedded
         return is_possible and draft.kind in (None, *self.kinds)
 
     def is_open(self, draft: Draft, seller: Seller) -> bool:
@@ -172,7 +183,8 @@ class Field:
     def _value(self, draft: Draft, seller: Seller) -> Any:
         if self.shown and self.shown.value:
             return self.shown.value(draft, seller)
-        return getattr(draft, self.attribute)
+        value = getattr(draft, self.attribute)
+        return (value, draft.currency) if self.is_money and value is not None else value
 
     def sent(self, wish: Wish, images: str, now: int) -> object:
         """Return the value as the interface has it."""

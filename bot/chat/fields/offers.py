@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from bot.chat.fields.choice_text import usual_choice
 from bot.chat.fields.receiver_shares import shares_of, total_of_amounts
 from bot.chat.fields.typed_text import Price, check_price
+from bot.chat.fields.wording import CHOICE_OFFERED, price_brief, shown_amount
 from bot.chat.messages.reply import Button, Problem, Rows
+from bot.chat.model.goods import CODES
 from bot.chat.model.payout import BANK
 from bot.chat.model.wish import KINDS, PAYER_FIELDS
 from bot.core.money.amounts import currencies, format_money, from_minor
@@ -14,6 +17,7 @@ from bot.core.text.translations import t
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+    from decimal import Decimal
 
     from bot.chat.model.draft import Draft, Seller
 
@@ -46,9 +50,32 @@ def kinds(draft: Draft, seller: Seller) -> Rows:
 
 
 def amounts(draft: Draft, seller: Seller) -> Rows:
-    """Offer the seller's last prices."""
+    """Offer that payers choose, where that is the default, then the seller's last prices."""
     prices = [price for price in seller.prices if price[1] in currencies()]
-    return in_rows((_price_button(draft, *price, seller) for price in prices), 2)
+    last = in_rows((_price_button(draft, *price, seller) for price in prices), 2)
+    return (*_payers_choose(draft, seller), *last)
+
+
+def _payers_choose(draft: Draft, seller: Seller) -> Rows:
+    """Offer the usual suggestions; where no currency is usual, it is asked for first."""
+    if draft.kind not in CHOICE_OFFERED or not seller.paid_at.is_embedded:
+        return ()
+    language, code = seller.language, draft.currency or seller.currency
+    if code is None:
+        return ((button(draft, t(language, "button-choose"), "choose"),),)
+    choice = usual_choice(code)
+    amounts = price_brief(Price(choice.first, code, choice), seller)
+    label = t(language, "button-choose-amounts", amounts=amounts)
+    return ((button(draft, label, "choose", code),),)
+
+
+def goals(draft: Draft, seller: Seller, readings: Iterable[Decimal]) -> Rows:
+    """Offer the readings of an ambiguous goal."""
+    currency = draft.currency or ""
+    return tuple(
+        (button(draft, shown_amount(each, currency, seller), "goal", f"{each:f}", currency),)
+        for each in readings
+    )
 
 
 def price_currencies(draft: Draft, seller: Seller) -> Rows:
@@ -96,6 +123,18 @@ def payout_kinds(draft: Draft, seller: Seller) -> Rows:
         Button(t(language, f"button-payout-{kind}"), action=("getpaid", kind)) for kind in rails
     ]
     return (*in_rows(kinds, 1), (button(draft, t(language, "button-payout-later"), "later"),))
+
+
+def goods_readings(draft: Draft, seller: Seller) -> Rows:
+    """Offer the readings of the last message, or to send another one."""
+    if not draft.readings:
+        return ()
+    words = [*("codes" if one.kind == CODES else "one" for one in draft.readings), "again"]
+    labels = [*(one.kind for one in draft.readings), "again"]
+    return tuple(
+        (button(draft, t(seller.language, f"button-goods-{label}"), "goods", word),)
+        for word, label in zip(words, labels, strict=True)
+    )
 
 
 def payer_fields(draft: Draft, seller: Seller) -> Rows:

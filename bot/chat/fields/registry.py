@@ -5,19 +5,19 @@ A new field is an attribute of `model.wish.RequestOptions`, an entry here and it
 
 from __future__ import annotations
 
-from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
-from bot.chat.fields import offers, typed_text, wording
+from bot.chat.fields import goods_text, offers, sent_values, typed_text, wording
 from bot.chat.fields.field import Edit, Field, Shown, Wire
 from bot.chat.fields.receiver_shares import read_portions
+from bot.chat.fields.typed_text import AmbiguousAmount, Price
 from bot.chat.messages.reply import Problem
+from bot.chat.model.goods import Goods
 from bot.chat.model.payout import CHECKING, FOUND, PAYOUT_STEPS, SAVING
 from bot.chat.model.profile import PROFILE_STEPS
-from bot.chat.model.wish import seconds_until
 from bot.chat.times import display, zones
 from bot.chat.times.moments import read_moment
-from bot.core.money.amounts import from_minor
+from bot.core.money.amounts import to_minor
 from bot.core.text.translations import t
 
 if TYPE_CHECKING:
@@ -25,11 +25,10 @@ if TYPE_CHECKING:
 
     from bot.chat.fields.field import Typed
     from bot.chat.model.draft import Draft, Seller
-    from bot.chat.model.wish import Wish
 
-_ADDRESS = 300  # UTF-16 units of a long address
+_WHOLE = 600  # UTF-16 units: all of an ordinary description, for emoji count twice
+_SHORTENED = 300  # UTF-16 units of a long address, or of long words
 _RECEIVER = r"receivers(\W*[0-9]+\W*)?"
-_EXPIRATION = {"donation": "never", "oneoff": "onPaymentCompleted", "drop": "limit"}
 
 
 def _text(read: Callable[[str], Any]) -> Callable[[Typed], Any]:
@@ -40,6 +39,15 @@ def _read_instrument(typed: Typed) -> str | Problem | None:
     """Read a currency; None for the price's own, in which there is nothing to set."""
     code = typed_text.read_code(typed.text)
     return None if code == typed.draft.currency else code
+
+
+def _read_goal(typed: Typed) -> int | AmbiguousAmount | Problem:
+    """Parse a goal in the currency of the price, in minor units."""
+    currency = typed.draft.currency or ""
+    price = typed_text.read_price(typed.text, currency)
+    if isinstance(price, Price | AmbiguousAmount) and price.currency != currency:
+        return Problem("problem-goal-currency", {"currency": currency})
+    return to_minor(price.amount, currency) if isinstance(price, Price) else price
 
 
 def _moment(*, end: bool) -> Callable[[Typed], Any]:
@@ -68,6 +76,11 @@ def _units_after(units: int | None, taken_out: int) -> int:
     return max(1, (units or 0) - taken_out)
 
 
+def _goods_after(_before: object, change: object) -> Goods | None:
+    """Return what buyers get from now on, of an edit's JSON."""
+    return Goods.from_json(change)
+
+
 def _moment_words(at: int, seller: Seller, now: int | None) -> str:
     zone = seller.zone or zones.UTC_ZONE
     return display.full_text(at, at if now is None else now, zone, seller.language)
@@ -75,26 +88,6 @@ def _moment_words(at: int, seller: Seller, now: int | None) -> str:
 
 def _moment_brief(at: int, seller: Seller) -> str:
     return display.button_label(at, seller.zone or zones.UTC_ZONE, seller.language)
-
-
-def _sent_receivers(wish: Wish, _images: str, _now: int) -> list[dict[str, Any]]:
-    return [
-        {"sendAmount": from_minor(share.amount, wish.currency), "destination": share.destination}
-        for share in wish.shares
-    ]
-
-
-def _sent_start(wish: Wish, _images: str, now: int) -> str | None:
-    """Return when the request opens, as ISO 8601 in UTC; None where it is open."""
-    at = wish.starts_at
-    if at is None or at <= now:
-        return None
-    moment = datetime.fromtimestamp(at // 1000, UTC) + timedelta(milliseconds=at % 1000)
-    return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")
-
-
-def _sent_end(wish: Wish, _images: str, now: int) -> int | None:
-    return None if wish.ends_at is None else seconds_until(wish.ends_at, now)
 
 
 _MOMENT = Shown(words=_moment_words, brief=_moment_brief)
@@ -105,11 +98,12 @@ AMOUNT = Field(
     option=2,
     ask=wording.amount_question,
     offers=offers.amounts,
-    shown=Shown(
-        value=lambda draft, _seller: draft.amount and (draft.amount, draft.currency),
-        words=lambda price, seller, _now: wording.shown_amount(price[0], price[1], seller),
+    shown=Shown(value=wording.price_of, words=wording.price_words, brief=wording.price_brief),
+    wire=Wire(
+        path="amountChoice",
+        send=sent_values.choice,
+        refused_as=rf"{_RECEIVER}sendAmount|amountChoice.*",
     ),
-    wire=Wire(refused_as=rf"{_RECEIVER}sendAmount"),
 )
 INSTRUMENT = Field(
     name="instrument",
@@ -137,6 +131,20 @@ UNITS = Field(
     wire=Wire(path="totalUnits"),
     edit=Edit(place=7, path="decreaseRemainingUnits", apply=_units_after, decides_status=True),
 )
+GOAL = Field(
+    name="goal",
+    attribute="goal",
+    kinds=("donation",),
+    option=14,
+    is_optional=True,
+    needs_embedded=True,
+    is_money=True,
+    read=_read_goal,
+    ask=wording.goal_question,
+    shown=Shown(words=wording.goal_words),
+    wire=Wire(path="goal", send=sent_values.goal),
+    edit=Edit(place=10),
+)
 PICTURE = Field(
     name="picture",
     attribute="image",
@@ -161,7 +169,7 @@ RECEIVERS = Field(
     ask=wording.receivers_question,
     offers=offers.price_of_receivers,
     shown=Shown(line=wording.receivers_line, brief=lambda receivers, _seller: len(receivers)),
-    wire=Wire(path="receivers", send=_sent_receivers),
+    wire=Wire(path="receivers", send=sent_values.receivers),
 )
 ENDS = Field(
     name="ends",
@@ -172,7 +180,7 @@ ENDS = Field(
     read=_moment(end=True),
     check=_check_end,
     shown=_MOMENT,
-    wire=Wire(path="expirationInSeconds", send=_sent_end, refused_as="expiresAt"),
+    wire=Wire(path="expirationInSeconds", send=sent_values.end, refused_as="expiresAt"),
     edit=Edit(place=6, name="end", decides_status=True),
 )
 ASKS = Field(
@@ -192,6 +200,24 @@ ASKS = Field(
         send=lambda wish, _images, _now: [*wish.payer_fields],
         refused_as="requestedUserData.*",
     ),
+)
+GOODS = Field(
+    name="goods",
+    attribute="goods",
+    option=13,
+    is_optional=True,
+    needs_embedded=True,
+    ask=wording.goods_question,
+    offers=offers.goods_readings,
+    shown=Shown(
+        words=goods_text.goods_words, brief=goods_text.goods_brief, line=goods_text.goods_line
+    ),
+    wire=Wire(
+        path="delivery",
+        send=lambda wish, _images, _now: goods_text.sent_goods(wish.goods),
+        refused_as=r"delivery(\..*)?",
+    ),
+    edit=Edit(place=9, apply=_goods_after),
 )
 POSTER_TEXT = Field(
     name="postertext",
@@ -224,7 +250,7 @@ FIELDS = (
             words=lambda kind, seller, _now: t(seller.language, f"kind-{kind}"),
             brief=lambda _kind, _seller: None,  # its buttons tick the present kind
         ),
-        wire=Wire(path="expirationType", send=lambda wish, _images, _now: _EXPIRATION[wish.kind]),
+        wire=Wire(path="expirationType", send=sent_values.expiration),
     ),
     AMOUNT,
     INSTRUMENT,
@@ -235,13 +261,27 @@ FIELDS = (
         shown=None,
         wire=Wire(refused_as=rf"({_RECEIVER})?(\w*[cC]urrencyCode|denominatedIn|currency)"),
     ),
+    GOAL,
     UNITS,
+    Field(
+        name="perbuyer",
+        attribute="max_quantity",
+        kinds=("drop",),
+        option=15,
+        is_optional=True,
+        needs_embedded=True,
+        read=_text(typed_text.read_quantity),
+        unset_text="perbuyer-one",
+        wire=Wire(path="maxQuantity"),
+        edit=Edit(place=11),
+    ),
     Field(
         name="description",
         attribute="description",
         option=4,
         is_optional=True,
         read=_text(typed_text.read_description),
+        shown=Shown(most=_WHOLE),
         wire=Wire(path="product.description", refused_as=r"product\.longDescription"),
         edit=Edit(place=2),
     ),
@@ -266,7 +306,7 @@ FIELDS = (
         read=_moment(end=False),
         check=_check_start,
         shown=_MOMENT,
-        wire=Wire(path="enabledAt", send=_sent_start),
+        wire=Wire(path="enabledAt", send=sent_values.start),
     ),
     ENDS,
     ASKS,
@@ -276,7 +316,7 @@ FIELDS = (
         option=11,
         is_optional=True,
         read=_text(typed_text.read_redirect),
-        shown=Shown(most=_ADDRESS),
+        shown=Shown(most=_SHORTENED),
         wire=Wire(path="redirectUrl"),
         edit=Edit(place=4),
     ),
@@ -289,6 +329,18 @@ FIELDS = (
         wire=Wire(path="notifications.email"),
         edit=Edit(place=5),
     ),
+    Field(
+        name="thanks",
+        attribute="thanks",
+        option=16,
+        is_optional=True,
+        needs_embedded=True,
+        read=_text(typed_text.read_thanks),
+        shown=Shown(most=_SHORTENED),
+        wire=Wire(path="thanks"),
+        edit=Edit(place=12),
+    ),
+    GOODS,
     POSTER_TEXT,
 )
 """All fields, in the order of the review."""
@@ -320,7 +372,8 @@ STEPS = {
     "settings": ("destination", "zone", "quiet", "summary", *PROFILE_STEPS),
     "payout": (*PAYOUT_STEPS, CHECKING, FOUND, SAVING),
     "edit": (*EDITS, "zone"),
-    "payback": ("paidback",),
+    "codes": ("codes",),
+    "payback": ("paidback", "sent"),
 }
 """The steps of each form, by its name."""
 

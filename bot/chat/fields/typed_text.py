@@ -23,6 +23,7 @@ from bot.core.text import email_addresses, links
 if TYPE_CHECKING:
     from decimal import Decimal
 
+    from bot.chat.model.amount_choice import AmountChoice
     from bot.chat.model.draft import PayoutService
 
 FINEST = "BTC"
@@ -34,6 +35,8 @@ MAX_DESCRIPTION = 500
 MAX_DESTINATION = 512  # as the service has it: some wallet identifiers are long
 MAX_UNITS = 1_000_000
 MAX_POSTER_TEXT = 300
+MAX_THANKS = 500
+MAX_QUANTITY = 100
 
 USUAL = "USD"
 """The currency of examples where none is known."""
@@ -49,10 +52,14 @@ _BLANK = frozenset("\u115f\u1160\u2800\u3164\uffa0\ufffc")  # letters that look 
 
 @dataclass(frozen=True, slots=True)
 class Price:
-    """An amount in major units; `currency` is None where none was named and none is usual."""
+    """An amount in major units; `currency` is None where none was named and none is usual.
+
+    With a `choice`, payers choose the amount, and `amount` is its first.
+    """
 
     amount: Decimal
     currency: str | None
+    choice: AmountChoice[Decimal] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +98,16 @@ def read_destination(text: str, service: PayoutService = TEST_MONEY) -> str | Pr
 
 def read_poster_text(text: str) -> str | Problem:
     """Parse the text for a poster: up to 300 characters, with its line breaks."""
-    folded = read_line(text, "postertext", MAX_POSTER_TEXT)
+    return _read_lines(text, "postertext", MAX_POSTER_TEXT)
+
+
+def read_thanks(text: str) -> str | Problem:
+    """Parse a thank-you message: up to 500 characters, with line breaks."""
+    return _read_lines(text, "thanks", MAX_THANKS)
+
+
+def _read_lines(text: str, field: str, most: int) -> str | Problem:
+    folded = read_line(text, field, most)
     if isinstance(folded, Problem):
         return folded
     return "\n".join(filter(None, (" ".join(line.split()) for line in text.splitlines())))
@@ -159,6 +175,16 @@ def read_units(text: str) -> int | Problem:
     if number > MAX_UNITS:
         return Problem("problem-units-many", {"most": MAX_UNITS})
     return int(number)
+
+
+def read_quantity(text: str) -> int | Problem | None:
+    """Parse how many items one purchase may have, up to 100; None for one, the default."""
+    units = read_units(text)
+    if isinstance(units, Problem) and units.key != "problem-units-many":
+        return Problem("problem-perbuyer")
+    if isinstance(units, Problem) or units > MAX_QUANTITY:
+        return Problem("problem-perbuyer-many", {"most": MAX_QUANTITY})
+    return None if units == 1 else units
 
 
 def read_price(text: str, default: str | None) -> Price | AmbiguousAmount | Problem:

@@ -5,18 +5,25 @@ from __future__ import annotations
 from decimal import Decimal
 from typing import TYPE_CHECKING
 
+from bot.chat.fields.choice_text import usual_choice
 from bot.chat.fields.receiver_shares import shares_of
-from bot.chat.fields.typed_text import example_price
-from bot.chat.messages.reply import Problem, escaped
+from bot.chat.fields.typed_text import USUAL, Price, example_price
+from bot.chat.messages.reply import Problem, escaped, plain
+from bot.chat.model.amount_choice import in_minor
+from bot.chat.model.goods import CODES
 from bot.chat.model.payout import LIGHTNING
 from bot.core.money.amounts import example, format_money, to_minor
 from bot.core.text.translations import t
 
 if TYPE_CHECKING:
+    from bot.chat.model.amount_choice import AmountChoice
     from bot.chat.model.draft import Draft, Seller
 
 SHOWN_RECEIVERS = 10
 """So many receivers are listed, so that a review fits into one message; the rest is counted."""
+
+CHOICE_OFFERED = ("donation",)
+"""The kinds of requests whose payers choose the amount by default."""
 
 _HANDLE = 48  # UTF-16 units of one of several receivers
 
@@ -28,17 +35,91 @@ def shown_amount(amount: Decimal | None, currency: str | None, seller: Seller) -
     return format_money(to_minor(amount, currency), currency, seller.language)
 
 
+def choice_words(choice: AmountChoice[int], currency: str, language: str) -> str:
+    """Return the amounts that payers choose from: `From €3 · suggested €5, €10, €20`.
+
+    Amounts are in minor units. The words are plain text.
+    """
+
+    def money(minor: int) -> str:
+        return plain(format_money(minor, currency, language))
+
+    minimum, maximum = money(choice.minimum), choice.maximum
+    if maximum is None:
+        bounds = t(language, "choice-from", minimum=minimum)
+    else:
+        bounds = t(language, "choice-between", minimum=minimum, maximum=money(maximum))
+    if not choice.suggested:
+        return bounds
+    amounts = ", ".join(money(each) for each in choice.suggested)
+    return t(language, "choice-suggested", bounds=bounds, amounts=amounts)
+
+
+def price_of(draft: Draft, _seller: Seller) -> Price | None:
+    """Return the price of a draft; None without one."""
+    return None if draft.amount is None else Price(draft.amount, draft.currency, draft.choice)
+
+
+def price_words(price: Price, seller: Seller, _now: int | None = None) -> str:
+    """Return a price, or what payers choose from; plain digits while its currency is not known."""
+    if price.choice is None:
+        return shown_amount(price.amount, price.currency, seller)
+    if price.currency is None:
+        return "/".join(f"{each:f}" for each in price.choice.suggested or (price.amount,))
+    choice = in_minor(price.choice, price.currency)
+    return choice_words(choice, price.currency, seller.language) if choice else ""
+
+
+def price_brief(price: Price, seller: Seller) -> str:
+    """Return a price for a button: `€5, €10, €20`, or the least amount."""
+    choice, currency = price.choice, price.currency
+    if choice is None or currency is None:
+        return price_words(price, seller)
+    if not choice.suggested:
+        minimum = shown_amount(choice.minimum, currency, seller)
+        return t(seller.language, "choice-from", minimum=minimum)
+    return ", ".join(shown_amount(each, currency, seller) for each in choice.suggested)
+
+
+def goal_words(goal: tuple[int, str | None], seller: Seller, _now: int | None = None) -> str:
+    """Return a goal in minor units of its currency."""
+    minor, currency = goal
+    return format_money(minor, currency, seller.language) if currency else ""
+
+
+def goal_question(draft: Draft, seller: Seller) -> str:
+    """Ask for the goal, in the currency of the price."""
+    currency = draft.currency or USUAL
+    reached = Decimal(example(currency)) * 200
+    meant = escaped(shown_amount(reached, currency, seller))
+    return t(seller.language, "ask-goal", example=f"{reached:f}", meant=meant)
+
+
 def amount_question(draft: Draft, seller: Seller) -> str:
     """Ask for the price, in the usual currency where there is one."""
     language, usual = seller.language, draft.currency or seller.currency
-    question = t(language, f"ask-amount-{draft.kind}")
+    lines = [t(language, f"ask-amount-{draft.kind}"), _amount_hint(usual, seller)]
+    if draft.kind in CHOICE_OFFERED and seller.paid_at.is_embedded:
+        several = "/".join(f"{each:f}" for each in usual_choice(usual or USUAL).suggested)
+        lines.append(t(language, "ask-amount-choice", several=f"{several} {usual or USUAL}"))
+    return "\n".join(lines)
+
+
+def _amount_hint(usual: str | None, seller: Seller) -> str:
     if usual is None:
-        return f"{question}\n{t(language, 'ask-amount-hint')}"
+        return t(seller.language, "ask-amount-hint")
     typed = example(usual)
     meant = escaped(shown_amount(Decimal(typed), usual, seller))
     other = example_price("EUR" if usual != "EUR" else "USD")
-    hint = t(language, "ask-amount-usual", example=typed, meant=meant, other=other)
-    return f"{question}\n{hint}"
+    return t(seller.language, "ask-amount-usual", example=typed, meant=meant, other=other)
+
+
+def goods_question(draft: Draft, seller: Seller) -> str:
+    """Ask what buyers get, or which reading of the last message is meant."""
+    if not draft.readings:
+        return t(seller.language, "ask-goods")
+    lists = [one for one in draft.readings if one.kind == CODES]
+    return t(seller.language, "ask-which-goods", count=lists[0].count or 0 if lists else 0)
 
 
 def units_line(draft: Draft, seller: Seller) -> str | None:
@@ -111,6 +192,8 @@ def receivers_question(draft: Draft, seller: Seller) -> str:
     """Ask who shares the price, after the problem of the present receivers if there is one."""
     price = escaped(shown_amount(draft.amount, draft.currency, seller))
     question, shares = t(seller.language, "ask-receivers", price=price), shares_of(draft)
+    if draft.choice:
+        question = f"{question}\n{t(seller.language, 'receivers-scaled')}"
     if isinstance(shares, Problem):
         return f"{shares.text(seller.language)}\n\n{question}"
     return question
@@ -132,4 +215,6 @@ def receivers_line(draft: Draft, seller: Seller) -> str | None:
     ]
     if more := len(pairs) - len(lines):
         lines.append(t(language, "review-receivers-more", count=more))
+    if draft.choice:
+        lines.append(t(language, "receivers-scaled"))
     return "\n".join([t(language, "review-receivers"), *lines])

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from bot.chat.forms.button_rows import clock, hours
-from bot.chat.forms.payout_texts import account_lines
+from bot.chat.forms.sellers.payout_texts import account_lines
 from bot.chat.messages.reply import Button, Reply, Rows, escaped
 from bot.chat.times import zones
 from bot.core.text.translations import t
@@ -17,6 +17,7 @@ COMMANDS = (
     *("new", "list", "payments", "find", "donation", "oneoff", "drop", "alerts"),
     "getpaid",
     "settings",
+    "bought",
     *("help", "cancel", "privacy", "paysupport", "start"),
 )
 """In the order in which Telegram's menu shows them."""
@@ -51,9 +52,10 @@ def start_reply(seller: Seller, *, new: bool, offer: Reply | None = None) -> Rep
     return Reply("\n\n".join(parts), offer.rows if offer else menu(seller.language))
 
 
-def help_reply(language: str) -> Reply:
-    """Explain the commands and the one-line forms."""
-    parts = [t(language, "help"), t(language, "digital-goods")]
+def help_reply(language: str, *, may_choose: bool = True) -> Reply:
+    """Explain the commands and the one-line forms, with choices where the service has them."""
+    choice = [t(language, "help-choice")] if may_choose else []
+    parts = [t(language, "help"), *choice, t(language, "digital-goods")]
     return Reply("\n\n".join(parts), menu(language))
 
 

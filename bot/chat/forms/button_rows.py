@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from bot.chat.fields.offers import TICK, button, in_rows
 from bot.chat.fields.registry import FIELDS, MENU, PATH, STEPS, UNITS, field_at
-from bot.chat.forms.payout_texts import payout_rows
-from bot.chat.forms.profile_texts import profile_rows
+from bot.chat.forms.sellers.payout_texts import payout_rows
+from bot.chat.forms.sellers.profile_texts import profile_rows
 from bot.chat.model.profile import PROFILE_STEPS
 from bot.chat.times import display, zones
 from bot.core.text.translations import t
@@ -39,7 +39,7 @@ def ways_out(draft: Draft, seller: Seller) -> Rows:
     if draft.form == "payback":
         return ((button(draft, t(seller.language, "button-skip"), "clear", draft.step),),)
     out = button(draft, t(seller.language, "button-cancel"), "cancel")
-    if draft.form == "line" or (draft.step == "kind" and not draft.in_menu):
+    if draft.form in ("line", "codes") or (draft.step == "kind" and not draft.in_menu):
         return ((out,),)
     return ((button(draft, t(seller.language, "button-back"), "back", draft.step), out),)
 
@@ -88,7 +88,7 @@ def _off(draft: Draft, seller: Seller, value: object) -> Rows:
 def fingerprint(draft: Draft, seller: Seller) -> str:
     """Return a checksum of all that a review shows: an old Create button must not create more."""
     values = [getattr(draft, field.attribute) for field in FIELDS if field.attribute]
-    shown = (seller.destination, seller.profile.name, values)
+    shown = (seller.destination, seller.profile.name, draft.choice, values)
     return f"{zlib.crc32(repr(shown).encode()):08x}"
 
 

@@ -6,13 +6,16 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from bot.chat.fields.field import Typed
+from bot.chat.fields.offers import goals
 from bot.chat.fields.receiver_shares import minor_of, shares_of
 from bot.chat.fields.registry import BY_NAME, PATH, RECEIVERS, STEPS, field_at
+from bot.chat.fields.typed_text import AmbiguousAmount
 from bot.chat.forms.bot_texts import menu, settings
 from bot.chat.forms.button_rows import moment_rows
 from bot.chat.forms.outcome import Change, Outcome, Setting
 from bot.chat.forms.prompts import ask_which, path, prompt, resume_prompt
 from bot.chat.messages.reply import Problem, Reply, escaped
+from bot.chat.model.amount_choice import in_minor
 from bot.chat.model.draft import Draft, Seller
 from bot.chat.model.profile import PROFILE_STEPS
 from bot.chat.model.wish import Wish, options_of
@@ -62,6 +65,9 @@ def take_typed(draft: Draft, field: Field, text: str, seller: Seller, now: int) 
     if isinstance(found, Choice):
         choices = moment_rows(draft, seller, found.moments)
         return Outcome(draft, (ask_which(draft, seller, "ask-which-moment", choices),))
+    if isinstance(found, AmbiguousAmount):
+        readings = goals(draft, seller, found.choices)
+        return Outcome(draft, (ask_which(draft, seller, "ask-which-amount", readings),))
     if not isinstance(found, Problem):
         return take_value(draft, field, found, seller, now)
     if blocking_step(draft, seller) == draft.step:
@@ -144,9 +150,10 @@ def _wish(draft: Draft, seller: Seller) -> Wish:
         raise ValueError("a question is still open")
     if draft.amount is None or isinstance(shares, Problem):
         raise ValueError("the price is still open")
+    choice = in_minor(draft.choice, currency)
     return Wish(
         kind, name, draft.description, minor_of(draft), currency, units, destination, shares,
-        **options_of(draft),
+        choice, **options_of(draft),
     )  # fmt: skip
 
 

@@ -3,20 +3,25 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 from bot.chat.fields.receiver_shares import portions_of
 from bot.chat.fields.registry import EDITS, FIELDS, INSTRUMENT, MENU, PICTURE, RECEIVERS
-from bot.chat.forms import profile_form
+from bot.chat.forms import goods_form, profile_form
 from bot.chat.forms.bot_texts import menu
 from bot.chat.forms.flow import ask_after_zone, go_on, new_form_under_way, start_new, take_value
 from bot.chat.forms.inputs import take_text
 from bot.chat.forms.outcome import Outcome
 from bot.chat.forms.prompts import prompt, resume_prompt
 from bot.chat.messages.reply import Reply, escaped
+from bot.chat.model.amount_choice import in_major
 from bot.chat.model.draft import Draft, Seller
 from bot.chat.model.wish import Wish, options_of
 from bot.core.money.amounts import from_minor
 from bot.core.text.translations import t
+
+if TYPE_CHECKING:
+    from bot.chat.messages.attachment import Attachment
 
 _REFUSAL = 500  # UTF-16 units of another server's message
 
@@ -118,8 +123,11 @@ def _draft_of(wish: Wish, draft_id: str, seller: Seller, current: Draft | None) 
         asks_destination=not seller.has_destination,
         paused=under_way and replace(under_way, paused=None),
         receivers=portions_of(wish.receivers, wish.currency),
+        choice=in_major(wish.choice, wish.currency),
         **options_of(wish),
     )
+    if not seller.paid_at.is_embedded:
+        draft = replace(draft, choice=None)
     for field in MENU:
         draft = draft if field.is_offered(draft, seller) else field.clear(draft)
     return draft
@@ -152,6 +160,15 @@ def take_message(
     if photo is not None and _takes_photos(draft):
         return Outcome(draft, photo=photo)
     return take_text(draft, text, seller, now)
+
+
+def take_file(draft: Draft, file: Attachment, seller: Seller, now: int) -> Outcome | None:
+    """Take a file of the seller; None where the form's question is not answered by one."""
+    if not goods_form.takes_goods(draft):
+        return None
+    if draft.must_resume or _is_old(draft, now):
+        return Outcome(replace(draft, must_resume=True), (resume_prompt(draft, seller),))
+    return goods_form.take_file(draft, file, seller)
 
 
 def _is_old(draft: Draft, now: int) -> bool:

@@ -7,11 +7,14 @@ from decimal import Decimal
 from typing import TYPE_CHECKING
 
 from bot.chat.fields import typed_text
+from bot.chat.fields.choice_text import read_amounts, usual_choice
 from bot.chat.fields.registry import (
     AMOUNT,
     ASKS,
     BY_NAME,
     ENDS,
+    GOAL,
+    GOODS,
     INSTRUMENT,
     MENU,
     STEPS,
@@ -19,7 +22,7 @@ from bot.chat.fields.registry import (
     field_at,
 )
 from bot.chat.fields.typed_text import AmbiguousAmount, Price
-from bot.chat.forms import flow, payback_form, payout_form, profile_form, timing
+from bot.chat.forms import flow, goods_form, mark_form, payout_form, profile_form, timing
 from bot.chat.forms.bot_texts import menu
 from bot.chat.forms.button_rows import fingerprint
 from bot.chat.forms.outcome import Outcome, Press
@@ -28,7 +31,7 @@ from bot.chat.messages.buttons import is_known
 from bot.chat.messages.reply import Action, Problem, Reply
 from bot.chat.model.profile import PROFILE_STEPS
 from bot.chat.model.wish import PAYER_FIELDS
-from bot.core.money.amounts import currencies
+from bot.core.money.amounts import currencies, to_minor
 from bot.core.text.translations import t
 
 if TYPE_CHECKING:
@@ -39,13 +42,13 @@ if TYPE_CHECKING:
 _FORM_VERBS = {
     "new": frozenset(
         [
-            *("kind", "keep", "back", "amount", "currency"),
+            *("kind", "keep", "back", "amount", "currency", "choose", "goal"),
             *("create", "continue", "restart", "cancel"),
             *("options", "open", "clear", "done", "instrument", "ask", "moment", "zone"),
-            "later",
+            *("later", "goods"),
         ]
     ),
-    "line": frozenset(["amount", "currency", "continue", "cancel"]),
+    "line": frozenset(["amount", "currency", "choose", "continue", "cancel"]),
     "settings": frozenset(
         [
             *("zone", "hours", "minute", "off", "back", "continue", "cancel"),
@@ -53,8 +56,9 @@ _FORM_VERBS = {
         ]
     ),
     "payback": frozenset(["clear", "continue", "cancel"]),
+    "codes": frozenset(["continue", "cancel"]),
     "payout": frozenset(["back", "keep", "skip", "land", "save", "change", "continue", "cancel"]),
-    "edit": frozenset(["zone", "moment", "clear", "back", "continue", "cancel"]),
+    "edit": frozenset(["zone", "moment", "goal", "goods", "clear", "back", "continue", "cancel"]),
 }
 
 
@@ -105,20 +109,34 @@ def _press_please(draft: Draft, _text: str, seller: Seller) -> Outcome:
 
 
 def _amount_typed(draft: Draft, text: str, seller: Seller) -> Outcome:
-    return take_price(draft, typed_text.read_price(text, draft.currency or seller.currency), seller)
+    usual, may_choose = draft.currency or seller.currency, seller.paid_at.is_embedded
+    return take_price(draft, read_amounts(text, usual, may_choose=may_choose), seller)
 
 
 def take_price(draft: Draft, price: Price | AmbiguousAmount | Problem, seller: Seller) -> Outcome:
     """Set a price, or ask again where it is ambiguous or refused."""
     if isinstance(price, Price):
-        instrument = None if draft.instrument == price.currency else draft.instrument
-        priced = replace(draft, amount=price.amount, currency=price.currency, instrument=instrument)
-        return payout_form.with_warning(flow.accept(priced, AMOUNT, seller), price.currency, seller)
+        return _take_price(draft, price, seller)
     if draft.kind is not None:  # otherwise it is asked for first
         draft = replace(draft, step="amount")
     if isinstance(price, Problem):
         return flow.ask_again(draft, price, seller)
     return Outcome(draft, (ask_which_amount(draft, seller, price),))
+
+
+def _take_price(draft: Draft, price: Price, seller: Seller) -> Outcome:
+    """Set a price; a goal in another currency is removed, and its seller notified."""
+    instrument = None if draft.instrument == price.currency else draft.instrument
+    priced = replace(
+        draft, amount=price.amount, currency=price.currency, choice=price.choice,
+        instrument=instrument,
+    )  # fmt: skip
+    if draft.goal is None or draft.currency == price.currency:
+        outcome = flow.accept(priced, AMOUNT, seller)
+    else:
+        note = t(seller.language, "goal-removed", currency=draft.currency or "")
+        outcome = flow.go_on(GOAL.clear(priced), seller, note)
+    return payout_form.with_warning(outcome, price.currency, seller)
 
 
 def _currency_typed(draft: Draft, text: str, seller: Seller) -> Outcome:
@@ -133,13 +151,15 @@ def _currency_typed(draft: Draft, text: str, seller: Seller) -> Outcome:
 
 def _take_currency(draft: Draft, code: str, seller: Seller) -> Outcome:
     """Set the currency; ask again for an amount that the currency does not allow."""
-    draft = replace(draft, currency=code)
     if draft.amount is None:
-        return flow.go_on(draft, seller)
-    price = typed_text.check_price(draft.amount, code)
-    if isinstance(price, Problem):
-        draft = replace(draft, amount=None)
-    return take_price(draft, price, seller)
+        return flow.go_on(replace(draft, currency=code), seller)
+    amounts = draft.choice.amounts if draft.choice else (draft.amount,)
+    for amount in amounts:
+        price = typed_text.check_price(amount, code)
+        if isinstance(price, Problem):
+            open_again = replace(GOAL.clear(draft), amount=None, choice=None, currency=code)
+            return take_price(open_again, price, seller)
+    return take_price(draft, Price(draft.amount, code, draft.choice), seller)
 
 
 def _destination_typed(draft: Draft, text: str, seller: Seller) -> Outcome:
@@ -157,7 +177,9 @@ _ANSWERS: dict[str, Callable[[Draft, str, Seller], Outcome]] = {
     "destination": _destination_typed,
     "review": _press_please,
     "options": _press_please,
-    payback_form.STEP: payback_form.take_note,
+    GOODS.name: goods_form.take_text,
+    goods_form.STEP: goods_form.take_codes,
+    **dict.fromkeys(mark_form.MARKS, mark_form.take_note),
 }
 
 
@@ -195,8 +217,8 @@ def _open_pressed(draft: Draft, words: Action, seller: Seller, _now: int) -> Out
 def _clear_pressed(draft: Draft, words: Action, seller: Seller, _now: int) -> Outcome | None:
     if draft.form == "settings":
         return profile_form.clear(draft, words, seller)
-    if draft.form == payback_form.FORM:
-        return payback_form.skip(draft, seller)
+    if draft.form == mark_form.FORM:
+        return mark_form.skip(draft, seller)
     field = field_at(draft.form, words[0])
     if field is None or not field.is_optional:
         return None
@@ -224,7 +246,9 @@ def _ask_pressed(draft: Draft, words: Action, seller: Seller, _now: int) -> Outc
 
 def _kind_pressed(draft: Draft, words: Action, seller: Seller, _now: int) -> Outcome | None:
     draft = replace(draft, kind=words[0])
-    return flow.go_on(draft if draft.kind in UNITS.kinds else UNITS.clear(draft), seller)
+    for field in (UNITS, *MENU):
+        draft = draft if words[0] in field.kinds else field.clear(draft)
+    return flow.go_on(draft, seller)
 
 
 def _keep_pressed(draft: Draft, _words: Action, seller: Seller, _now: int) -> Outcome | None:
@@ -248,6 +272,30 @@ def _amount_pressed(draft: Draft, words: Action, seller: Seller, _now: int) -> O
     return take_price(draft, typed_text.check_price(Decimal(number), currency), seller)
 
 
+def _choose_pressed(draft: Draft, words: Action, seller: Seller, _now: int) -> Outcome | None:
+    """Set the price to the usual choice in a currency, which is asked for where none is known."""
+    if draft.kind is None or not seller.paid_at.is_embedded:
+        return None
+    code = words[0] if words else draft.currency or seller.currency
+    if code is None:
+        return flow.ask_step(draft, "currency", seller)
+    if code not in currencies():
+        return None
+    choice = usual_choice(code)
+    return take_price(draft, Price(choice.first, code, choice), seller)
+
+
+def _goal_pressed(draft: Draft, words: Action, seller: Seller, _now: int) -> Outcome | None:
+    """Take one reading of an ambiguous goal, while it is asked for and in the same currency."""
+    number, code = words
+    if draft.step != GOAL.name or code != draft.currency or code not in currencies():
+        return None
+    price = typed_text.check_price(Decimal(number), code)
+    if isinstance(price, Problem):
+        return None
+    return flow.take_value(draft, GOAL, to_minor(price.amount, code), seller)
+
+
 def _currency_pressed(draft: Draft, words: Action, seller: Seller, _now: int) -> Outcome | None:
     return _take_currency(draft, words[0], seller) if words[0] in currencies() else None
 
@@ -258,6 +306,8 @@ _VERBS: dict[str, Press] = {
     "back": _back_pressed,
     "amount": _amount_pressed,
     "currency": _currency_pressed,
+    "choose": _choose_pressed,
+    "goal": _goal_pressed,
     "continue": lambda draft, _words, seller, _now: Outcome(draft, (prompt(draft, seller),)),
     "restart": lambda draft, _words, seller, _now: flow.start_new(draft.id, seller, draft.paused),
     "cancel": lambda draft, _words, seller, _now: cancel(draft, seller),
@@ -271,4 +321,5 @@ _VERBS: dict[str, Press] = {
     **timing.VERBS,
     **profile_form.VERBS,
     **payout_form.VERBS,
+    **goods_form.VERBS,
 }

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from bot.chat.messages.attachment import Attachment
     from bot.chat.messages.reply import Action, Reply
     from bot.chat.model.draft import Draft, Seller
     from bot.chat.model.wish import Wish
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
 class Change:
     """An edit of one field of a request, named by `field` (one of EDITS); None clears it.
 
-    An `end` is in epoch ms, `units` are those to take out, a `picture` is its id.
+    An `end` is in epoch ms, `units` are those to take out, a `picture` is its id, `goods` are JSON.
     """
 
     listing_id: str
@@ -42,11 +43,23 @@ PROBE, SAVE = "probe", "save"
 
 
 @dataclass(frozen=True, slots=True)
-class PaybackNote:
-    """A seller's note on a payment that they paid back; `payment` is its key, as in buttons."""
+class MarkNote:
+    """A seller's note on a payment that they marked, None where they skipped it.
+
+    `payment` is its key, as in buttons, `mark` one of NOTED (model/payment_marks.py).
+    """
 
     payment: str
-    text: str
+    mark: str
+    text: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class NewCodes:
+    """More codes for the buyers of a request."""
+
+    listing_id: str
+    codes: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +69,8 @@ class Outcome:
     The caller stores `draft` (None: no draft), sends `replies`, creates `wish`, makes `change`,
     saves the `setting` of the seller, has the service check (PROBE) or save (SAVE) the payout
     account of the draft as `connect` says, and fetches the file `photo` for the draft (empty: the
-    seller's profile photo at Telegram) and saves the `note` on a payment, all in one transaction.
+    seller's profile photo at Telegram), fetches the file `fetch` for what buyers get, sends the new
+    `codes` and saves the `note` on a payment, all in one transaction.
     Then it acts on `then` as if that button had been pressed.
     """
 
@@ -68,8 +82,10 @@ class Outcome:
     setting: Setting | None = None
     photo: str | None = None
     then: Action | None = None
-    note: PaybackNote | None = None
+    note: MarkNote | None = None
     connect: str | None = None
+    fetch: Attachment | None = None
+    codes: NewCodes | None = None
 
 
 Press = Callable[["Draft", "Action", "Seller", int], Outcome | None]

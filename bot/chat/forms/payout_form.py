@@ -12,8 +12,8 @@ from bot.chat.fields.payout_fields import read_field
 from bot.chat.fields.wording import unpaid_currency
 from bot.chat.forms import flow
 from bot.chat.forms.outcome import PROBE, SAVE, Outcome, Press, Setting
-from bot.chat.forms.payout_texts import fingerprint, refusal_text, saved_reply
 from bot.chat.forms.prompts import prompt
+from bot.chat.forms.sellers.payout_texts import fingerprint, refusal_text, saved_reply
 from bot.chat.messages.reply import Problem, Reply
 from bot.chat.model.draft import Draft, Seller
 from bot.chat.model.payout import (

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from bot.chat.fields.profile_text import READERS, offer_key
 from bot.chat.forms import flow
 from bot.chat.forms.outcome import Outcome, Press, Setting
-from bot.chat.forms.profile_texts import offered_values, profile_page
+from bot.chat.forms.sellers.profile_texts import offered_values, profile_page
 from bot.chat.messages.reply import Problem
 from bot.chat.model.profile import PROFILE_STEPS
 from bot.core.accents import ACCENTS

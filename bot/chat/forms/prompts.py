@@ -8,8 +8,8 @@ from bot.chat.fields.offers import button
 from bot.chat.fields.registry import FIELDS, PATH, UNITS, field_at
 from bot.chat.fields.wording import shown_amount
 from bot.chat.forms.button_rows import rows, ways_out
-from bot.chat.forms.payout_texts import payout_question
-from bot.chat.forms.profile_texts import profile_question
+from bot.chat.forms.sellers.payout_texts import payout_question
+from bot.chat.forms.sellers.profile_texts import profile_question
 from bot.chat.messages.reply import Reply, Rows, escaped
 from bot.chat.model.payout import CHECKING, SAVING
 from bot.chat.model.profile import PROFILE_STEPS
@@ -87,5 +87,8 @@ def _question(draft: Draft, seller: Seller) -> str:
         return payout_question(draft, seller)
     if draft.step in PROFILE_STEPS:
         return profile_question(draft, seller)
+    if draft.form == "payback":
+        there = "here" if seller.paid_at.host is None else "elsewhere"
+        return t(seller.language, f"ask-{draft.step}", there=there)
     field = field_at(draft.form, draft.step)
     return field.question(draft, seller) if field else t(seller.language, f"ask-{draft.step}")

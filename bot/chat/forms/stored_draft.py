@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 from bot.chat.fields.registry import PATH, STEPS
 from bot.chat.fields.typed_text import FINEST
+from bot.chat.model.amount_choice import read_draft_choice
 from bot.chat.model.draft import REST, Draft, Portion
+from bot.chat.model.goods import Goods, are_all_goods, are_goods, goods_of
 from bot.chat.model.payout import FOUND, PAYOUT_STEPS, WAYS, PayoutAccount, PayoutAnswer
 from bot.chat.model.stored_json import (
     fits,
@@ -26,6 +28,8 @@ from bot.chat.model.wish import KINDS, PAYER_FIELDS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
+
+    from bot.chat.model.amount_choice import AmountChoice
 
 _MAX_DEPTH = 3
 """Drafts within one: the settings over a refused request over a new one."""
@@ -51,13 +55,20 @@ def _draft_of(found: object, depth: int = _MAX_DEPTH) -> Draft | None:
         **{
             **found,
             "amount": None if found["amount"] is None else Decimal(found["amount"]),
+            "choice": _choice_of(found),
             "paused": paused,
             "receivers": tuple(Portion(**portion) for portion in found["receivers"]),
             "payer_fields": tuple(found["payer_fields"]),
+            "goods": Goods.of(found["goods"]),
+            "readings": goods_of(found["readings"]),
             "answers": tuple(PayoutAnswer(**answer) for answer in found["answers"]),
             "found": None if found["found"] is None else _account_of(found["found"]),
         }
     )
+
+
+def _choice_of(found: Mapping[str, Any]) -> AmountChoice[Decimal] | None:
+    return read_draft_choice(found["choice"], found["currency"] or FINEST)
 
 
 def _account_of(found: Mapping[str, Any]) -> PayoutAccount:
@@ -71,12 +82,19 @@ def _is_sound(found: Mapping[str, Any]) -> bool:
         step in STEPS[form]
         and found["step_after_zone"] in (None, *STEPS[form])
         and (amount is None or is_amount(amount, found["currency"] or FINEST))
-        and (found["listing"] is not None) == (form == "edit")
+        and (found["choice"] is None or _is_sound_choice(found))
+        and (found["listing"] is not None) == (form in ("edit", "codes"))
         and (found["payment"] is not None) == (form == "payback")
         and all(found[name] is not None for name in _needed_before(form, step))
         and (found["way"] in WAYS) == (form == "payout")
         and (form != "payout" or _is_sound_payout(found))
     )
+
+
+def _is_sound_choice(found: Mapping[str, Any]) -> bool:
+    """Return whether a choice fits the price, which is its first amount."""
+    choice = _choice_of(found)
+    return choice is not None and found["amount"] == f"{choice.first:f}"
 
 
 def _is_sound_payout(found: Mapping[str, Any]) -> bool:
@@ -117,6 +135,7 @@ _SHAPE = shape_of(
     form=lambda value: value in (*STEPS,),
     kind=lambda value: value in (None, *KINDS),
     amount=lambda _found: True,  # checked with the currency
+    choice=lambda _found: True,  # checked with the amount
     currency=_or_none(is_currency),
     instrument=_or_none(is_currency),
     paused=lambda _found: True,
@@ -124,6 +143,8 @@ _SHAPE = shape_of(
         shape_of(Portion, measure=_matches(rf"|{REST}|[0-9]{{1,16}}(\.[0-9]{{1,16}})?%?"))
     ),
     payer_fields=some_of(PAYER_FIELDS),
+    goods=are_goods,
+    readings=are_all_goods,
     way=_or_none(lambda value: value in WAYS),
     answers=list_of(shape_of(PayoutAnswer)),
     found=_or_none(lambda value: fits(value, _ACCOUNT)),

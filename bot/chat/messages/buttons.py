@@ -29,6 +29,8 @@ _DRAFT_WORDS = (
     r"back:[a-z]{1,16}",
     r"amount:[0-9]{1,16}(?:\.[0-9]{1,16})?(?::[A-Z]{3,4})?",
     r"currency:[A-Z]{3,4}",
+    r"choose(?::[A-Z]{3,4})?",
+    r"goal:[0-9]{1,16}(?:\.[0-9]{1,16})?:[A-Z]{3,4}",
     r"create:[0-9a-f]{8}",
     r"options|done|(?:open|clear|off):[a-z]{1,16}",
     r"instrument:[A-Z]{3,4}",
@@ -39,8 +41,10 @@ _DRAFT_WORDS = (
     r"minute:[0-9]{1,4}",
     r"offer:[0-9a-f]{8}|accent:[a-z]{1,16}|telegram-photo",
     r"save:[0-9a-f]{8}|change|later|land:[A-Z]{2}",
+    r"goods:(?:codes|one|again)",
 )
 _WAY = r"(?:bank-(?:sepa|pix|upi|swiss)|lightning|lnbits|nwc)"
+_PAYMENT = r"[a-z0-9]{10}:[0-9]{1,14}:[0-9a-f]{8}"
 _GRAMMAR = re.compile(
     "|".join(
         (
@@ -48,19 +52,24 @@ _GRAMMAR = re.compile(
             r"(?:card|refresh|stop|resume|delete|delete-yes):[a-z0-9]{10}",
             r"(?:more|edit|edit-not|duplicate|poster|alerts|look):[a-z0-9]{10}",
             r"edit:[a-z0-9]{10}:[a-z]{1,12}",
+            r"codes:[a-z0-9]{10}",
             r"alerts:[a-z0-9]{10}:(?:on|silent|off)",
             r"poster:[a-z0-9]{10}:(?:print|square)-(?:light|dark)",
             r"payments:[a-z0-9]{10}:[0-9]{1,6}",
             r"list:[0-9]{1,6}",
             r"undelivered:again",
-            r"new|help|settings(?::(?:destination|zone|quiet|summary))?",
+            r"new|help|bought|settings(?::(?:destination|zone|quiet|summary))?",
             r"settings:seller(?:name|image|about|contact|accent)",
             r"profile(?::later|:use:[0-9a-f]{8})?",
             r"(?:claim|missing|missing-yes):[a-z0-9]{10}",
             r"received:[a-z0-9]{10}(?::list)?",
             r"missing:[a-z0-9]{10}:list",
-            r"incoming:[0-9]{1,6}",
-            r"(?:payment|paid-back|paid-back-undo):[a-z0-9]{10}:[0-9]{1,14}:[0-9a-f]{8}",
+            r"(?:incoming|bought):[0-9]{1,6}",
+            r"(?:receipt|receipt-remove):[a-z0-9]{10}",
+            rf"(?:payment|paid-back|paid-back-undo|sent-undo|hide-undo):{_PAYMENT}",
+            rf"sent:{_PAYMENT}(?::a)?",
+            rf"hide:{_PAYMENT}(?::v|:[ip][0-9]{{1,6}})?",
+            r"codes:[a-z0-9]{10}",
             rf"getpaid(?::bank|:{_WAY})?",
             rf"account:{_WAY}(?::remove(?::[0-9a-f]{{8}})?)?",
         )

@@ -83,18 +83,27 @@ class CreateProgress:
 class UnitCounts:
     """A drop's units by its server: in all, unsold, and the number of payments.
 
-    `recorded` counts the payments that the chat had recorded then.
+    The payments that the chat had recorded then bought `recorded` pieces; `payments` is their
+    number, None where each bought one. `several`: a payment may buy more than one.
     """
 
     total: int | None
     unsold: int | None
     paid: int | None
     recorded: int
+    payments: int | None = None
+    several: bool = False
+
+    @property
+    def number(self) -> int:
+        """Return the number of recorded payments."""
+        return self.recorded if self.payments is None else self.payments
 
     def removed_until(self, later: UnitCounts) -> int | None:
         """Return how many units were removed between two counts, None if that can't be known.
 
-        On a server that doesn't count payments, unrecorded payments look like removed units.
+        On a server that doesn't count payments, unrecorded payments look like removed units. How
+        many pieces they bought is not known before they are recorded, where payers take several.
         """
         if self.total is not None and later.total is not None and later.total < self.total:
             return self.total - later.total
@@ -102,7 +111,10 @@ class UnitCounts:
             return None
         sold = later.recorded - self.recorded
         if self.paid is not None and later.paid is not None:
-            sold = later.paid - self.paid
+            unrecorded = later.paid - self.paid - (later.number - self.number)
+            if unrecorded and later.several:
+                return None
+            sold += unrecorded
         return self.unsold - later.unsold - sold
 
 
@@ -213,6 +225,18 @@ class RemoveUnits(SellerJob):
 
 
 @dataclass(frozen=True, slots=True)
+class AddCodes(SellerJob):
+    """Add codes for the buyers of a request.
+
+    Asked for at `asked_at` (epoch ms). `is_told`: the seller knows that the service is down.
+    """
+
+    codes: tuple[str, ...]
+    asked_at: int
+    is_told: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class DecideClaim(SellerJob):
     """Confirm a claim at the service, or reject it.
 
@@ -223,6 +247,21 @@ class DecideClaim(SellerJob):
     claim_id: str
     confirms: bool
     before: str
+    asked_at: int
+    is_told: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class SendMark(SellerJob):
+    """Send a payment's mark to the service as it stands then, or that there is none any more.
+
+    `mark` is of model/payment_marks.py, asked for at `asked_at` (epoch ms); `is_told`: the seller
+    knows that the service is down.
+    """
+
+    request_id: str
+    transaction_id: str
+    mark: str
     asked_at: int
     is_told: bool = False
 
@@ -282,6 +321,20 @@ class RefreshPayable(AccountJob):
     before: str | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class KeepReceipt:
+    """Fetch a receipt and keep it for the account of a private chat, which is then shown it.
+
+    Asked for at `asked_at` (epoch ms). `is_told`: the buyer knows that the service is down.
+    """
+
+    request_id: str
+    transaction_id: str
+    reply_to: ReplyTo
+    asked_at: int
+    is_told: bool = False
+
+
 JOBS = PayloadKinds(
     create=CreateRequest,
     doubles=DeleteDoubles,
@@ -295,7 +348,10 @@ JOBS = PayloadKinds(
     edit=EditRequest,
     units=RemoveUnits,
     claim=DecideClaim,
+    codes=AddCodes,
+    mark=SendMark,
     connect=ConnectAccount,
     disconnect=RemoveAccount,
     payable=RefreshPayable,
+    receipt=KeepReceipt,
 )

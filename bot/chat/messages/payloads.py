@@ -9,8 +9,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from bot.chat.messages.attachment import Attachment  # noqa: TC001 - payloads are parsed by their types
 from bot.chat.messages.buttons import markup
 from bot.chat.model.paid_by import PaidBy  # noqa: TC001 - payloads are parsed by their types
+from bot.chat.model.payer_words import NO_WORDS, PayerWords
 from bot.core.outbox.payload_kinds import PayloadKinds
 
 if TYPE_CHECKING:
@@ -118,7 +120,9 @@ class AlertPayment:
     `transaction_id` is None where it is not known. `settled_count` oversold payments were paid back
     already. `underpaid`: the amount is what arrived, and nothing was sold. `paid_by` is how it was
     paid, where the server says so, and `at` (epoch ms) the time of its record. `claim_id` is the
-    claim by which its seller may accept an underpaid one.
+    claim by which its seller may accept an underpaid one. The amount is that of `quantity` pieces.
+    `words` are the payer's, as long as the seller hasn't hidden them; `codes_waiting` units are
+    sold and wait for a code; `is_sent_by_hand`: its seller may have something to send.
     """
 
     listing_id: str
@@ -145,6 +149,10 @@ class AlertPayment:
     paid_by: PaidBy | None = None
     at: int | None = None
     claim_id: str | None = None
+    quantity: int = 1
+    words: PayerWords = NO_WORDS
+    codes_waiting: int = 0
+    is_sent_by_hand: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,6 +189,34 @@ class ClaimAlert:
 
 
 @dataclass(frozen=True, slots=True)
+class ReceiptMessage:
+    """A receipt for the buyer who keeps it, or the file that was delivered with it.
+
+    It is fetched when it is sent: what was delivered is not stored here.
+    """
+
+    request_id: str
+    transaction_id: str
+    language: str
+    is_file: bool = False
+
+    @property
+    def method(self) -> str:
+        return "sendDocument" if self.is_file else "sendMessage"
+
+
+@dataclass(frozen=True, slots=True)
+class BuyerNotice:
+    """News about a kept receipt, fetched when it is sent; `event` is one of receipts/notices.py."""
+
+    request_id: str
+    transaction_id: str
+    language: str
+    event: str
+    method: ClassVar[str] = "sendMessage"
+
+
+@dataclass(frozen=True, slots=True)
 class CallbackAnswer:
     """The answer to a callback query: with a text, or only so that the button stops spinning."""
 
@@ -202,6 +238,19 @@ class PhotoDownload:
     portrait: bool = False
 
 
+@dataclass(frozen=True, slots=True)
+class FileDownload:
+    """A file that a seller sent for a form, still to be fetched and kept by the service.
+
+    Of a file `for_codes` only the codes in it are wanted.
+    """
+
+    file: Attachment
+    draft_id: str
+    seller_id: int
+    for_codes: bool = False
+
+
 MessagePayload = (
     TextMessage
     | CardMessage
@@ -211,6 +260,8 @@ MessagePayload = (
     | SecretRemoval
     | Alert
     | ClaimAlert
+    | ReceiptMessage
+    | BuyerNotice
 )
 
 MESSAGES = PayloadKinds(
@@ -222,9 +273,12 @@ MESSAGES = PayloadKinds(
     secret=SecretRemoval,
     alert=Alert,
     claim=ClaimAlert,
+    receipt=ReceiptMessage,
+    notice=BuyerNotice,
 )
 ANSWERS = PayloadKinds(answer=CallbackAnswer)
 PHOTOS = PayloadKinds(photo=PhotoDownload)
+FILES = PayloadKinds(file=FileDownload)
 
 
 def new_message(reply: Reply, language: str) -> TextMessage | CardMessage:

@@ -1,4 +1,4 @@
-"""The queues of the chat: updates in, jobs at the service, photos, messages and answers out.
+"""The queues of the chat: updates in, jobs at the service, downloads, messages and answers out.
 
 Messages have a class, which orders them within a lane, and a rate limit:
 
@@ -30,7 +30,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from bot.chat.messages.jobs import JOBS
-from bot.chat.messages.payloads import ANSWERS, MESSAGES, PHOTOS
+from bot.chat.messages.payloads import ANSWERS, FILES, MESSAGES, PHOTOS
 from bot.core.outbox.queue_policy import (
     ALERT,
     NOTICE,
@@ -84,29 +84,40 @@ PHOTO_CRASHES = 3
 """Attempts at a photo whose worker died: photos are the likeliest to end the process, so they are
 dead letters before the messages that were handled beside them."""
 
+FILE_LEASE = 180_000
+"""Milliseconds for a file of 20 MB to come from Telegram and go to the service."""
+
+FILES_AT_ONCE = 2
+"""Files in memory, of 20 MB each. They hold their connections longer than photos do."""
+
 BACKGROUND = "background:"
 """Prefix of the lanes of jobs that no button press waits for; the listing's id follows."""
 
 WALLETS = "wallets:"
 """Prefix of the lanes of jobs that wait for sellers' wallets; the seller's reference follows."""
 
-MOST_IN_GROUP = 4
-"""Background jobs performed at once, so that a service that hangs leaves room for the others; and
-jobs that wait for wallets, each of which a seller may keep waiting for its whole time limit."""
+RECEIPTS = "receipts:"
+"""Prefix of the lanes of jobs that fetch a receipt; the buyer's account follows."""
 
-JOBS_AT_ONCE = 3 * MOST_IN_GROUP
-"""Jobs performed at once: the two groups leave a third of the room to presses."""
+MOST_IN_GROUP = 4
+"""Background jobs performed at once, so that a service that hangs leaves room for the others; jobs
+that wait for wallets, each of which a seller may keep waiting for its whole time limit; and
+receipts, which anybody may ask for."""
+
+JOBS_AT_ONCE = 4 * MOST_IN_GROUP
+"""Jobs performed at once: the three groups leave a quarter of the room to presses."""
 
 
 @dataclass(frozen=True, slots=True)
 class Queues:
-    """Updates, jobs at the service, photo downloads, messages and callback answers."""
+    """Updates, jobs at the service, photo and file downloads, messages and callback answers."""
 
     updates: Queue
     jobs: Queue
     messages: Queue
     answers: Queue
     photos: Queue
+    files: Queue
 
 
 def make_queues(
@@ -164,6 +175,7 @@ def make_queues(
             "answers", lease=60_000, ordered=False, width=4, payloads=ANSWERS, slice=SLICE
         ),
         photos=Queue("photos", lease=60_000, crashes=PHOTO_CRASHES, payloads=PHOTOS, slice=SLICE),
+        files=Queue("files", lease=FILE_LEASE, payloads=FILES, slice=SLICE),
     )
 
 
@@ -173,7 +185,9 @@ def _half_a_second(total: Rate | None) -> int | None:
 
 
 def _slow(lane: str) -> str | None:
-    return next((group for group in (BACKGROUND, WALLETS) if lane.startswith(group)), None)
+    return next(
+        (group for group in (BACKGROUND, WALLETS, RECEIPTS) if lane.startswith(group)), None
+    )
 
 
 def _pace(rate: Rate | None, burst: int) -> Pace | None:

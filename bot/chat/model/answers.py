@@ -12,13 +12,17 @@ from datetime import UTC, datetime
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
+from bot.chat.model.giving_answers import read_giving, read_stored_giving
 from bot.chat.model.paid_by import read_paid_by
+from bot.chat.model.payer_words import NO_WORDS, PayerWords, read_words
 from bot.core import errors
 from bot.core.money.amounts import to_minor
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
 
+    from bot.chat.model.amount_choice import AmountChoice
+    from bot.chat.model.goods import CodeCounts
     from bot.chat.model.paid_by import PaidBy
     from bot.chat.model.wish import Wish
 
@@ -32,6 +36,8 @@ LONGEST_CODE = 16
 """Characters of a currency's code."""
 NO_PAYOUT = "noPayoutAccount"
 """The status of a request that can't be paid because its seller has no account for it."""
+MOST_PIECES = 1000
+"""Pieces of one payment: ten times as many as a payer may take; a larger number is not believed."""
 MOST_UNITS = 10**12
 """Far more than any request has; a larger number is not believed."""
 _LONGEST_QUOTE = 40  # characters of a server's amount
@@ -56,7 +62,10 @@ class Answer:
 
     `reserved_units` are held by open checkouts, `paid_count` is the number of payments.
     `email_state` and `email_confirmed_at` are about the address that gets letters about payments.
-    All of these, `status` and `price` are None where the server does not send them.
+    All of these, `status` and `price` are None where the server does not send them. One that
+    `is_embedded` came from the embedded service, which alone sends what follows: what payers choose
+    from, the `goal` and what was `raised` of it, in minor units of the price's currency, the
+    most that a buyer takes at once, and what buyers get, with their `codes`.
     """
 
     id: str
@@ -73,6 +82,13 @@ class Answer:
     email_state: str | None = None
     email_confirmed_at: int | None = None
     price: ServerPrice | None = None
+    is_embedded: bool = False
+    choice: AmountChoice[int] | None = None
+    goal: int | None = None
+    raised: int | None = None
+    max_quantity: int | None = None
+    delivers: str | None = None
+    codes: CodeCounts | None = None
 
     @property
     def lacks_account(self) -> bool:
@@ -83,6 +99,10 @@ class Answer:
         """Return the request with these numbers of units left and reserved."""
         return replace(self, remaining_units=remaining_units, reserved_units=reserved_units)
 
+    def with_sold(self, pieces: int) -> Answer:
+        """Return the request after more pieces were sold, each with its code."""
+        return self if self.codes is None else replace(self, codes=self.codes.after_sale(pieces))
+
     def to_json(self) -> dict[str, Any]:
         """Return the answer as JSON for `from_json`."""
         return asdict(self)
@@ -91,14 +111,16 @@ class Answer:
     def from_json(cls, data: Mapping[str, Any]) -> Answer:
         """Return the answer that `to_json` wrote."""
         price = data.get("price")
-        return cls(**{**data, "price": price and ServerPrice(**price)})
+        objects = {"price": price and ServerPrice(**price), **read_stored_giving(data)}
+        return cls(**{**data, **objects})
 
 
 @dataclass(frozen=True, slots=True)
 class ServerPayment:
     """A payment in the server's list; `completed_at` in epoch ms.
 
-    `amount` and `currency` are raw: `amount_of_payment` reads them.
+    `amount` and `currency` are raw: `amount_of_payment` reads them. It is the sum of `quantity`
+    pieces. `is_hidden`: the payer's words are not to be shown.
     """
 
     transaction_id: str
@@ -110,6 +132,9 @@ class ServerPayment:
     underpaid: bool = False
     paid_by: PaidBy | None = None
     checkout_id: str | None = None
+    quantity: int = 1
+    words: PayerWords = NO_WORDS
+    is_hidden: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,9 +149,10 @@ class PaidAmount:
     named: str | None = None
 
 
-def read_request(data: Any) -> Answer:
+def read_request(data: Any, *, is_embedded: bool = False) -> Answer:
     """Parse a payment request. Raises BadAnswer."""
     try:
+        price = _price(data)
         return Answer(
             id=_text(data["id"]),
             url=_text(data["paymentRequestUrl"]),
@@ -140,7 +166,9 @@ def read_request(data: Any) -> Answer:
             paid_count=_whole(data.get("paymentsCount")),
             status=status if isinstance(status := data.get("status"), str) else None,
             **_email(data.get("notifications")),
-            price=_price(data),
+            price=price,
+            is_embedded=is_embedded,
+            **read_giving(data, price.currency if price else None),
         )
     except (KeyError, TypeError, AttributeError, ValueError, ArithmeticError) as error:
         raise errors.BadAnswer("the answer is no payment request") from error
@@ -173,7 +201,7 @@ def read_payment(data: Any) -> ServerPayment:
 
 
 def rail_facts(data: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what the embedded service says of a payment's rail, in the names of ServerPayment.
+    """Return what only the embedded service says of a payment, in the names of ServerPayment.
 
     No other server sends these fields; one that is missing or can't be read stays unset.
     """
@@ -183,7 +211,16 @@ def rail_facts(data: Mapping[str, Any]) -> dict[str, Any]:
         "underpaid": is_short,
         "paid_by": paid_by,
         "checkout_id": checkout if is_id(checkout) else None,
+        "quantity": _pieces(data.get("quantity")),
+        "words": read_words(data),
+        "is_hidden": data.get("messageHidden") is True,
     }
+
+
+def _pieces(value: Any) -> int:
+    """Return the pieces of a payment; 1 if the server names no valid number."""
+    is_number = isinstance(value, int) and not isinstance(value, bool)
+    return value if is_number and 1 <= value <= MOST_PIECES else 1
 
 
 def is_id(value: Any) -> bool:
@@ -199,26 +236,27 @@ def read_checkout(data: Any) -> str:
     return state
 
 
-def amount_of_payment(raw: Any, currency: Any, wish: Wish) -> PaidAmount:
+def amount_of_payment(raw: Any, currency: Any, wish: Wish, pieces: int = 1) -> PaidAmount:
     """Return the amount of a payment, from the `amount` and `currencyCode` that its server sent.
 
-    It is the price where the server sent no amount (HandCash never does) or one that can't be
-    read, since no form of an amount may withhold the payment from its seller, and 0 where it sent
-    none above 0. A number without a currency is in the price's.
+    It is the price of all `pieces` where the server sent no amount (HandCash never does) or one
+    that can't be read, since no form of an amount may withhold the payment from its seller, and 0
+    where it sent none above 0. A number without a currency is in the price's.
     """
+    price = wish.amount * pieces
     if raw is None:
-        return PaidAmount(wish.amount, wish.currency)
+        return PaidAmount(price, wish.currency)
     named = _quoted(raw, currency)
     amount = _number(raw)
     if amount is not None and amount <= 0:
         return PaidAmount(0, wish.currency, named)
     code = wish.currency if currency is None else currency
     if amount is None or not isinstance(code, str):
-        return PaidAmount(wish.amount, wish.currency, named)
+        return PaidAmount(price, wish.currency, named)
     try:
         return PaidAmount(to_minor(amount, code), code)
     except errors.MoneyError:
-        return PaidAmount(wish.amount, wish.currency, named)
+        return PaidAmount(price, wish.currency, named)
 
 
 def _number(raw: Any) -> Decimal | None:

@@ -12,6 +12,8 @@ from bot.chat.model.wish import RequestOptions
 if TYPE_CHECKING:
     from decimal import Decimal
 
+    from bot.chat.model.amount_choice import AmountChoice
+    from bot.chat.model.goods import Goods
     from bot.chat.model.payout import PayoutAccount, PayoutAnswer
     from bot.chat.model.profile import Profile, ProfileHints
 
@@ -33,6 +35,11 @@ class PayoutService:
     def at(cls, url: str | None, rails: tuple[str, ...] = ()) -> PayoutService:
         """Return the service at PAYMENTS_URL, the embedded one for None."""
         return cls(urlsplit(url).hostname if url else None, rails)
+
+    @property
+    def is_embedded(self) -> bool:
+        """Return whether it is the embedded service, which has fields of its own."""
+        return self.host is None
 
     @property
     def is_handcash(self) -> bool:
@@ -97,12 +104,14 @@ class Draft(RequestOptions):
     """A form under way; None is a question still open, or an option that is not set.
 
     `form` is `new`, `line`, `settings`, `payout`, `payback` or `edit`, `step` the question that was
-    asked last. `amount` is in major units, since its currency may be asked after it.
+    asked last. `amount` is in major units, since its currency may be asked after it; with a
+    `choice`, in major units too, payers choose it.
     `asks_destination` is whether the destination is one of the numbered steps. `paused` is the new
     form that this shorter one interrupts. `listing` is the request that an edit is about,
     `poster_text` the text on its poster. With `in_menu` an answer leads back to "More options".
     `step_after_zone` is the step that waits for the time zone. `payment` is the key of the payment
-    that was paid back. `way`, `answers` and `found` belong to a payout account: its way, what its
+    that was paid back. `readings` are what a message of goods may mean, while its seller is asked.
+    `way`, `answers` and `found` belong to a payout account: its way, what its
     seller typed, and what the service found. A form that `must_resume` takes no text until its
     seller presses Continue. `touched_at` (epoch ms) is set on a draft that was stored.
     """
@@ -124,8 +133,10 @@ class Draft(RequestOptions):
     in_menu: bool = False
     step_after_zone: str | None = None
     payment: str | None = None
+    readings: tuple[Goods, ...] = ()
     way: str | None = None
     answers: tuple[PayoutAnswer, ...] = ()
     found: PayoutAccount | None = None
+    choice: AmountChoice[Decimal] | None = None
     must_resume: bool = False
     touched_at: int | None = field(default=None, compare=False)

@@ -27,7 +27,8 @@ def parsed(text: str) -> object:
         return None
 
 
-def _is_whole(value: object) -> bool:
+def is_whole(value: object) -> bool:
+    """Return whether a value is a whole number above 0 that fits into a column."""
     return isinstance(value, int) and not isinstance(value, bool) and 0 < value <= MAX_MINOR
 
 
@@ -68,8 +69,8 @@ _BY_TYPE: dict[str, Callable[[Any], bool]] = {
     "str": lambda value: isinstance(value, str),
     "str | None": lambda value: value is None or isinstance(value, str),
     "bool": lambda value: isinstance(value, bool),
-    "int": _is_whole,
-    "int | None": lambda value: value is None or _is_whole(value),
+    "int": is_whole,
+    "int | None": lambda value: value is None or is_whole(value),
 }
 """Checks by the declared type of an attribute; numbers are at least 1 and fit into a column."""
 

@@ -6,6 +6,8 @@ import json
 from dataclasses import asdict, dataclass, fields
 from typing import Any
 
+from bot.chat.model.amount_choice import AmountChoice, read_wish_choice
+from bot.chat.model.goods import Goods, are_goods
 from bot.chat.model.stored_json import (
     fits,
     is_currency,
@@ -27,7 +29,10 @@ class RequestOptions:
     """The optional fields, which a draft and a wish share; None where a request has none.
 
     `instrument` is the currency in which it is paid where the price is in another. `image` is the
-    id of the picture, times are in epoch ms, `payer_fields` are of PAYER_FIELDS.
+    id of the picture, times are in epoch ms, `payer_fields` are of PAYER_FIELDS. A donation's
+    `goal` is in minor units of the price's currency. A buyer of a drop may take up to
+    `max_quantity` at once. `thanks` are the seller's words after a payment. `goods`
+    are what each buyer gets.
     """
 
     instrument: str | None = None
@@ -37,6 +42,10 @@ class RequestOptions:
     payer_fields: tuple[str, ...] = ()
     redirect_url: str | None = None
     email: str | None = None
+    goal: int | None = None
+    max_quantity: int | None = None
+    thanks: str | None = None
+    goods: Goods | None = None
 
 
 def options_of(request: RequestOptions) -> dict[str, Any]:
@@ -62,7 +71,7 @@ class Wish(RequestOptions):
     """A finished request; `amount` in minor units, `units` for a drop only.
 
     All of the amount goes to `destination`, or to `receivers` where there are several, whose
-    amounts add up to it.
+    amounts add up to it. With a `choice`, payers choose the amount, and `amount` is its first.
     """
 
     kind: str
@@ -73,6 +82,7 @@ class Wish(RequestOptions):
     units: int | None
     destination: str
     receivers: tuple[Share, ...] = ()
+    choice: AmountChoice[int] | None = None
 
     @property
     def shares(self) -> tuple[Share, ...]:
@@ -92,7 +102,14 @@ class Wish(RequestOptions):
         shares = tuple(Share(**share) for share in found["receivers"])
         if shares and sum(share.amount for share in shares) != found["amount"]:
             return None
-        return cls(**{**found, "receivers": shares, "payer_fields": tuple(found["payer_fields"])})
+        choice = read_wish_choice(found["choice"])
+        if (choice and choice.first) != (found["choice"] and found["amount"]):
+            return None
+        parsed_parts = {
+            "receivers": shares, "payer_fields": tuple(found["payer_fields"]), "choice": choice,
+            "goods": Goods.of(found["goods"]),
+        }  # fmt: skip
+        return cls(**{**found, **parsed_parts})
 
 
 _SHAPE = shape_of(
@@ -101,4 +118,6 @@ _SHAPE = shape_of(
     currency=is_currency,
     receivers=list_of(shape_of(Share)),
     payer_fields=some_of(PAYER_FIELDS),
+    choice=lambda _found: True,  # checked with the amount
+    goods=are_goods,
 )

@@ -79,7 +79,7 @@ class MissingPayments:
         Raises PeerError, Refused and StorageError.
         """
         sold = count_sold(answer, listing, self._now())
-        if sold <= listing.paid_count:
+        if sold <= listing.pieces:
             return 0
         if answer.paid_count is not None:
             try:
@@ -148,18 +148,21 @@ class MissingPayments:
             return 0
         found = 0
         if seen is not None and seen.seen_at <= now:
-            missing = min(seen.sold, sold) - listing.paid_count
+            missing = min(seen.sold, sold) - listing.pieces
             if missing > 0:
-                found = await self._recorder.record_missing(listing.id, listing.paid_count, missing)
+                found = await self._recorder.record_missing(listing.id, listing.pieces, missing)
         sighting = Sighting(sold, now)  # after the recording: a crash between them repeats nothing
         await self._db.transaction(lambda tx: server_memory.save_sighting(tx, listing.id, sighting))
         return found
 
 
 def count_sold(answer: Answer, listing: Listing, now: int) -> int:
-    """Count the payments of a request that its server's answer proves, at `now` (epoch ms)."""
+    """Count the pieces of a request that its server's answer proves, at `now` (epoch ms).
+
+    A payment that the server counts and that isn't recorded stands for one piece at least.
+    """
     if answer.paid_count is not None:
-        return answer.paid_count
+        return listing.pieces + answer.paid_count - listing.paid_count
     if listing.wish.kind == "oneoff":
         return int(_is_closed(answer, listing, now))
     totals = [total for total in (answer.total_units, listing.wish.units) if total is not None]

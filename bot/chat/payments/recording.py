@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from bot.chat.alerts import delivery
 from bot.chat.messages.payloads import Alert, AlertPayment
+from bot.chat.model.payer_words import NO_WORDS
 from bot.chat.payments import claim_recording
 from bot.chat.store import listings, pending, posts, sellers
 from bot.chat.store.received_payments import (
@@ -19,6 +20,7 @@ from bot.chat.store.received_payments import (
     add_payment,
     count_alerts,
     known_number,
+    received_at,
     replace_placeholder,
     replace_underpaid,
     settle_uncertain,
@@ -33,6 +35,7 @@ if TYPE_CHECKING:
 
     from bot.chat.messages.queues import Queues
     from bot.chat.model.answers import Answer
+    from bot.chat.model.wish import Wish
     from bot.chat.store.listings import Listing
     from bot.core.database.database import Database, Transaction
 
@@ -76,8 +79,8 @@ class Ledger:
     ) -> None:
         listing = listings.get_listing(self._tx, listing_id)
         left = listing.left if left is None else left
-        if listing.answer is not None and left is not None:
-            answer = _with_units(listing.answer, left, payment.reserved_units)
+        if listing.answer is not None:
+            answer = _after(listing.answer, payment, left)
             listings.set_answer(self._tx, listing_id, answer)
         self._refresh(listing_id)
         replaced, claim_id = self._settle_claim(listing, payment)
@@ -95,7 +98,7 @@ class Ledger:
             to_refund=sums.to_refund,
             refund_count=sums.refund_count,
             settled_count=sums.settled_count,
-            at=self._now,
+            at=received_at(self._tx, payment) if repeated else self._now,
             claim_id=claim_id,
         )
         self._put_alert(listing, alert, replaced)
@@ -110,14 +113,14 @@ class Ledger:
         return claim_recording.settle(self._tx, self._queues, payment, self._now), None
 
     def record_missing(self, listing_id: str, known: int, missing: int) -> int:
-        """Record `missing` payments of which only the units are known; return the number of alerts.
+        """Record `missing` units of which no more is known; return the number of alerts.
 
-        It does nothing if more than `known` payments are recorded by now, or while the removal of
+        It does nothing if more than `known` pieces are recorded by now, or while the removal of
         units is uncertain: those units may be the missing ones. Uncertain payments count first:
         each was a new payment after all, and both alerts were sent.
         """
         listing = listings.get_listing(self._tx, listing_id)
-        if listing.paid_count != known or listing.request_id is None:
+        if listing.pieces != known or listing.request_id is None:
             return 0
         if pending.is_removal_uncertain(self._tx, self._queues, listing_id):
             return 0
@@ -189,8 +192,9 @@ def _placeholder(listing: Listing) -> Payment:
 def _alert(listing: Listing, payment: Payment, left: int | None) -> AlertPayment:
     """Build the alert of a payment; `left` are the units left after it."""
     wish = listing.wish
-    price = (wish.amount, wish.currency)
-    other = None if (payment.amount, payment.currency) == price else price
+    price = (wish.amount * payment.quantity, wish.currency)
+    is_price = wish.choice is not None or (payment.amount, payment.currency) == price
+    other = None if is_price else price
     return AlertPayment(
         listing_id=listing.id,
         kind=wish.kind,
@@ -209,7 +213,25 @@ def _alert(listing: Listing, payment: Payment, left: int | None) -> AlertPayment
         transaction_id=known_number(payment.transaction_id),
         underpaid=payment.underpaid,
         paid_by=payment.paid_by,
+        quantity=payment.quantity,
+        words=NO_WORDS if payment.is_hidden else payment.words,
+        codes_waiting=payment.codes_waiting,
+        is_sent_by_hand=_is_sent_by_hand(wish, payment),
     )
+
+
+def _is_sent_by_hand(wish: Wish, payment: Payment) -> bool:
+    """Check whether its seller may have to send what was sold: the service delivers no goods."""
+    is_sale = not (payment.oversold or payment.underpaid)
+    return is_sale and wish.kind != "donation" and wish.goods is None
+
+
+def _after(answer: Answer, payment: Payment, left: int | None) -> Answer:
+    """Return the answer after a payment: units of a drop, and codes."""
+    if left is not None:
+        return _with_units(answer, left, payment.reserved_units)
+    is_sale = not (payment.oversold or payment.underpaid)
+    return answer.with_sold(payment.quantity) if is_sale else answer
 
 
 def _with_units(answer: Answer, left: int, reserved: int) -> Answer:
@@ -221,4 +243,5 @@ def _with_units(answer: Answer, left: int, reserved: int) -> Answer:
     known = answer.remaining_units
     if known is not None and left + reserved > known + answer.reserved_units:
         return answer
-    return answer.with_left(left, reserved)
+    sold = 0 if known is None else known + answer.reserved_units - left - reserved
+    return answer.with_sold(sold).with_left(left, reserved)

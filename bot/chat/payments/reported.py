@@ -18,7 +18,7 @@ def payment_of(paid: ServerPayment, request_id: str, listing: Listing) -> Paymen
     Its amount is the price. Of money that isn't a sale it is what arrived: that is owed, no more
     and no less.
     """
-    price = amount_of_payment(paid.amount, paid.currency, listing.wish)
+    price = amount_of_payment(paid.amount, paid.currency, listing.wish, paid.quantity)
     amount, asked = (price.minor, price.currency), None
     arrived = paid.paid_by
     if arrived and (paid.underpaid or (paid.oversold and arrived.surplus(*amount))):
@@ -37,4 +37,7 @@ def payment_of(paid: ServerPayment, request_id: str, listing: Listing) -> Paymen
         paid_by=paid.paid_by,
         checkout_id=paid.checkout_id,
         asked=asked,
+        quantity=paid.quantity,
+        words=paid.words,
+        is_hidden=paid.is_hidden,
     )

@@ -18,6 +18,7 @@ from fastapi import APIRouter, Request
 from fastapi.responses import JSONResponse
 
 from bot.chat.model.answers import (
+    MOST_UNITS,
     ServerPayment,
     amount_of_payment,
     any_time,
@@ -158,7 +159,9 @@ def _payment(data: Mapping[str, Any], listing: Listing) -> tuple[Payment, int | 
     )
     payment = payment_of(paid, request_id, listing)
     reserved = _units(data, "reservedUnits", listing) or 0
-    return replace(payment, reserved_units=reserved), _units(data, "remainingUnits", listing)
+    waiting = _count(data.get("codesWaiting"))
+    known = replace(payment, reserved_units=reserved, codes_waiting=waiting)
+    return known, _units(data, "remainingUnits", listing)
 
 
 def _claimed(data: Mapping[str, Any], listing: Listing) -> ClaimedMoney:
@@ -185,6 +188,12 @@ def _request_id(data: Mapping[str, Any], listing: Listing) -> str:
     if listing.request_id is not None and request_id != listing.request_id:
         raise InvalidBody("paymentRequestId does not belong to this address.")
     return request_id
+
+
+def _count(value: Any) -> int:
+    """Return a number of units, 0 where the server names none."""
+    is_number = isinstance(value, int) and not isinstance(value, bool)
+    return value if is_number and 0 <= value <= MOST_UNITS else 0
 
 
 def _units(data: Mapping[str, Any], field: str, listing: Listing) -> int | None:

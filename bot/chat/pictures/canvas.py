@@ -56,12 +56,20 @@ class SellerLook:
 
 
 @dataclass(frozen=True, slots=True)
+class GoalBar:
+    """A goal's bar with its words; `share` is the percentage raised, which may be beyond 100."""
+
+    text: str
+    share: int
+
+
+@dataclass(frozen=True, slots=True)
 class PictureContent:
     """The content of a card, a poster or a square.
 
     `code` is the link, `photo` the result of `photo_preparation.prepare`, and `hint` what to do
     with the code. A card has a `stamp` over the code, a poster the seller's own words as `text`,
-    line by line.
+    line by line, and the bar of a `goal`.
     """
 
     name: str
@@ -73,6 +81,7 @@ class PictureContent:
     stamp: str | None = None
     text: str | None = None
     seller: SellerLook | None = None
+    goal: GoalBar | None = None
 
 
 class Canvas(Protocol):

@@ -33,6 +33,8 @@ MAX_TEXT = 300
 
 FADED = (0xDD, 0xE0, 0xE5)  # the modules under a stamp
 
+FULL = 100  # per cent: a bar goes no further
+
 HINT = 0.8  # of the face's height: that of two lines beside it at most
 INITIALS = 0.42  # of the face's width: the font size of its letters
 BESIDE_FACE = 0.3  # of the face's width, before the words beside it
@@ -73,6 +75,11 @@ class Style:
     hints: tuple[int, ...]
     face: int
     gap: int
+
+    @property
+    def bar(self) -> int:
+        """Return the height of a goal's bar in pixels."""
+        return self.face // 4
 
 
 class Sheet:
@@ -137,11 +144,29 @@ class Sheet:
         if price:
             price.draw(canvas, column, top, palette.accent)
             top += price.height + style.gap
+        top = self._draw_goal(column, top, style)
         room = (column.width, bottom - style.face - style.gap - top)
         words = set_words((content.text or "")[:MAX_TEXT], room, style.words)
         if words:
             words.draw(canvas, column, top, palette.ink)
         self.draw_hint(column, bottom, style.hints, style.face)
+
+    def _draw_goal(self, column: Column, top: int, style: Style) -> int:
+        """Draw a goal's words with its bar below them; return where the next words begin."""
+        goal, palette = self.content.goal, self.palette
+        label = set_line(goal.text, column.width, style.words, "semibold") if goal else None
+        if goal is None or label is None:
+            return top
+        label.draw(self.canvas, column, top, palette.ink)
+        top += label.height + style.gap // 2
+        whole, radius = column.right - column.left, style.bar // 2
+        reached = max(style.bar, whole * min(goal.share, FULL) // FULL)
+        start = column.right - reached if column.mirrored else column.left
+        below = top + style.bar
+        self.canvas.draw_panel((column.left, top, column.right, below), palette.track, radius)
+        if goal.share:
+            self.canvas.draw_panel((start, top, start + reached, below), palette.accent, radius)
+        return below + style.gap
 
     def draw_hint(self, column: Column, bottom: int, sizes: Sequence[int], face: int) -> None:
         """Draw the hint, with the seller's face before it."""

@@ -7,7 +7,7 @@ It works with every server of the published interface. Extensions that only some
 from __future__ import annotations
 
 from contextlib import aclosing, suppress
-from datetime import UTC, datetime
+from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import quote, urlencode
 
@@ -15,15 +15,26 @@ import httpx
 import structlog
 
 from bot.chat.model import answers, payout
+from bot.chat.model.receipt import read_receipt
+from bot.chat.provider.goods_calls import (
+    UPLOADING,
+    file_address,
+    file_headers,
+    parts_of,
+    read_added,
+    read_file,
+)
+from bot.chat.provider.server_answers import parse_response
 from bot.core import errors, exact_json
 from bot.core.net import http_client
-from bot.core.net.http_client import read_date, read_retry_after
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+    from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping, Sequence
 
     from bot.chat.model.answers import Answer, ServerPayment
     from bot.chat.model.payout import PayoutAccount
+    from bot.chat.model.receipt import Receipt, ReceiptKey
+    from bot.chat.provider.goods_calls import AddedCodes, StoredFile
 
 log = structlog.get_logger()
 T = TypeVar("T")
@@ -44,29 +55,6 @@ PAGE = 100
 UNSENT = (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout)
 """Failures before any byte of the request was sent."""
 
-REFUSALS: dict[int, type[errors.Refused]] = {
-    400: errors.InvalidBody,
-    401: errors.Unauthorized,
-    403: errors.Unauthorized,
-    404: errors.NotFound,
-    409: errors.NotEnoughUnits,
-    413: errors.BodyTooLarge,
-    415: errors.UnsupportedMediaType,
-    422: errors.InvalidBody,
-}
-BY_CODE: dict[str, type[errors.Refused]] = {
-    kind.code: kind
-    for kind in (
-        errors.InvalidBody,
-        errors.EmailUnavailable,
-        errors.Unauthorized,
-        errors.NotFound,
-        errors.NotLimited,
-        errors.NotEnoughUnits,
-        errors.IdempotencyMismatch,
-    )
-}
-
 
 class Client:
     """The calls of one application; its credentials are sent to `base_url` only.
@@ -78,6 +66,7 @@ class Client:
         self, base_url: str, app_id: str, app_secret: str, *, owners: bool = False
     ) -> None:
         self._owners = owners
+        self._read = partial(answers.read_request, is_embedded=owners)
         self._http = httpx.AsyncClient(
             base_url=base_url,
             headers={"App-Id": app_id, "App-Secret": app_secret, "Accept": "application/json"},
@@ -85,7 +74,7 @@ class Client:
             follow_redirects=False,
             verify=http_client.ssl_context(),
             trust_env=http_client.may_use_proxy(base_url),
-            limits=httpx.Limits(max_connections=16),  # more than there are jobs at once
+            limits=httpx.Limits(max_connections=24),  # more than jobs and messages call at once
         )
 
     async def create(self, body: Mapping[str, Any], key: str, owner: str = "") -> Answer:
@@ -93,7 +82,7 @@ class Client:
         headers = {"Idempotency-Key": key}
         if owner and self._owners:
             headers["Owner-Ref"] = owner
-        return answers.read_request(await self._call("POST", PATH, body, headers))
+        return self._read(await self._call("POST", PATH, body, headers))
 
     async def get(self, request_id: str) -> Answer:
         """Fetch one request; raises NotFound."""
@@ -107,13 +96,13 @@ class Client:
         """
         try:
             sent = await self._call("GET", _path(request_id))
-            return answers.read_request(sent), sent
+            return self._read(sent), sent
         except (errors.NotFound, errors.MethodNotAllowed):
             async with aclosing(self._pages(PATH)) as pages:
                 async for page in pages:
                     for item in page:
                         if _matches(item, lambda item: item.get("id") == request_id):
-                            return answers.read_request(item), item
+                            return self._read(item), item
             raise errors.NotFound from None
 
     async def request_pages(self) -> AsyncGenerator[list[Answer], None]:
@@ -123,7 +112,7 @@ class Client:
         """
         async with aclosing(self._pages(PATH)) as pages:
             async for page in pages:
-                yield _readable(page, answers.read_request, "requests")
+                yield _readable(page, self._read, "requests")
 
     async def check_access(self) -> None:
         """Check that the server accepts our credentials; raises PeerError and Refused."""
@@ -154,7 +143,7 @@ class Client:
                 ]  # fmt: skip
                 if answers.reaches_before(page, since - CLOCKS_APART):
                     break
-        return [answers.read_request(item) for item in sorted(found, key=answers.created_at)]
+        return [self._read(item) for item in sorted(found, key=answers.created_at)]
 
     async def _pages(self, path: str) -> AsyncGenerator[Sequence[Any], None]:
         """Yield a list page by page; a list that comes whole is cut into pages."""
@@ -194,7 +183,7 @@ class Client:
             if plain == body:
                 raise
             sent = await self._call("PUT", path, plain)
-        return next(iter(_readable([sent], answers.read_request, "edited requests")), None)
+        return next(iter(_readable([sent], self._read, "edited requests")), None)
 
     async def stop(self, request_id: str) -> None:
         """End a request now, by an edit (interface 4.3)."""
@@ -226,9 +215,36 @@ class Client:
         """Return a checkout's state; raises NotFound."""
         return answers.read_checkout(await self._call("GET", _checkout_path(checkout_id)))
 
+    async def receipt(self, key: ReceiptKey) -> Receipt:
+        """Fetch a payer's receipt; raises NotFound. Errors don't name it: its address is a secret.
+
+        Only the embedded service has this call.
+        """
+        part = f"{PATH}/public/{quote(key.request_id, safe='')}/receipts"
+        try:
+            sent = await self._call("GET", f"{part}/{quote(key.transaction_id, safe='')}")
+        except errors.Unreachable as error:
+            raise type(error)("no answer about a receipt") from None
+        return read_receipt(sent)
+
     async def _decide(self, checkout_id: str, word: str) -> str:
         path = f"{_checkout_path(checkout_id)}/{word}"
         return answers.read_checkout(await self._call("POST", path))
+
+    async def mark_payment(
+        self, request_id: str, transaction_id: str, body: Mapping[str, Any]
+    ) -> bool:
+        """Set the marks of a payment; return whether its payer gets an email. Safe to repeat.
+
+        Only the embedded service has this call. Raises NotFound. Errors don't name the payment: its
+        ids are the address of its receipt.
+        """
+        path = f"{_path(request_id)}/payments/{quote(transaction_id, safe='')}"
+        try:
+            data = await self._call("PUT", path, body)
+        except errors.Unreachable as error:
+            raise type(error)("no answer about the marks of a payment") from None
+        return isinstance(data, dict) and data.get("payerNotified") == "email"
 
     async def connect_account(
         self, owner: str, kind: str, details: Mapping[str, Any], *, dry_run: bool = False
@@ -255,6 +271,17 @@ class Client:
         with suppress(errors.NotFound):
             await self._call("DELETE", f"{ACCOUNTS}/{quote(account_id, safe='')}")
 
+    async def keep_file(
+        self, owner: str, name: str, media_type: str, data: bytes | bytearray
+    ) -> StoredFile:
+        """Send an owner's file to be kept for buyers; unless a request names it, for a week."""
+        address, headers = file_address(name), file_headers(media_type, len(data), owner)
+        return read_file(await self._send("POST", address, parts_of(data), headers, UPLOADING))
+
+    async def add_codes(self, request_id: str, codes: Sequence[str]) -> AddedCodes:
+        """Add codes for the buyers of a request; one that it has already is not added again."""
+        return read_added(await self._call("POST", f"{_path(request_id)}/codes", {"codes": codes}))
+
     async def close(self) -> None:
         """Close the connections."""
         await self._http.aclose()
@@ -269,20 +296,26 @@ class Client:
     ) -> Any:
         content = exact_json.dumps(body).encode() if body is not None else None
         kind = {"Content-Type": "application/json"} if content is not None else {}
+        return await self._send(method, path, content, {**kind, **(headers or {})}, waits)
+
+    async def _send(
+        self,
+        method: str,
+        path: str,
+        content: bytes | AsyncIterator[bytes] | None,
+        headers: Mapping[str, str],
+        waits: httpx.Timeout | None = None,
+    ) -> Any:
         try:
             response = await self._http.request(
-                method,
-                path,
-                content=content,
-                headers={**kind, **(headers or {})},
-                timeout=waits or self._http.timeout,
+                method, path, content=content, headers=headers, timeout=waits or self._http.timeout
             )
         except UNSENT as error:
             failure = f"{type(error).__name__} at {method} {path}"
             raise errors.NotReached(f"{failure}: {error}".rstrip(": ")) from error
         except httpx.HTTPError as error:
             raise errors.Unreachable(f"{type(error).__name__} at {method} {path}") from error
-        return _parse(response)
+        return parse_response(response)
 
 
 def _path(request_id: str) -> str:
@@ -305,65 +338,6 @@ def _without_null(body: Mapping[str, Any]) -> dict[str, Any]:
         else LONGEST_EXPIRATION if name == "expirationInSeconds" else ""
         for name, value in body.items()
     }  # fmt: skip
-
-
-def _parse(response: httpx.Response) -> Any:
-    status = response.status_code
-    if status == httpx.codes.TOO_MANY_REQUESTS:
-        raise errors.Throttled(f"the server answered {status}", _retry_after(response))
-    if status >= httpx.codes.INTERNAL_SERVER_ERROR:
-        raise errors.Overloaded(f"the server answered {status}", _retry_after(response))
-    if response.is_redirect:
-        raise errors.BadAnswer(f"the server redirects ({status}): check PAYMENTS_URL")
-    data = _json(response)
-    if response.is_success:
-        return data
-    raise _refusal(status, data)
-
-
-def _json(response: httpx.Response) -> Any:
-    if not response.content:
-        return None
-    try:
-        return exact_json.loads(response.content)
-    except ValueError as error:
-        if response.is_success:
-            raise errors.BadAnswer("the answer is no JSON") from error
-        return None
-
-
-def _refusal(status: int, data: Any) -> errors.BotError:
-    body = data if isinstance(data, dict) else {}
-    if status == httpx.codes.METHOD_NOT_ALLOWED:
-        return errors.MethodNotAllowed()
-    if body.get("code") == errors.WrongState.code:
-        return errors.WrongState("settled otherwise")
-    kind = BY_CODE.get(str(body.get("code"))) or REFUSALS.get(status)
-    if kind is None:
-        return errors.BadAnswer(f"the server answered {status}")
-    message = body.get("message")
-    return kind(message if isinstance(message, str) else None, _problems(body.get("info")))
-
-
-def _problems(info: Any) -> list[errors.FieldProblem]:
-    if not isinstance(info, list):
-        return []
-    return [
-        errors.FieldProblem(
-            str(item.get("field", "")),
-            str(item.get("message", "")),
-            str(item["code"]) if item.get("code") else None,
-        )
-        for item in info
-        if isinstance(item, dict)
-    ]
-
-
-def _retry_after(response: httpx.Response) -> int | None:
-    """Return the seconds to wait; a Retry-After date is compared with the server's own Date."""
-    server_time = read_date(response.headers.get("Date"))
-    now = datetime.now(UTC).timestamp() if server_time is None else server_time
-    return read_retry_after(response.headers.get("Retry-After"), int(now * 1000)) or None
 
 
 def _readable(items: Sequence[Any], read: Callable[[Any], T], what: str) -> list[T]:

@@ -88,11 +88,12 @@ class PriceCheck(Enum):
 
 
 def check_price(answer: Answer, wish: Wish, instrument: str) -> PriceCheck:
-    """Compare the price in a server's answer with the wish."""
+    """Compare the price in a server's answer, and what payers choose from, with the wish."""
     price = answer.price
     if price is None:
         return PriceCheck.MISSING
     wished = Decimal(amounts.from_minor(wish.amount, wish.currency))
     same = Decimal(price.amount) == wished and price.currency == wish.currency
+    same = same and answer.choice == wish.choice
     paid_as_wished = price.instrument in (None, instrument)
     return PriceCheck.RIGHT if same and paid_as_wished else PriceCheck.WRONG

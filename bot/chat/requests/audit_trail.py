@@ -9,6 +9,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from bot.chat.messages.jobs import ChangeJob, DeleteRequest, ResumeRequest, StopRequest
+from bot.chat.model.amount_choice import in_major, spelled
+from bot.chat.model.goods import Goods
 from bot.chat.model.profile import PROFILE_FIELDS
 from bot.chat.requests.change import STATES
 from bot.core.money import amounts
@@ -31,12 +33,25 @@ ACTIONS: dict[type[ChangeJob], str] = {
 """The audit log's action for each job that changes a request."""
 
 
+MARKED = {
+    "paid-back": "payment.paid-back",
+    "paid-back-undo": "payment.paid-back-undone",
+    "sent": "payment.sent",
+    "sent-undo": "payment.sent-undone",
+    "hide": "payment.words-hidden",
+    "hide-undo": "payment.words-shown",
+}
+"""The recorded action of each button that marks a payment."""
+
+
 def record_wish(tx: Transaction, seller_id: int, listing_id: str, wish: Wish, now: int) -> None:
     """Record that a seller asked for a request, by its listing's id: it has no other id yet."""
+    choice, price = in_major(wish.choice, wish.currency), wish.amount
+    asked = f"{amounts.from_minor(price, wish.currency)}" if choice is None else spelled(choice)
     details = {
         "kind": wish.kind,
         "name": wish.name,
-        "price": f"{amounts.from_minor(wish.amount, wish.currency)} {wish.currency}",
+        "price": f"{asked} {wish.currency}",
         "to": wish.destination,
     }
     units = {} if wish.units is None else {"units": wish.units}
@@ -69,23 +84,29 @@ def record_decision(tx: Transaction, claim: Claim, now: int, *, confirms: bool) 
     audit.record(tx, audit.seller(claim.seller_id), action, claim.request_id, now, details)
 
 
-def record_payback(
-    tx: Transaction, seller_id: int, payment: tuple[str, str], now: int, *, undone: bool
+def record_mark(
+    tx: Transaction, seller_id: int, payment: tuple[str, str], word: str, now: int
 ) -> None:
-    """Record that a seller marked a payment (request and transaction) as paid back, or not."""
-    action = "payment.paid-back-undone" if undone else "payment.paid-back"
+    """Record what a seller marked a payment (request and transaction) as; `word` is the button's.
+
+    Such as `paid-back`, and `paid-back-undo` for a mark that was taken back.
+    """
     request_id, transaction_id = payment
-    details = {"transaction": transaction_id}
+    action, details = MARKED[word], {"transaction": transaction_id}
     audit.record(tx, audit.seller(seller_id), action, request_id, now, details)
 
 
 def record_edit(
     tx: Transaction, listing: Listing, field: str, values: tuple[object, object], now: int
 ) -> None:
-    """Record an edit that was made: the field's value before and after."""
+    """Record an edit that was made: the field's value before and after; of goods, their kind."""
     actor, subject = audit.seller(listing.seller_id), listing.request_id or listing.id
-    details = {"name": listing.wish.name, field: [*values]}
+    details = {"name": listing.wish.name, field: [_named(value) for value in values]}
     audit.record(tx, actor, "request.edited", subject, now, details)
+
+
+def _named(value: object) -> object:
+    return value.kind if isinstance(value, Goods) else value
 
 
 def record_destination(

@@ -43,8 +43,8 @@ if TYPE_CHECKING:
     from bot.chat.messages.jobs import CreateProgress
     from bot.chat.model.answers import Answer
     from bot.chat.requests.job_outcomes import Outcomes
-    from bot.chat.requests.profile_job import ProfileHandler
     from bot.chat.requests.request_bodies import PaymentServer
+    from bot.chat.requests.sellers.profile_job import ProfileHandler
     from bot.chat.store.listings import Listing
     from bot.core.database.database import Transaction
     from bot.core.outbox.outbox import Message

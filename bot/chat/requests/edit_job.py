@@ -11,11 +11,12 @@ from typing import TYPE_CHECKING
 from bot.chat.alerts import delivery
 from bot.chat.cards.menus import saved_reply
 from bot.chat.cards.request_card import card_of
-from bot.chat.fields.registry import EDITS, ENDS, PICTURE, UNITS
+from bot.chat.fields.registry import EDITS, ENDS, GOODS, PICTURE, UNITS
 from bot.chat.forms.form import edit_form
+from bot.chat.receipts.notices import notify_waiting
 from bot.chat.requests import audit_trail, edit_rules
 from bot.chat.requests.change import end_after, fetch
-from bot.chat.requests.job_failures import in_time, log_failure
+from bot.chat.requests.job_failures import RETRIES, in_time, log_failure
 from bot.chat.requests.request_bodies import edit_body
 from bot.chat.store import listings, seller_images, sellers
 from bot.chat.store.listings import LIVE
@@ -27,6 +28,7 @@ from bot.core.errors import (
     Refused,
     Throttled,
     Unauthorized,
+    requested_wait,
 )
 
 if TYPE_CHECKING:
@@ -38,6 +40,9 @@ if TYPE_CHECKING:
     from bot.chat.store.listings import Listing
     from bot.core.database.database import Transaction
     from bot.core.outbox.outbox import Message
+
+GOODS_ATTEMPTS = 6
+"""Attempts at an edit of what buyers get, which no answer shows: another one changes nothing."""
 
 NO_OTHER_VALUE = (NotFound, Unauthorized, NotLimited)
 """Refusals of an edit that no other value helps against."""
@@ -60,7 +65,8 @@ class EditHandler:
                 raise
             except PeerError as error:
                 log_failure(job, error)
-                await self._find_out(message, listing, error)
+                if not await self._repeats(message, error):
+                    await self._find_out(message, listing, error)
             else:
                 await self._outcomes.finish(message, self.store, answer)
         except (PeerError, Refused) as error:
@@ -76,6 +82,20 @@ class EditHandler:
         if answer is None and listing.answer is not None:
             return edit_rules.assume_edit(listing.answer, change)
         return answer
+
+    async def _repeats(self, message: Message, error: PeerError) -> bool:
+        """Retry an edit of what buyers get; return False for other edits.
+
+        Raises `error` after the last attempt.
+        """
+        job = message.body
+        if EDITS[edit_rules.change_of(job).field] is not GOODS:
+            return False
+        if message.attempts >= GOODS_ATTEMPTS:
+            raise error
+        delay = RETRIES.delay_or_last(message.attempts, requested_wait(error))
+        await self._outcomes.retry(message, job, delay)
+        return True
 
     async def _find_out(self, message: Message, listing: Listing, error: PeerError) -> None:
         """Fetch a request to find out whether an edit was made; raise `error` if that fails."""
@@ -111,6 +131,9 @@ class EditHandler:
         seller = sellers.ensure_seller(tx, listing.seller_id, job.reply_to.language, now)
         shown = card_of(listings.get_listing(tx, listing.id), now)
         self._outcomes.send(tx, job, saved_reply(shown, change, seller, now))
+        if EDITS[change.field] is GOODS and answer is not None and answer.codes is not None:
+            codes, request_id = answer.codes.total, listing.request_id or ""
+            notify_waiting(tx, self._outcomes.queues, request_id, codes, now)
         if EDITS[change.field] is UNITS:  # the last units of the drop may have been removed
             delivery.announce_ended_drop(tx, self._outcomes.queues, listing.id, now)
 

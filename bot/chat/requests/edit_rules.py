@@ -5,10 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from bot.chat.fields.registry import EDITS, ENDS, UNITS
+from bot.chat.fields.registry import EDITS, ENDS, GOODS, UNITS
 from bot.chat.forms.form import ExistingRequest
 from bot.chat.forms.outcome import Change
 from bot.chat.messages.jobs import EditRequest, RemoveUnits, UnitCounts
+from bot.chat.model.goods import CODES, TEXT
 from bot.chat.requests.change import CLOCK_TOLERANCE, end_after
 
 if TYPE_CHECKING:
@@ -71,17 +72,25 @@ def units_left(listing: Listing) -> int | None:
 
 
 def request_for_form(listing: Listing, field: str) -> ExistingRequest:
-    """Build the facts that a field's edit form shows: for units, the units left."""
+    """Build the facts that a field's edit form shows: the units left, and the codes left."""
     wish = listing.wish
-    if EDITS[field] is UNITS:
+    if EDITS[field] in (UNITS, GOODS):
         wish = replace(wish, units=units_left(listing) or wish.units)
+    codes = listing.answer.codes if listing.answer else None
+    if codes is not None and wish.goods is not None and wish.goods.kind == CODES:
+        left = replace(wish.goods, count=codes.left or None, first=None, last=None)
+        wish = replace(wish, goods=left)
     return ExistingRequest(listing.id, wish, listing.poster_text)
 
 
 def copy_wish(wish: Wish, now: int) -> Wish:
-    """Return the wish of a duplicate at `now` (epoch ms): without times that have passed."""
+    """Return the wish of a duplicate at `now` (epoch ms): without times that have passed.
+
+    Codes are for the buyers of one request alone, and a file is kept for one.
+    """
     starts_at = wish.starts_at if wish.starts_at is not None and wish.starts_at > now else None
-    return replace(wish, starts_at=starts_at, ends_at=end_after(wish, now))
+    goods = wish.goods if wish.goods is not None and wish.goods.kind == TEXT else None
+    return replace(wish, starts_at=starts_at, ends_at=end_after(wish, now), goods=goods)
 
 
 def field_value(wish: Wish, field: str) -> Any:
@@ -125,7 +134,7 @@ def _has(sent: object, wanted: object) -> bool:
 
 
 def count_units(answer: Answer, recorded: int) -> UnitCounts:
-    """Count a drop's units by its server's answer; `recorded` are the payments recorded then."""
+    """Count a drop's units by its server's answer; `recorded` pieces were paid for then."""
     left = answer.remaining_units
     unsold = None if left is None else left + answer.reserved_units
     return UnitCounts(answer.total_units, unsold, answer.paid_count, recorded)

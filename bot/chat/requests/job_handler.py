@@ -6,22 +6,28 @@ from typing import TYPE_CHECKING
 
 from bot.chat.messages.jobs import (
     AccountJob,
+    AddCodes,
     CheckRequest,
     CreateRequest,
     DecideClaim,
     DeleteDoubles,
     EditRequest,
+    KeepReceipt,
     RemoveUnits,
     SellerJob,
+    SendMark,
     SendProfile,
 )
 from bot.chat.requests.change_job import ChangeHandler
-from bot.chat.requests.claim_job import ClaimHandler
+from bot.chat.requests.codes_job import CodesHandler
 from bot.chat.requests.create_job import CreateHandler
 from bot.chat.requests.edit_job import EditHandler
 from bot.chat.requests.job_outcomes import Outcomes
-from bot.chat.requests.payout_job import PayoutHandler
-from bot.chat.requests.profile_job import ProfileHandler
+from bot.chat.requests.payment_jobs.claim_job import ClaimHandler
+from bot.chat.requests.payment_jobs.mark_job import MarkHandler
+from bot.chat.requests.receipt_job import ReceiptHandler
+from bot.chat.requests.sellers.payout_job import PayoutHandler
+from bot.chat.requests.sellers.profile_job import ProfileHandler
 from bot.chat.requests.units_job import UnitsHandler
 from bot.chat.store import listings
 from bot.chat.store.listings import DELETED
@@ -56,13 +62,19 @@ class JobHandler:
         self._creates = CreateHandler(outcomes, server, self._profile)
         self._changes = ChangeHandler(outcomes, server.client)
         self._claims = ClaimHandler(outcomes, server.client)
+        self._codes = CodesHandler(outcomes, server.client)
+        self._marks = MarkHandler(outcomes, server.client)
         self._edits = EditHandler(outcomes, server)
+        self._receipts = ReceiptHandler(outcomes, server.client)
         self._units = UnitsHandler(outcomes, server, self._edits)
 
     async def perform(self, message: Message) -> None:
         """Perform one job and settle it with what follows; raises StorageError."""
         if isinstance(message.body, AccountJob):
             await self._payouts.perform(message)
+            return
+        if isinstance(message.body, KeepReceipt):
+            await self._receipts.keep(message)
             return
         job: Job = message.body
         listing = await self._outcomes.db.read(lambda tx: listings.find_listing(tx, job.listing_id))
@@ -79,14 +91,17 @@ class JobHandler:
                 await self._creates.delete_doubles(message, listing)
             case SendProfile():
                 await self._profile.send(message, listing)
-            case DecideClaim():  # also of a deleted request: the money may be there
-                await self._claims.decide(message)
+            case DecideClaim() | SendMark():  # also of a deleted request: the money may be there
+                act = self._claims.decide if isinstance(job, DecideClaim) else self._marks.send
+                await act(message)
             case _ if listing.state == DELETED:
                 is_asked = isinstance(job, SellerJob)
                 follow = self._changes.answer_deleted if is_asked else None
                 await self._outcomes.finish(message, follow)
             case CheckRequest():
                 await self._changes.check(message, listing)
+            case AddCodes():
+                await self._codes.add(message, listing)
             case EditRequest():
                 await self._edits.edit(message, listing)
             case RemoveUnits():
@@ -99,6 +114,9 @@ class JobHandler:
         if isinstance(message.body, AccountJob):
             self._payouts.buried(tx, message.body)
             return
+        if isinstance(message.body, KeepReceipt):
+            self._receipts.give_up(tx, message.body)
+            return
         job: Job = message.body
         if listings.find_listing(tx, job.listing_id) is None:
             return
@@ -108,5 +126,9 @@ class JobHandler:
             self._profile.give_up(tx, job)
         elif isinstance(job, DecideClaim):
             self._claims.give_up(tx, job)
+        elif isinstance(job, AddCodes):
+            self._codes.give_up(tx, job)
+        elif isinstance(job, SendMark):
+            self._marks.give_up(tx, job)
         elif isinstance(job, SellerJob):
             self._changes.fail(tx, job, Unreachable("no attempt came to an end"))

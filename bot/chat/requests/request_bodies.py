@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
     from bot.chat.forms.outcome import Change
     from bot.chat.model.profile import Profile
+    from bot.chat.provider.addresses import Addresses
     from bot.chat.provider.client import Client
     from bot.chat.provider.dialects import Dialect
     from bot.chat.store.listings import Listing
@@ -23,18 +24,6 @@ _WEBHOOK = "notifications.webhook"
 
 SETTLING = 60_000
 """Milliseconds from a lost answer until the server's list is trusted to have the request or not."""
-
-
-@dataclass(frozen=True, slots=True)
-class Addresses:
-    """Our addresses as the server gets them: `receiver` of webhooks, `images` of pictures.
-
-    `events` are those that the receiver asks for, empty where it gets payments alone.
-    """
-
-    receiver: str
-    images: str
-    events: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +68,8 @@ def request_body(
         if value not in (None, "", [])
     }
     currencies = dialect.spell(wish, instrument_of(wish, instrument))
-    return _nested({**values, **currencies, _WEBHOOK: _webhook(listing, addresses)})
+    keep = {"keepUrl": addresses.keep} if addresses.keep else {}
+    return _nested({**values, **currencies, **keep, _WEBHOOK: _webhook(listing, addresses)})
 
 
 def seller_of_create(profile: Profile, addresses: Addresses) -> dict[str, str] | None:

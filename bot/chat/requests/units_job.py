@@ -73,7 +73,7 @@ class UnitsHandler:
         problem = edit_rules.removal_problem(listing, edit_rules.change_of(job))
         if pending.is_removal_uncertain(tx, self._outcomes.queues, listing.id):
             problem = "units-doubted"
-        return edit_rules.count_units(answer, listing.paid_count), problem
+        return _count(answer, listing), problem
 
     async def _send(self, message: Message, listing: Listing) -> None:
         try:
@@ -95,7 +95,7 @@ class UnitsHandler:
             log_failure(job, error)
             await self._postpone(message, None)
             return
-        later = edit_rules.count_units(answer, listing.paid_count)
+        later = _count(answer, listing)
         removed = before.removed_until(later)
         now = self._outcomes.now()
         is_settled = job.lost_at is not None and now - job.lost_at >= SETTLING
@@ -121,3 +121,9 @@ class UnitsHandler:
 
 def _store_answer(tx: Transaction, job: RemoveUnits, answer: Answer) -> None:
     listings.set_answer(tx, job.listing_id, answer)
+
+
+def _count(answer: Answer, listing: Listing) -> UnitCounts:
+    several = (listing.wish.max_quantity or 1) > 1
+    counted = edit_rules.count_units(answer, listing.pieces)
+    return replace(counted, payments=listing.paid_count, several=several)

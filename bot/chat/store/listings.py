@@ -31,7 +31,9 @@ COLUMNS = (
 SELECT_LISTING = (
     f"SELECT {of_table('listings', COLUMNS)},"  # noqa: S608 - our own names
     " (SELECT COALESCE(SUM(payments), 0) FROM takings"
-    " WHERE listing_id = listings.id AND settlement < 2) AS paid_count FROM listings"
+    " WHERE listing_id = listings.id AND settlement < 2) AS paid_count,"
+    " (SELECT COALESCE(SUM(pieces), 0) FROM takings"
+    " WHERE listing_id = listings.id AND settlement < 2) AS pieces FROM listings"
 )
 
 
@@ -39,8 +41,9 @@ SELECT_LISTING = (
 class Listing:
     """The chat's record of a request; `answer` is the service's latest answer about it.
 
-    `created_at` in epoch ms; `paid_count` counts the recorded payments; `alerts` is one of ALERTS;
-    `poster_text` is the seller's own text on the poster.
+    `created_at` in epoch ms; `paid_count` counts the recorded payments, which bought `pieces`, one
+    each unless a payer took several; `alerts` is one of ALERTS; `poster_text` is the seller's own
+    text on the poster.
     """
 
     id: str
@@ -55,12 +58,13 @@ class Listing:
     created_at: int
     alerts: str = "on"
     poster_text: str | None = None
+    pieces: int = 0
 
     @property
     def left(self) -> int | None:
         """Count the units left of a drop by the recorded payments; None for the other kinds."""
         units = self.wish.units
-        return None if units is None else max(0, units - self.paid_count)
+        return None if units is None else max(0, units - self.pieces)
 
 
 def short_id(length: int) -> str:
@@ -183,4 +187,5 @@ def read_listing(row: Row) -> Listing:
         created_at=row["created_at"],
         alerts=row["alerts"],
         poster_text=row["poster_text"],
+        pieces=int(row["pieces"]),
     )

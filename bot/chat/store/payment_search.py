@@ -64,7 +64,7 @@ class FoundPayment:
     def is_short(self) -> bool:
         """Return whether it is underpaid and was not paid back, at a server with checkouts."""
         payment = self.payment
-        is_kept = payment.underpaid and payment.paid_back_at is None
+        is_kept = payment.underpaid and payment.marks.paid_back_at is None
         return is_kept and self.checkout_id is not None
 
     @property

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from bot.chat.model.paid_by import PaidBy
+from bot.chat.model.payer_words import NO_WORDS, PayerWords
+from bot.chat.model.payment_marks import NO_MARKS, PaymentMarks
 from bot.chat.store.listings import SELECT_LISTING, read_listing
 from bot.chat.store.received_payments import FOUND_LATER, UNCERTAIN, known_number
 from bot.core import exact_json
@@ -28,7 +30,8 @@ SEARCH_PRESENT = (
 )
 COLUMNS = (
     "transaction_id, amount, currency, body, oversold, underpaid, found, received_at, paid_by,"
-    " paid_back_at, paid_back_note"
+    " paid_back_at, paid_back_note, sent_at, sent_note, quantity, payer_name, message,"
+    " message_hidden"
 )
 """Columns that `read_payment` needs."""
 
@@ -79,9 +82,9 @@ class ListedPayment:
 
     `transaction_id` is None where it is not known. `oversold`: it came when no unit was left.
     `underpaid`: it was less than asked, and nothing was sold. `paid_by` is how it was paid, where
-    that is known. Its seller paid it back at `paid_back_at` (epoch ms), by their own word.
-    `found`: the reconciler found it, no webhook brought it. `in_doubt`: its webhook replaced a
-    placeholder that may be another payment.
+    that is known. `marks` are its seller's. `found`: the reconciler found it, no webhook brought
+    it. `in_doubt`: its webhook replaced a placeholder that may be another payment. It paid for
+    `quantity` pieces; `words` are the payer's unless the seller has hidden them.
     """
 
     amount: int
@@ -94,8 +97,9 @@ class ListedPayment:
     transaction_id: str | None = None
     underpaid: bool = False
     paid_by: PaidBy | None = None
-    paid_back_at: int | None = None
-    paid_back_note: str | None = None
+    marks: PaymentMarks = NO_MARKS
+    quantity: int = 1
+    words: PayerWords = NO_WORDS
 
 
 def payments_page(tx: Transaction, listing_id: str, limit: int, start: int) -> list[ListedPayment]:
@@ -106,6 +110,8 @@ def payments_page(tx: Transaction, listing_id: str, limit: int, start: int) -> l
 
 def read_payment(row: Row) -> ListedPayment:
     """Parse a row with COLUMNS."""
+    marks = read_marks(row)
+    words = PayerWords(row["payer_name"], row["message"])
     return ListedPayment(
         amount=row["amount"],
         currency=row["currency"],
@@ -117,6 +123,18 @@ def read_payment(row: Row) -> ListedPayment:
         transaction_id=known_number(row["transaction_id"]),
         underpaid=bool(row["underpaid"]),
         paid_by=PaidBy(**exact_json.loads(row["paid_by"])) if row["paid_by"] else None,
+        marks=marks,
+        quantity=row["quantity"],
+        words=NO_WORDS if marks.is_hidden else words,
+    )
+
+
+def read_marks(row: Row) -> PaymentMarks:
+    """Parse the marks of a row of received_payments."""
+    return PaymentMarks(
+        sent_at=row["sent_at"],
+        sent_note=row["sent_note"],
         paid_back_at=row["paid_back_at"],
         paid_back_note=row["paid_back_note"],
+        is_hidden=bool(row["message_hidden"]),
     )

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from bot.chat.model.payer_words import NO_WORDS, PayerWords
 from bot.chat.model.payment_reference import fold_reference
 from bot.chat.model.transaction_number import fold_number
 from bot.chat.model.wish import Wish
 from bot.chat.store.listings import SELECT_LISTING, Listing, in_clause, read_listing
-from bot.chat.store.takings import EARNED, OVERSOLD, PAID_BACK, UNDERPAID, add_amount
+from bot.chat.store.takings import EARNED, OVERSOLD, PAID_BACK, UNDERPAID, Money, add_amount
 from bot.core import exact_json
 
 if TYPE_CHECKING:
@@ -29,18 +30,19 @@ placeholder, which may stand for another payment."""
 SHORT = (
     "DELETE FROM received_payments WHERE request_id = :request AND transaction_id = :transaction"
     " AND listing_id = :listing AND underpaid = 1 AND (:is_short = 0 OR amount < :amount)"
-    " RETURNING amount, currency, received_at, paid_back_at"
+    " RETURNING amount, currency, quantity, received_at, paid_back_at, message_hidden"
 )
+DROP = "DELETE FROM received_payments WHERE request_id = :request AND transaction_id = :transaction"
 SHORT_AT = (
     "UPDATE received_payments SET short_at = :at"
     " WHERE request_id = :request AND transaction_id = :transaction"
 )
-FREE_PLACEHOLDER = (
-    "SELECT transaction_id, amount, currency, oversold FROM received_payments"
+FREE_PLACEHOLDERS = (
+    "SELECT transaction_id, amount, currency, oversold, received_at FROM received_payments"
     " WHERE request_id = :request AND listing_id = :listing AND transaction_id LIKE :placeholder"
     " AND received_at >= :since AND NOT EXISTS (SELECT 1 FROM received_payments"
     " WHERE request_id = :request AND transaction_id = :transaction)"
-    " ORDER BY transaction_id LIMIT 1"
+    " ORDER BY transaction_id LIMIT :most"
 )
 
 
@@ -52,7 +54,9 @@ class Payment:
     than was asked, so nothing was sold; the amount is what arrived. `reserved_units`: held by open
     checkouts. `found`: the reconciler found it, no webhook brought it. `named`: the amount as the
     server wrote it where it can't be parsed. `paid_by` and `checkout_id` are the embedded
-    service's, and so is what was `asked` where the amount is what arrived instead of the price.
+    service's, and so is what was `asked` where the amount is what arrived instead of the price. It
+    paid for `quantity` pieces; `words` are the payer's, `is_hidden`: the seller hid them elsewhere.
+    `codes_waiting` units of the request are sold and wait for a code.
     """
 
     request_id: str
@@ -68,6 +72,15 @@ class Payment:
     paid_by: PaidBy | None = None
     checkout_id: str | None = None
     asked: tuple[int, str] | None = None
+    quantity: int = 1
+    words: PayerWords = NO_WORDS
+    is_hidden: bool = False
+    codes_waiting: int = 0
+
+    @property
+    def money(self) -> Money:
+        """Return what it adds to the takings."""
+        return Money(self.amount, self.currency, self.quantity)
 
     @property
     def settlement(self) -> int:
@@ -110,10 +123,12 @@ def add_payment(tx: Transaction, listing_id: str, payment: Payment, now: int) ->
             "INSERT INTO received_payments"
             " (request_id, transaction_id, listing_id, amount, currency, body, oversold, underpaid,"
             " found, received_at, seller_id, number, number_reversed, paid_by, checkout_id,"
-            " reference) VALUES (:request, :transaction, :listing, :amount, :currency, :body,"
+            " reference, quantity, payer_name, message, message_hidden)"
+            " VALUES (:request, :transaction, :listing, :amount, :currency, :body,"
             " :oversold, :underpaid, :found, :now,"
             " (SELECT seller_id FROM listings WHERE id = :listing),"
-            " :number, :number_reversed, :paid_by, :checkout, :reference)"
+            " :number, :number_reversed, :paid_by, :checkout, :reference, :quantity, :payer_name,"
+            " :message, :hidden)"
             " ON CONFLICT (request_id, transaction_id) DO NOTHING",
             listing=listing_id,
             found=FOUND_LATER if payment.found else BY_WEBHOOK,
@@ -122,15 +137,15 @@ def add_payment(tx: Transaction, listing_id: str, payment: Payment, now: int) ->
         )
     )
     if fresh:
-        add_amount(tx, listing_id, (payment.amount, payment.currency), payment.settlement)
+        add_amount(tx, listing_id, payment.money, payment.settlement)
     return fresh
 
 
 def replace_underpaid(tx: Transaction, listing_id: str, payment: Payment, now: int) -> bool:
     """Replace recorded underpaid money by what the payment has become: whole, or more of it.
 
-    Return False if there is none. A mark that it was paid back goes with it; buttons that name the
-    time of the replaced record still find it.
+    Return False if there is none. A mark that it was paid back goes with it; words that its seller
+    hid stay hidden, and buttons that name the time of the replaced record still find it.
     """
     rows = tx.query(
         SHORT,
@@ -141,11 +156,12 @@ def replace_underpaid(tx: Transaction, listing_id: str, payment: Payment, now: i
         amount=payment.amount,
     )
     for row in rows:
-        before = row["amount"], row["currency"]
+        before = Money(row["amount"], row["currency"], row["quantity"])
         add_amount(tx, listing_id, before, UNDERPAID, -1)
         if row["paid_back_at"] is not None:
             add_amount(tx, listing_id, before, UNDERPAID + PAID_BACK, -1)
-    if not rows or not add_payment(tx, listing_id, payment, now):
+    is_hidden = payment.is_hidden or any(row["message_hidden"] for row in rows)
+    if not rows or not add_payment(tx, listing_id, replace(payment, is_hidden=is_hidden), now):
         return False
     tx.execute(
         SHORT_AT,
@@ -166,25 +182,29 @@ def is_checkout_paid(tx: Transaction, listing_id: str, checkout_id: str) -> bool
 
 
 def replace_placeholder(tx: Transaction, listing_id: str, payment: Payment, since: int) -> bool:
-    """Replace a placeholder, recorded since `since` (epoch ms), by a payment.
+    """Replace placeholders, recorded since `since` (epoch ms), by a payment: one for each piece.
 
     Return False if there is no placeholder or if the transaction is known already. Underpaid money
     sold no unit, so that it is none of those that placeholders stand for.
     """
     if payment.underpaid:
         return False
-    row = tx.one(
-        FREE_PLACEHOLDER,
+    rows = tx.query(
+        FREE_PLACEHOLDERS,
         request=payment.request_id,
         listing=listing_id,
         transaction=payment.transaction_id,
         placeholder=f"{PLACEHOLDER}%",
         since=since,
+        most=payment.quantity,
     )
-    if row is None or not _replace(tx, payment, row["transaction_id"]):
+    if not rows or not _replace(tx, payment, rows[0]["transaction_id"]):
         return False
-    add_amount(tx, listing_id, (row["amount"], row["currency"]), row["oversold"], -1)
-    add_amount(tx, listing_id, (payment.amount, payment.currency), payment.settlement)
+    for row in rows:
+        add_amount(tx, listing_id, Money(row["amount"], row["currency"]), row["oversold"], -1)
+    for row in rows[1:]:
+        tx.execute(DROP, request=payment.request_id, transaction=row["transaction_id"])
+    add_amount(tx, listing_id, payment.money, payment.settlement)
     return True
 
 
@@ -193,7 +213,9 @@ def _replace(tx: Transaction, payment: Payment, placeholder: str) -> int:
         "UPDATE received_payments SET transaction_id = :transaction, amount = :amount,"
         " currency = :currency, body = :body, oversold = :oversold, underpaid = :underpaid,"
         " found = :found, number = :number, number_reversed = :number_reversed,"
-        " paid_by = :paid_by, checkout_id = :checkout, reference = :reference"
+        " paid_by = :paid_by, checkout_id = :checkout, reference = :reference,"
+        " quantity = :quantity, payer_name = :payer_name, message = :message,"
+        " message_hidden = :hidden"
         " WHERE request_id = :request AND transaction_id = :placeholder",
         placeholder=placeholder,
         found=FOUND_LATER if payment.found else UNCERTAIN,
@@ -214,6 +236,10 @@ def _columns(payment: Payment) -> dict[str, object]:
         "underpaid": int(payment.underpaid),
         "paid_by": paid_by and exact_json.dumps(asdict(paid_by)),
         "checkout": payment.checkout_id,
+        "quantity": payment.quantity,
+        "payer_name": payment.words.name,
+        "message": payment.words.message,
+        "hidden": int(payment.is_hidden),
         "reference": fold_reference((paid_by and paid_by.reference) or "") or None,
         **_searched(payment.transaction_id),
     }
@@ -244,14 +270,14 @@ def count_alerts(tx: Transaction, listing_id: str, *, delivered: int = 0, muted:
     tx.execute(sql, id=listing_id, delivered=delivered, muted=muted)
 
 
-def count_oversold(tx: Transaction, listing_id: str) -> int:
-    """Count a listing's oversold payments; it reads every payment of the listing."""
+def count_oversold(tx: Transaction, listing_id: str) -> tuple[int, int]:
+    """Count a listing's oversold payments and their pieces; it reads every payment of it."""
     row = tx.one(
-        "SELECT COUNT(*) AS number FROM received_payments"
+        "SELECT COUNT(*) AS number, COALESCE(SUM(quantity), 0) AS pieces FROM received_payments"
         " WHERE listing_id = :listing AND oversold = 1",
         listing=listing_id,
     )
-    return int(row["number"]) if row else 0
+    return (int(row["number"]), int(row["pieces"])) if row else (0, 0)
 
 
 def mark_summed_up(tx: Transaction, listing_id: str) -> bool:
@@ -273,6 +299,16 @@ def settle_uncertain(tx: Transaction, listing_id: str, most: int) -> list[int]:
     )
     rows = tx.query(sql, listing=listing_id, in_doubt=UNCERTAIN, by_webhook=BY_WEBHOOK, most=most)
     return [int(row["received_at"]) for row in rows]
+
+
+def received_at(tx: Transaction, payment: Payment) -> int | None:
+    """Return the time of a payment's record (epoch ms), None if it is not recorded."""
+    sql = (
+        "SELECT received_at FROM received_payments"
+        " WHERE request_id = :request AND transaction_id = :transaction"
+    )
+    row = tx.one(sql, request=payment.request_id, transaction=payment.transaction_id)
+    return int(row["received_at"]) if row else None
 
 
 async def known_transactions(db: Database, request_id: str, ids: Sequence[str]) -> dict[str, bool]:

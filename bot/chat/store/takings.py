@@ -25,6 +25,7 @@ BETWEEN = (
     "SELECT listing_id, p.currency,"  # noqa: S608 - our own words
     f" CASE WHEN underpaid = 1 THEN {UNDERPAID} ELSE oversold END AS settlement,"
     " CASE WHEN paid_back_at IS NULL THEN 0 ELSE 1 END AS is_back, COUNT(*) AS payments,"
+    " SUM(quantity) AS pieces,"
     f" SUM({big_sums.BILLIONS}) AS billions, SUM({big_sums.REST}) AS rest"
     " FROM listings JOIN received_payments p ON listing_id = listings.id"
     " WHERE listings.seller_id = :seller AND received_at >= :since AND received_at < :until"
@@ -39,7 +40,8 @@ class Takings:
     `earned` comes from `earned_count` payments, of which `returned_count` were paid back by the
     seller, `returned` in all. `to_refund` came when no unit was left, from `refund_count` payments:
     it has to be paid back; `settled_count` more were. `short` is what underpaid payments brought
-    that were not paid back, from `short_count` of them: no sales.
+    that were not paid back, from `short_count` of them: no sales. The earned payments bought
+    `pieces`.
     """
 
     earned: tuple[tuple[int, str], ...] = ()
@@ -51,9 +53,19 @@ class Takings:
     returned: tuple[tuple[int, str], ...] = ()
     returned_count: int = 0
     settled_count: int = 0
+    pieces: int = 0
 
 
 NO_TAKINGS = Takings()
+
+
+@dataclass(frozen=True, slots=True)
+class Money:
+    """What a payment adds to the takings: an amount in minor units, paid for some pieces."""
+
+    amount: int
+    currency: str
+    pieces: int = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,30 +77,31 @@ class ListingTakings:
 
 
 def add_amount(
-    tx: Transaction, listing_id: str, amount: tuple[int, str], settlement: int, number: int = 1
+    tx: Transaction, listing_id: str, money: Money, settlement: int, number: int = 1
 ) -> None:
-    """Add a payment of an amount to a listing's takings, or remove it (`number` -1)."""
-    minor, currency = amount
-    billions, rest = big_sums.split_amount(number * minor)
+    """Add a payment to a listing's takings, or remove it (`number` -1)."""
+    billions, rest = big_sums.split_amount(number * money.amount)
     tx.execute(
-        "INSERT INTO takings (listing_id, currency, settlement, billions, rest, payments)"
-        " VALUES (:listing, :currency, :settlement, :billions, :rest, :payments)"
+        "INSERT INTO takings (listing_id, currency, settlement, billions, rest, payments, pieces)"
+        " VALUES (:listing, :currency, :settlement, :billions, :rest, :payments, :pieces)"
         " ON CONFLICT (listing_id, currency, settlement) DO UPDATE SET"
         " billions = takings.billions + excluded.billions, rest = takings.rest + excluded.rest,"
-        " payments = takings.payments + excluded.payments",
+        " payments = takings.payments + excluded.payments,"
+        " pieces = takings.pieces + excluded.pieces",
         listing=listing_id,
-        currency=currency,
+        currency=money.currency,
         settlement=settlement,
         billions=billions,
         rest=rest,
         payments=number,
+        pieces=number * money.pieces,
     )
 
 
 def takings(tx: Transaction, listing_id: str) -> Takings:
     """Return a listing's takings."""
     rows = tx.query(
-        "SELECT billions, rest, currency, settlement, payments FROM takings"
+        "SELECT billions, rest, currency, settlement, payments, pieces FROM takings"
         " WHERE listing_id = :listing AND payments > 0 ORDER BY payments DESC, currency",
         listing=listing_id,
     )
@@ -96,12 +109,14 @@ def takings(tx: Transaction, listing_id: str) -> Takings:
 
 
 def _takings(rows: Iterable[tuple[Row, int]]) -> Takings:
-    """Sum up rows with `billions`, `rest`, `currency` and `payments`, each with its settlement."""
+    """Sum up rows with `billions`, `rest`, `currency`, `payments` and `pieces`, by settlement."""
     sums: dict[int, dict[str, int]] = defaultdict(lambda: defaultdict(int))
     counts: dict[int, int] = defaultdict(int)
+    pieces: dict[int, int] = defaultdict(int)
     for row, settlement in rows:
         sums[settlement][str(row["currency"])] += big_sums.join_amount(row)
         counts[settlement] += int(row["payments"])
+        pieces[settlement] += int(row["pieces"])
 
     def outstanding(settlement: int) -> tuple[tuple[int, str], ...]:
         back = sums[settlement + PAID_BACK]
@@ -122,6 +137,7 @@ def _takings(rows: Iterable[tuple[Row, int]]) -> Takings:
         returned=whole(EARNED + PAID_BACK),
         returned_count=counts[EARNED + PAID_BACK],
         settled_count=settled,
+        pieces=pieces[EARNED],
     )
 
 

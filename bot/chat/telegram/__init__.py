@@ -1,1 +1,1 @@
-"""The Bot API: updates in, messages out, failures, inline queries, photos, the bot's profile."""
+"""The Bot API: updates in, messages out, failures, inline queries, photos, files, the profile."""

@@ -1,4 +1,4 @@
-"""Updates from Telegram: stored unchanged, then confirmed.
+"""Updates from Telegram: stored as they came, but without other messages, then confirmed.
 
 Polling confirms with the offset of the next call, so an update is confirmed only after its row is
 committed; the webhook answers 200 only then. An update that arrives twice has the same key and is
@@ -60,6 +60,16 @@ NOBODY = "0"
 """The lane and account of updates that name neither a chat nor a person."""
 
 
+QUOTED = ("reply_to_message", "quote", "pinned_message", "external_reply")
+"""Fields of a message that repeat another one (Bot API, Message), which nothing here reads: it may
+be a receipt with what was bought."""
+
+
+PRESSED = ("message_id", "chat", "date", "photo")
+"""What is stored of the message below which a button was pressed: its text and its other buttons
+may show what was bought, or what a payer wrote."""
+
+
 class Intake:
     """Stores updates, from polling and from the webhook."""
 
@@ -93,7 +103,8 @@ class Intake:
         for update in updates:
             key = f"update-{self._bot_id}-{update['update_id']:012d}"
             lane, account = lane_of(update), account_of(update)
-            if outbox.put(tx, self._queue, lane, update, now, key=key, account=account):
+            kept = _alone(update)
+            if outbox.put(tx, self._queue, lane, kept, now, key=key, account=account):
                 tx.count("telegram_updates", next(filter(update.__contains__, KINDS), "other"))
 
 
@@ -212,6 +223,18 @@ def account_of(update: dict[str, Any]) -> str:
 
 def _inner(update: dict[str, Any]) -> dict[str, Any]:
     return next((_object(update[kind]) for kind in KINDS if kind in update), {})
+
+
+def _alone(update: dict[str, Any]) -> dict[str, Any]:
+    """Return an update without the other messages in it."""
+    message, query = _object(update.get("message")), _object(update.get("callback_query"))
+    if any(name in message for name in QUOTED):
+        kept = {name: value for name, value in message.items() if name not in QUOTED}
+        return {**update, "message": kept}
+    if pressed := _object(query.get("message")):
+        below = {name: pressed[name] for name in PRESSED if name in pressed}
+        return {**update, "callback_query": {**query, "message": below}}
+    return update
 
 
 def _id_of(chat_or_person: dict[str, Any]) -> str:

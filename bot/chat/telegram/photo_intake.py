@@ -15,6 +15,7 @@ import httpx
 import structlog
 from telegram.error import BadRequest, Forbidden, InvalidToken, RetryAfter, TelegramError
 
+from bot.chat.messages.queues import FILES_AT_ONCE
 from bot.chat.pictures import decoder_process
 from bot.chat.telegram.failures import describe_error, retry_after_ms
 from bot.core.bounded_process import PICTURE_BUDGET, BoundedChild
@@ -89,7 +90,7 @@ class Downloads:
         self._base = f"{root}/file/bot{bot.token}/"
         self._http = httpx.AsyncClient(
             timeout=READ_SECONDS,
-            limits=httpx.Limits(max_connections=AT_ONCE),
+            limits=httpx.Limits(max_connections=AT_ONCE + FILES_AT_ONCE),
             verify=http_client.ssl_context(),
             trust_env=http_client.may_use_proxy(root),
             headers={"Accept-Encoding": "identity"},  # the bytes counted are those received

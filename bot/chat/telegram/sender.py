@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 import structlog
@@ -17,14 +18,22 @@ from telegram import Message as TelegramMessage
 from telegram.constants import ParseMode
 from telegram.error import BadRequest, TelegramError, TimedOut
 
-from bot.chat.alerts import alert_text, delivery
+from bot.chat.alerts import alert_text, delivery, hidden_words
 from bot.chat.cards.card_text import mark_possibly_repeated
-from bot.chat.cards.message_calls import Call, File, MessageCalls, NotYet, SentMessage
+from bot.chat.cards.message_calls import Built, Call, File, MessageCalls, NotYet, SentMessage
 from bot.chat.messages.buttons import without_styles
-from bot.chat.messages.payloads import Alert, ButtonRemoval, Refresh, SecretRemoval
+from bot.chat.messages.payloads import (
+    Alert,
+    ButtonRemoval,
+    BuyerNotice,
+    ReceiptMessage,
+    Refresh,
+    SecretRemoval,
+)
 from bot.chat.messages.queues import INLINE
 from bot.chat.messages.reply import CAPTION_LIMIT, TEXT_LIMIT, shown_units
 from bot.chat.store import listings, posts, shown_texts
+from bot.chat.store.posts import MessagePlace
 from bot.chat.telegram.failures import FailureKind, classify, last_call_accepted
 from bot.core.errors import StorageError
 from bot.core.outbox import lanes, outbox
@@ -39,6 +48,7 @@ if TYPE_CHECKING:
     from bot.chat.messages.payloads import CallbackAnswer, MessagePayload
     from bot.chat.messages.queues import Queues
     from bot.chat.telegram.failures import Failure
+    from bot.chat.telegram.receipt_calls import ReceiptCalls
     from bot.core.database.database import Database, Transaction
     from bot.core.outbox.outbox import Message
     from bot.core.outbox.queue_policy import Queue
@@ -109,6 +119,8 @@ class Sender:
         queues: Queues,
         now: Callable[[], int],
         may_call: Callable[[], bool] = lambda: True,
+        *,
+        receipts: ReceiptCalls | None = None,
     ) -> None:
         self._db = db
         self._bot = bot
@@ -116,15 +128,14 @@ class Sender:
         self._now = now
         self._may_call = may_call
         self._calls = MessageCalls(db, queues, now)
+        self._receipts = receipts
 
     async def send(self, message: Message) -> None:
         """Send one message to the chat of its lane, or edit one there.
 
         Raises StorageError, and then nothing was sent.
         """
-        payload: MessagePayload = message.body
-        sendable = alert_text.alert_message(payload) if isinstance(payload, Alert) else payload
-        call = await self._calls.build(sendable, message.lane, message.attempts)
+        call = await self._build(message)
         if isinstance(call, Call):
             attempt = _Attempt(self._queues.messages, message, _marked_call(call, message))
             await self._perform(attempt)
@@ -132,6 +143,19 @@ class Sender:
             await self._db.transaction_until_stored(
                 lambda tx: self._settle_unsent(tx, message, call)
             )
+
+    async def _build(self, message: Message) -> Built:
+        """Return the call of a message; a receipt's text is fetched first."""
+        body: MessagePayload = message.body
+        if isinstance(body, Alert) and hidden_words.has_words(body):  # hidden before it is sent
+            body = await self._db.read(partial(hidden_words.current, alert=body))
+        shown = alert_text.alert_message(body) if isinstance(body, Alert) else body
+        if isinstance(shown, ReceiptMessage | BuyerNotice):
+            found = await self._receipts.build(shown, message) if self._receipts else None
+            if found is None or isinstance(found, NotYet | Call):
+                return found
+            shown = found
+        return await self._calls.build(shown, message.lane, message.attempts)
 
     async def answer(self, message: Message) -> None:
         """Answer one callback query."""
@@ -170,6 +194,11 @@ class Sender:
         lanes.restart_interval(tx, queue, message.lane, now)
         if outbox.done(tx, queue, message, now) and queue is self._queues.messages:
             self._calls.record(tx, attempt.call, message.lane, sent)
+            place = attempt.call.place
+            if place is None and sent.message_id is not None:
+                place = MessagePlace(message.lane, sent.message_id)
+            if place is not None and isinstance(message.body, Alert):
+                hidden_words.record_sent(tx, self._queues, place, message.body, now)
             self._record_delivered(tx, message)
 
     def _record_delivered(self, tx: Transaction, message: Message) -> None:
@@ -184,7 +213,9 @@ class Sender:
                 self._record_delivered(tx, message)
             self._count(tx, message, NEEDLESS)
         else:
-            outbox.retry(tx, queue, message, now + delay.wait, "waits for its picture")
+            outbox.retry(
+                tx, queue, message, now + delay.wait, delay.note, state=_held_back(message)
+            )
 
     async def _fail(self, attempt: _Attempt, error: TelegramError) -> None:
         failure = classify(error, attempt.message.attempts)
@@ -257,14 +288,14 @@ class Sender:
             self.buried(tx, attempt.message)
 
     def _pause(self, tx: Transaction, attempt: _Attempt, reason: str) -> None:
-        """Pause a chat, keep its alerts and its cards' refreshes, and bury anything else."""
+        """Pause a chat, keep its alerts, notices and its cards' refreshes, and bury the rest."""
         queue, message, now = attempt.queue, attempt.message, self._now()
         if queue is self._queues.answers or message.lane.startswith(INLINE):
             _forget_post(tx, attempt.call)
             outbox.bury(tx, queue, message, now, reason)  # nothing would resume the lane
             return
         _forget_text(tx, attempt.call)
-        if message.priority == ALERT or isinstance(message.body, Refresh):
+        if message.priority == ALERT or isinstance(message.body, Refresh | BuyerNotice):
             ours = outbox.retry(tx, queue, message, now, reason)
         else:
             ours = outbox.bury(tx, queue, message, now, reason)
@@ -298,6 +329,13 @@ class Sender:
             if plain is None or classify(error, 1).kind is not FailureKind.REFUSED:
                 raise
             return await method(**{**args, "reply_markup": plain})
+
+
+def _held_back(message: Message) -> State | None:
+    """Return a receipt's message as a notice: replies to its buyer don't wait for it."""
+    if not isinstance(message.body, ReceiptMessage):
+        return None
+    return State(message.body, priority=NOTICE)
 
 
 def _media(call: Call) -> InputFile | str:

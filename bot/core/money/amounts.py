@@ -130,6 +130,11 @@ def example(currency: str) -> str:
     return _currency(currency).example
 
 
+def shown_decimals(currency: str) -> int:
+    """Return how many decimals are always written, even if they are zero."""
+    return _currency(currency).shown
+
+
 def _currency(code: str) -> _Currency:
     try:
         return _table()[code]
@@ -192,6 +197,12 @@ def to_minor(amount: Decimal, currency: str) -> int:
     return minor
 
 
+@cache
+def most_minor(currency: str) -> int:
+    """Return the largest amount of a currency, in its minor units."""
+    return int(min(MAX_AMOUNT * 10 ** exponent(currency), MAX_MINOR))
+
+
 def _shifted(amount: Decimal, decimals: int) -> int | None:
     """Return amount * 10 ** decimals if it is whole; the amount is in (0, MAX_AMOUNT]."""
     _, digits, power = amount.as_tuple()
@@ -223,6 +234,17 @@ def format_money(minor: int, currency: str, language: str) -> str:
     if fact.decimals:
         pattern += "." + "0" * fact.shown + "#" * (fact.decimals - fact.shown)
     return format_decimal(amount, pattern, locale=locale) + _NBSP + unit(currency)
+
+
+def format_short(minor: int, currency: str, language: str) -> str:
+    """Write an amount likewise, a whole one without decimals: `€420`, `1.000 €`, `€4.20`."""
+    amount, locale = from_minor(minor, currency), _locale(language)
+    pattern = locale.currency_formats["standard"].pattern
+    if not _currency(currency).iso or amount % 1 or ".00" not in pattern:
+        return format_money(minor, currency, language)
+    short = pattern.replace(".00", "")
+    written = format_currency(amount, currency, short, locale, currency_digits=False)
+    return _LETTER_BESIDE_DIGIT.sub(_NBSP, written)
 
 
 def unit(currency: str) -> str:

@@ -15,13 +15,24 @@ from bot.core.errors import BodyTooLarge, InvalidBody
 from bot.core.exact_json import JsonError
 
 if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
     from starlette.requests import Request
 
+MIB = 1024 * 1024
 MAX_BODY = 64 * 1024
 """Bytes; our own limit, the interface names none (section 8)."""
 
 BODY_SECONDS = 20.0
 """Seconds for a whole body: enough for a form on a bad line, an end for a sender that stalls."""
+
+PART_SECONDS = 30.0
+"""Seconds for each part of a body that is taken in parts."""
+
+PARTS_SECONDS = 3_600.0
+"""Seconds for all of its parts."""
+
+LATE, BROKEN = "The body did not arrive in time.", "The body broke off."
 
 
 async def read(request: Request, most: int = MAX_BODY) -> bytes:
@@ -30,9 +41,7 @@ async def read(request: Request, most: int = MAX_BODY) -> bytes:
     Raises BodyTooLarge as soon as it is longer than `most` bytes, and InvalidBody if it breaks off
     or has not arrived within BODY_SECONDS.
     """
-    length = request.headers.get("content-length", "")
-    if length.isdecimal() and int(length[:20]) > most:
-        raise _too_large(most)
+    announced(request, most)
     body = bytearray()
     try:
         async with asyncio.timeout(BODY_SECONDS):
@@ -41,15 +50,64 @@ async def read(request: Request, most: int = MAX_BODY) -> bytes:
                 if len(body) > most:
                     break
     except TimeoutError:
-        raise InvalidBody("The body did not arrive in time.") from None
+        raise InvalidBody(LATE) from None
     except ClientDisconnect:
-        raise InvalidBody("The body broke off.") from None
+        raise InvalidBody(BROKEN) from None
     if len(body) > most:
         raise _too_large(most)
     return bytes(body)
 
 
+def announced(request: Request, most: int) -> int:
+    """Return the announced length of the body, `most` where none is. Raises BodyTooLarge."""
+    length = request.headers.get("content-length", "")
+    if not length.isdecimal():
+        return most
+    size = int(length[:20])
+    if size > most:
+        raise _too_large(most)
+    return size
+
+
+async def parts(request: Request, size: int, most: int) -> AsyncIterator[bytes]:
+    """Yield the body in parts of `size` bytes, the last one shorter; it is never whole in memory.
+
+    Raises BodyTooLarge beyond `most` bytes, and InvalidBody if it breaks off, or a part has not
+    arrived within PART_SECONDS, or all within PARTS_SECONDS.
+    """
+    chunks, part, total = request.stream(), bytearray(), 0
+    loop = asyncio.get_running_loop()
+    end = loop.time() + PARTS_SECONDS
+    more = True
+    while more:
+        more = await _fill(part, chunks, size, min(loop.time() + PART_SECONDS, end))
+        while len(part) >= size or (part and not more):
+            found = bytes(part[:size])
+            del part[:size]
+            total += len(found)
+            if total > most:
+                raise _too_large(most)
+            yield found
+
+
+async def _fill(part: bytearray, chunks: AsyncIterator[bytes], size: int, until: float) -> bool:
+    """Read until there are `size` bytes; return False at the end of the body."""
+    try:
+        async with asyncio.timeout_at(until):
+            async for chunk in chunks:
+                part += chunk
+                if len(part) >= size:
+                    return True
+    except TimeoutError:
+        raise InvalidBody(LATE) from None
+    except ClientDisconnect:
+        raise InvalidBody(BROKEN) from None
+    return False
+
+
 def _too_large(most: int) -> BodyTooLarge:
+    if most % MIB == 0:
+        return BodyTooLarge(f"The body is larger than {most // MIB} MiB.")
     return BodyTooLarge(f"The body is larger than {most // 1024} KiB.")
 
 

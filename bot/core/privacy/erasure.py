@@ -16,7 +16,15 @@ from typing import TYPE_CHECKING, Any
 from bot.core.text import phones
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable, Collection, Iterable, Iterator, Mapping
+    from collections.abc import (
+        AsyncIterator,
+        Callable,
+        Collection,
+        Iterable,
+        Iterator,
+        Mapping,
+        Sequence,
+    )
 
     from bot.core.database.database import Database, Row, Transaction
 
@@ -38,7 +46,10 @@ WORD = re.compile(r"[^\s<>]+")
 NUMBER = re.compile(r"\+?\(?[0-9][0-9 ()./-]+[0-9]")
 """A phone number within a text, with the separators that people write between its digits."""
 
-PUNCTUATION = ".,;:!?()[]<>\"'"
+INVISIBLE = re.compile("[\u2060\u202a-\u202e\u2066-\u2069]")
+"""Word joiners, and the controls of right-to-left text."""
+
+PUNCTUATION = ".,;:!?()[]<>\"'\u2068\u2069"
 """Characters around a word that do not belong to it."""
 
 HIDDEN = "…"
@@ -51,23 +62,31 @@ class Scope:
 
     None does not narrow it; an empty set of people is nobody. `before` in epoch ms. `sellers` are
     those of the people who may be sellers: not what was typed at a payment, for anybody can type
-    a seller's contact there.
+    a seller's contact there. `numbers` are ids of payments and checkouts whose data is erased
+    whatever it is: a name or a message alone tells no payer from another.
     """
 
     people: frozenset[str] | None = None
     before: int | None = None
     request_id: str | None = None
     sellers: frozenset[str] = frozenset()
+    numbers: frozenset[str] = frozenset()
 
-    def covers(self, request_id: str | None, at: int, data: object) -> bool:
-        """Return whether to erase `data`, given at `at` (epoch ms); False where it is empty."""
+    def covers(
+        self, request_id: str | None, at: int, data: object, numbers: Iterable[str] = ()
+    ) -> bool:
+        """Return whether to erase `data`, given at `at` (epoch ms); False where it is empty.
+
+        `numbers` are the ids of its row.
+        """
         if self.request_id is not None and request_id != self.request_id:
             return False
         if self.before is not None and at >= self.before:
             return False
-        return any(
-            self.people is None or match_key(text) in self.people for text in find_texts(data)
-        )
+        texts = [*find_texts(data)]
+        if texts and not self.numbers.isdisjoint(numbers):
+            return True
+        return any(self.people is None or match_key(text) in self.people for text in texts)
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,6 +175,22 @@ def mentions_any(column: str, people: Collection[str] | None) -> tuple[str, dict
     return f"({anyone})", given
 
 
+def concerns(scope: Scope, text: str, ids: Sequence[str]) -> tuple[str, dict[str, str]]:
+    """Return a condition that holds for every row that `scope` may cover, and its parameters.
+
+    `text` is what people entered, a column or several together; `ids` are the columns of the
+    row's numbers.
+    """
+    named, given = mentions_any(text, scope.people)
+    if not scope.numbers or scope.people is None:
+        return named, given
+    numbers = {f"number{place}": one for place, one in enumerate(sorted(scope.numbers))}
+    holders = ", ".join(f":{name}" for name in numbers)
+    either = [named] if scope.people else []
+    either += [f"{column} IN ({holders})" for column in ids]
+    return f"({' OR '.join(either)})", given | numbers
+
+
 def _like(name: str) -> str:
     return "%" + re.sub("[!%_]", r"!\g<0>", name) + "%"
 
@@ -184,9 +219,10 @@ async def stream_rows(db: Database, table: PersonalTable) -> AsyncIterator[Row]:
 def match_key(text: str) -> str:
     """Return a key that is equal for all spellings of one address or phone number.
 
-    Of a phone number: its digits, without 00 or + before them.
+    Of a phone number: its digits, without 00 or + before them. Characters that only steer how a
+    text is shown don't count: the bot adds and drops them.
     """
-    folded = text.strip().casefold()
+    folded = INVISIBLE.sub("", text).strip().casefold()
     digits = phones.digits(folded)
     return folded if digits is None else digits.removeprefix("00")
 

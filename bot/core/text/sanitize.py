@@ -19,6 +19,12 @@ INVISIBLE_MARKS: dict[int, None] = DIRECTION_MARKS | dict.fromkeys(
 )
 """The same, and marks without a width: soft hyphen, joiners, byte order mark."""
 
+JOINERS = "\u200c\u200d"
+"""Characters without a width that join or part letters, and make one emoji of several."""
+
+EMOJI_TAGS = range(0xE0020, 0xE0080)
+"""Characters without a width that spell the flags of regions (Unicode TR 51)."""
+
 
 def text(raw: str, most: int | None = None) -> str:
     """Replace control and format characters, and cut the text to `most` characters.
@@ -33,6 +39,23 @@ def text(raw: str, most: int | None = None) -> str:
 def line(raw: str, most: int | None = None) -> str:
     """Return the text likewise, as one line."""
     return " ".join(text(raw).split())[:most]
+
+
+def words(raw: str) -> str:
+    """Remove control and format characters, and what surrounds the text; line breaks stay.
+
+    Joiners stay too, of which emoji and some scripts consist. Text without anything visible is ''.
+    """
+    lines = raw.replace("\r\n", "\n").replace("\r", "\n").replace("\t", " ")
+    kept = "".join(char for char in lines if _is_written(char)).strip()
+    visible = any(unicodedata.category(char)[0] not in "CMZ" for char in kept)
+    return kept if visible else ""
+
+
+def _is_written(char: str) -> bool:
+    if char == "\n" or char in JOINERS or ord(char) in EMOJI_TAGS:
+        return True
+    return unicodedata.category(char) not in SPOILING
 
 
 def _harmless(char: str) -> str:

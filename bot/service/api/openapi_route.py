@@ -9,6 +9,7 @@ from starlette.responses import JSONResponse
 from bot.service.api import (
     checkout_routes,
     delivery_routes,
+    goods_routes,
     hint_route,
     payout_routes,
     request_routes,
@@ -28,11 +29,14 @@ def spec(public_url: str) -> dict[str, Any]:
         (
             request_routes.quick,
             request_routes.router,
+            goods_routes.router,
+            goods_routes.files_router,
             payout_routes.router,
             checkout_routes.router,
             hint_route.router,
             delivery_routes.router,
             request_routes.public_router,
+            goods_routes.public_router,
         ),
         public_url,
     )

@@ -10,11 +10,11 @@ from starlette.responses import Response, StreamingResponse
 
 from bot.core import exact_json
 from bot.core.errors import NotFound
-from bot.service.api import paging
+from bot.service.api import delivery_fields, paging
 from bot.service.api.paging import MAX_PAGE, Cursor, InState, Limit, RowId
 from bot.service.http import bodies, callers, responses
 from bot.service.http.callers import Calling, Serving
-from bot.service.http.documented_failures import failures
+from bot.service.http.documented_failures import OF_MARKS, failures
 from bot.service.http.openapi import (
     AUTHENTICATED,
     KEYED,
@@ -30,10 +30,11 @@ from bot.service.store import payments as payment_store
 from bot.service.store import requests as request_store
 from bot.service.store import status_index
 from bot.service.store.requests import Place
-from bot.service.usecases import request_commands
+from bot.service.usecases import payment_marks, request_commands
 from bot.service.usecases.request_commands import Caller
-from bot.service.wire import body_parsing, json_answers
+from bot.service.wire import body_parsing, json_answers, mark_bodies
 from bot.service.wire.answer_schemas import (
+    MarkedPaymentAnswer,
     PaymentAnswer,
     PaymentList,
     PublicAnswer,
@@ -65,12 +66,15 @@ async def create(request: Request) -> Response:
     caller, service = await callers.caller(request), await callers.service(request)
     text = await bodies.read_text(request, bodies.JSON)
     creation = body_parsing.read_create(text, caller.now)
+    creation = replace(
+        creation, goods=await delivery_fields.with_codes(service.db, caller.app_id, creation.goods)
+    )
     key = bodies.idempotency_key(request, text)
     caller = replace(caller, owner=callers.owner(request))
     made = await service.db.transaction(
         lambda tx: request_commands.create(tx, caller, creation, key)
     )
-    return responses.json(json_answers.request(service.public_url, made, caller.now))
+    return await delivery_fields.answer(service, made, caller.now)
 
 
 @router.get(
@@ -92,25 +96,25 @@ async def list_(
         await status_index.refresh(service.db, caller.app_id, service.now) if status else caller.now
     )
     read = partial(request_store.page, service.db, caller.app_id, now, status=status)
-    write = partial(json_answers.item, service.public_url, now=now)
+    write = partial(delivery_fields.items, service, now=now)
     if limit is None:
         # Before the answer begins, because it may fail.
         first = await read(limit=MAX_PAGE, after=after)
         chunks = _everything(first, read, write)
         return StreamingResponse(chunks, 200, responses.HEADERS, "application/json")
     rows, end = paging.cut(await read(limit=limit + 1, after=after), limit, _place)
-    return paging.answer([write(row) for row in rows], end)
+    return paging.answer(await write(rows), end)
 
 
 async def _everything(
     rows: list[PaymentRequest],
     read: Callable[..., Awaitable[list[PaymentRequest]]],
-    write: Callable[[PaymentRequest], Json],
+    write: Callable[[list[PaymentRequest]], Awaitable[list[Json]]],
 ) -> AsyncIterator[str]:
     """Yield the whole list page by page, so that it never fills the memory."""
     opening = '{"items":['
     while rows:
-        yield opening + ",".join(exact_json.dumps(write(row)) for row in rows)
+        yield opening + ",".join(exact_json.dumps(item) for item in await write(rows))
         opening = ","
         if len(rows) < MAX_PAGE:
             break
@@ -128,7 +132,7 @@ def _place(row: PaymentRequest) -> Place:
 async def get(request_id: RowId, service: Serving, caller: Calling) -> Response:
     """Return one request of the application."""
     found = await _own(service, caller, request_id)
-    return responses.json(json_answers.request(service.public_url, found, caller.now))
+    return await delivery_fields.answer(service, found, caller.now)
 
 
 @router.put(
@@ -144,10 +148,13 @@ async def get(request_id: RowId, service: Serving, caller: Calling) -> Response:
 async def edit(request_id: RowId, request: Request, service: Serving, caller: Calling) -> Response:
     """Change the fields that the body names, and keep the others."""
     change = body_parsing.read_edit(await bodies.read_text(request, bodies.JSON), caller.now)
+    change = replace(
+        change, goods=await delivery_fields.with_codes(service.db, caller.app_id, change.goods)
+    )
     edited = await service.db.transaction(
         lambda tx: request_commands.edit(tx, caller, request_id, change)
     )
-    return responses.json(json_answers.request(service.public_url, edited, caller.now))
+    return await delivery_fields.answer(service, edited, caller.now)
 
 
 @router.delete(
@@ -182,7 +189,7 @@ async def payments(
         service.db, caller.app_id, request_id, limit=limit + 1, after=after
     )
     rows, end = paging.cut(found, limit, lambda row: Place(row.completed_at, row.id))
-    return paging.answer([json_answers.payment(row) for row in rows], end)
+    return paging.answer(await delivery_fields.payments(service.db, request_id, rows), end)
 
 
 @router.get(
@@ -198,8 +205,37 @@ async def payment(
     """Verify that the `transactionId` of a redirect is a payment of this request."""
     found = await payment_store.read_of_app(service.db, caller.app_id, request_id, transaction_id)
     if found is None:
-        raise NotFound("The application has no such payment of such a request.")
-    return responses.json(json_answers.payment(found))
+        raise NotFound(payment_marks.UNKNOWN)
+    (written,) = await delivery_fields.payments(service.db, request_id, [found])
+    return responses.json(written)
+
+
+@router.put(
+    "/{id}/payments/{transactionId}",
+    **operation(
+        "markPayment",
+        "Mark a payment as sent or paid back, or hide its message",
+        MarkedPaymentAnswer,
+        *(400, 401, 404, 413, 415, 429),
+        extra=body("MarksBody"),
+        said=OF_MARKS,
+    ),
+)
+async def mark(
+    request_id: RowId,
+    transaction_id: Annotated[str, Path(alias="transactionId")],
+    request: Request,
+    service: Serving,
+    caller: Calling,
+) -> Response:
+    """Change the marks that the body names; safe to repeat."""
+    change = mark_bodies.read_marks(await bodies.read_text(request, bodies.JSON))
+    marked, notified = await service.db.transaction(
+        lambda tx: payment_marks.mark(tx, caller, request_id, transaction_id, change)
+    )
+    told = {"payerNotified": "email"} if notified else {}
+    (written,) = await delivery_fields.payments(service.db, request_id, [marked])
+    return responses.json(written | told)
 
 
 async def _own(service: Service, caller: Caller, request_id: str) -> PaymentRequest:

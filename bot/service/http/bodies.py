@@ -19,8 +19,8 @@ FORM = "application/x-www-form-urlencoded"
 JSON = "application/json"
 
 
-async def read_text(request: Request, media_type: str) -> str:
-    """Read the body, which must have this media type.
+async def read_text(request: Request, media_type: str, most: int = request_body.MAX_BODY) -> str:
+    """Read the body of up to `most` bytes, which must have this media type.
 
     Raises UnsupportedMediaType, InvalidBody for text that is not UTF-8, and the errors of
     `request_body.read`.
@@ -28,7 +28,7 @@ async def read_text(request: Request, media_type: str) -> str:
     if request.headers.get("content-type", "").partition(";")[0].strip().lower() != media_type:
         raise UnsupportedMediaType(f"Send the body as {media_type}.")
     try:
-        return (await request_body.read(request)).decode()
+        return (await request_body.read(request, most)).decode()
     except UnicodeDecodeError:
         raise InvalidBody("The body is not UTF-8.") from None
 

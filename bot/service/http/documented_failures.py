@@ -5,8 +5,9 @@ from __future__ import annotations
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
-from bot.core.errors import NoSuchAddress
-from bot.service.usecases import claiming, payouts
+from bot.core.errors import NoCodes, NoSuchAddress, TooManyFiles
+from bot.service.model.payment_marks import LONGEST_NOTE
+from bot.service.usecases import claiming, payment_marks, payouts
 from bot.service.wire.answer_schemas import ErrorAnswer
 
 if TYPE_CHECKING:
@@ -75,6 +76,7 @@ FAILURES = {
         "Not just now: please try again.",
     ),
 }
+TOO_LONG = f"String should have at most {LONGEST_NOTE} characters"
 NO_CURSOR = "is none that this list gave"
 OF_READING = {
     400: Failure(
@@ -130,6 +132,71 @@ OF_CHECKOUTS = {
     ),
 }
 """The same for calls about checkouts."""
+
+OF_MARKS = {
+    400: Failure(
+        "A field is wrong (`invalidBody`).",
+        "invalidBody",
+        f"sent.note: {TOO_LONG}",
+        "sent.note",
+        TOO_LONG,
+    ),
+    404: Failure(
+        "The application has no such payment of such a request (`notFound`).",
+        "notFound",
+        payment_marks.UNKNOWN,
+    ),
+}
+"""The same for calls that mark a payment."""
+
+OF_FILES = {
+    400: Failure(
+        "The name is wrong, or the body is empty or broke off (`invalidBody`).",
+        "invalidBody",
+        "name: must be a name without a path",
+        "name",
+        "must be a name without a path",
+    ),
+    409: Failure(
+        "Files that no payment request delivers use up their room (`tooManyFiles`).",
+        "tooManyFiles",
+        TooManyFiles.default,
+    ),
+    415: FAILURES[415]._replace(
+        when="The body is a form (`unsupportedMediaType`).",
+        message="Send the file itself as the body, not a form.",
+    ),
+    413: FAILURES[413]._replace(
+        when="The file is larger than 20 MiB (`bodyTooLarge`).",
+        message="The body is larger than 20 MiB.",
+    ),
+    429: FAILURES[429]._replace(
+        when="Too many calls, or more than 4 uploads at once (`rateLimited`): see Retry-After."
+    ),
+}
+"""The same for uploads."""
+
+OF_CODES = {
+    400: Failure(
+        "A code is wrong, or repeated (`invalidBody`).",
+        "invalidBody",
+        "codes: 1 code is repeated: number 2",
+        "codes",
+        "1 code is repeated: number 2",
+    ),
+    404: OF_READING[404],
+    409: Failure("The request delivers no codes (`noCodes`).", "noCodes", NoCodes.default),
+    413: FAILURES[413]._replace(
+        when="The body is larger than 1 MiB (`bodyTooLarge`).",
+        message="The body is larger than 1 MiB.",
+    ),
+}
+"""The same for codes that are added."""
+
+OF_RECEIPTS = {
+    404: Failure("No payment has this address (`notFound`).", "notFound", NoSuchAddress.default),
+}
+"""The same for receipts."""
 
 OF_HINTS = {
     404: Failure("No checkout has this address (`notFound`).", "notFound", NoSuchAddress.default),

@@ -12,7 +12,8 @@ from bot.service.http import webhook_operations
 from bot.service.http.documented_failures import NOTHING_ELSE, failures
 from bot.service.model.seller import OWNERS
 from bot.service.wire.answer_schemas import ClaimEvent, DeliveryId, Id, WebhookEvent
-from bot.service.wire.body_schemas import CreateBody, EditBody
+from bot.service.wire.body_schemas import CodesBody, CreateBody, EditBody
+from bot.service.wire.mark_bodies import MarksBody
 from bot.service.wire.payout_schemas import PayoutBody
 
 if TYPE_CHECKING:
@@ -28,6 +29,14 @@ IDEMPOTENCY_KEY, MAX_KEY = "Idempotency-Key", 255
 OWNER = "Owner-Ref"
 """Header by which an application names the seller for whom it creates a request."""
 
+_OWNER: dict[str, Any] = {
+    "name": OWNER,
+    "in": "header",
+    "required": False,
+    "description": "Whose it is, where an application has sellers of its own.",
+    "schema": {"type": "string", "pattern": f"^{OWNERS.pattern}$"},
+}
+OWNED: dict[str, Any] = {"parameters": [_OWNER]}
 KEYED: dict[str, Any] = {
     "parameters": [
         {
@@ -37,13 +46,7 @@ KEYED: dict[str, Any] = {
             "description": "Calls with the same key within 24 hours make one request.",
             "schema": {"type": "string", "minLength": 1, "maxLength": MAX_KEY},
         },
-        {
-            "name": OWNER,
-            "in": "header",
-            "required": False,
-            "description": "Whose the request is, where an application has sellers of its own.",
-            "schema": {"type": "string", "pattern": f"^{OWNERS.pattern}$"},
-        },
+        _OWNER,
     ]
 }
 AUTHENTICATED: dict[str, Any] = {"security": [{"appId": [], "appSecret": []}]}
@@ -55,12 +58,14 @@ SCHEMES = {
 REF = "#/components/schemas/{model}"
 REQUEST, DELIVERY = TypeAdapter(Id).json_schema(), TypeAdapter(DeliveryId).json_schema()
 ID, FIRST, NEXT = "$response.body#/id", "$response.body#/items/0/id", "$response.body#/nextCursor"
-SAME = "$request.path.id"
+SAME, SAME_PAYMENT = "$request.path.id", "$request.path.transactionId"
+FIRST_PAYMENT = "$response.body#/items/0/transactionId"
 OF_A_REQUEST = (
     "getPaymentRequest",
     "editPaymentRequest",
     "deletePaymentRequest",
     "listPayments",
+    "addCodes",
     "getPublicPaymentRequest",
     "getPublicStats",
 )
@@ -76,7 +81,9 @@ LINKS: dict[str, dict[str, dict[str, str]]] = {
     "getPaymentRequest": _managed(ID, but="getPaymentRequest"),
     "editPaymentRequest": _managed(ID, but="editPaymentRequest"),
     "listPayments": {
-        "getPayment": {"id": SAME, "transactionId": "$response.body#/items/0/transactionId"},
+        "getPayment": {"id": SAME, "transactionId": FIRST_PAYMENT},
+        "markPayment": {"id": SAME, "transactionId": FIRST_PAYMENT},
+        "getReceipt": {"id": SAME, "transactionId": FIRST_PAYMENT},
         "listPayments": {"id": SAME, "cursor": NEXT},
     },
     "listDeliveries": {"getDelivery": {"id": FIRST}, "listDeliveries": {"cursor": NEXT}},
@@ -94,7 +101,11 @@ LINKS: dict[str, dict[str, dict[str, str]]] = {
         "removePayoutAccount": {"id": ID},
     },
     "listPayoutAccounts": {"removePayoutAccount": {"id": FIRST}},
-    "getPayment": {"getCheckout": {"id": "$response.body#/checkoutId"}},
+    "getPayment": {
+        "getCheckout": {"id": "$response.body#/checkoutId"},
+        "markPayment": {"id": SAME, "transactionId": SAME_PAYMENT},
+    },
+    "markPayment": {"getPayment": {"id": SAME, "transactionId": SAME_PAYMENT}},
     "getCheckout": {
         "confirmCheckout": {"id": ID},
         "rejectCheckout": {"id": ID},
@@ -103,7 +114,7 @@ LINKS: dict[str, dict[str, dict[str, str]]] = {
 }
 """Links from answers to calls, with the parameters that the answer provides."""
 
-BODIES: tuple[type[BaseModel], ...] = (CreateBody, EditBody, PayoutBody)
+BODIES: tuple[type[BaseModel], ...] = (CreateBody, EditBody, CodesBody, MarksBody, PayoutBody)
 SENT: tuple[type[BaseModel], ...] = (WebhookEvent, ClaimEvent)
 """What routes can't declare: bodies that they read by themselves, and those of webhooks."""
 

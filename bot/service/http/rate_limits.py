@@ -32,6 +32,10 @@ PROBES_OF_OWNER = Rate(30, 60)
 """Those of one of its sellers, so that none takes the turns of all."""
 
 
+DOWNLOADS = Rate(60, 3600)
+"""Downloads of what one payment bought, parts of a file included."""
+
+
 class RateLimit:
     """One limit, by key; without a rate it limits nothing."""
 
@@ -59,6 +63,7 @@ class RateLimits:
         self.probes_of_owner = RateLimit("probe of owner", PROBES_OF_OWNER, windows)
         self.payers = RateLimit("payer", payer, windows)
         self.checkouts = RateLimit("checkout", payer, windows)
+        self.downloads = RateLimit("download", DOWNLOADS if payer else None, windows)
         self.crowds = RateLimit("crowd", crowd, windows)
         self.open_pages = RateLimit("open page", crowd, windows)
 

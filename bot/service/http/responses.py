@@ -25,6 +25,8 @@ STATUS: dict[type[Refused], int] = {
     errors.IdempotencyMismatch: 409,
     errors.NotPayable: 409,
     errors.WrongState: 409,
+    errors.NoCodes: 409,
+    errors.TooManyFiles: 409,
     errors.BodyTooLarge: 413,
     errors.UnsupportedMediaType: 415,
     errors.RateLimited: 429,

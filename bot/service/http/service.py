@@ -6,6 +6,7 @@ import secrets
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from bot.service.goods.uploads import UploadSlots
 from bot.service.http.payer_cookies import PayerCookies
 from bot.service.http.rate_limits import RateLimits
 
@@ -47,11 +48,12 @@ class Service:
 
 
 class ServiceState:
-    """A running service: what the routes need, its rate limits, the cookies of its payers."""
+    """A running service: what the routes need, its limits, the cookies of its payers."""
 
     def __init__(self, service: Service) -> None:
         self.service = service
         self.limits = RateLimits(service.api_rate, service.payer_rate, service.counts)
+        self.uploads = UploadSlots()
         self.cookies = PayerCookies(
             service.payer_key,
             service.payment_context.reservation,

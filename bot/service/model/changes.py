@@ -14,6 +14,8 @@ from bot.service.model.seller import SellerProfile
 if TYPE_CHECKING:
     from decimal import Decimal
 
+    from bot.service.model.amount_choice import AmountChoice
+    from bot.service.model.goods.delivered import Goods
     from bot.service.model.request import WebhookEvent
 
 T = TypeVar("T")
@@ -40,6 +42,7 @@ class Creation:
     total_units: int | None = None
     enabled_at: int | None = None
     expires_at: int | None = None
+    goods: Goods | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +60,7 @@ class SellerEdit:
 class Edit:
     """A checked body of edit; None clears a field, KEEP leaves it.
 
-    `price_before_discount` is in major units of the request's currency.
+    `price_before_discount` and `goal` are in major units of the request's currency.
     """
 
     name: str | Keep = KEEP
@@ -66,6 +69,11 @@ class Edit:
     image_url: str | Keep | None = KEEP
     price_before_discount: Decimal | Keep | None = KEEP
     redirect_url: str | Keep | None = KEEP
+    goal: Decimal | Keep | None = KEEP
+    max_quantity: int | Keep | None = KEEP
+    thanks: str | Keep | None = KEEP
+    keep_url: str | Keep | None = KEEP
+    goods: Goods | Keep | None = KEEP
     webhook_url: str | Keep | None = KEEP
     custom_parameters: str | Keep | None = KEEP
     webhook_events: tuple[WebhookEvent, ...] | Keep | None = KEEP
@@ -79,9 +87,11 @@ class Edit:
 def create(creation: Creation, request_id: str, app_id: str, now: int) -> PaymentRequest:
     """Return a new request; a one-off is a request of one unit.
 
-    Raises InvalidBody if `totalUnits` does not fit the kind.
+    Raises InvalidBody if `totalUnits`, the goal or the quantity does not fit the kind, or the
+    amounts to choose don't fit each other and the price.
     """
     kind, total = creation.terms.kind, creation.total_units
+    _check_extras(creation.terms)
     if kind is Kind.LIMIT and total is None:
         raise invalid_field("totalUnits", "is required with expirationType limit")
     if kind is not Kind.LIMIT and total is not None:
@@ -97,6 +107,32 @@ def create(creation: Creation, request_id: str, app_id: str, now: int) -> Paymen
         enabled_at=creation.enabled_at,
         expires_at=creation.expires_at,
     )
+
+
+def _check_extras(terms: Terms) -> None:
+    if terms.goal is not None and terms.kind is not Kind.NEVER:
+        raise invalid_field("goal", f"goes with expirationType never, not with {terms.kind}")
+    if terms.max_quantity is not None and terms.kind is not Kind.LIMIT:
+        raise invalid_field("maxQuantity", f"goes with expirationType limit, not with {terms.kind}")
+    if terms.amount * (terms.max_quantity or 1) > amounts.most_minor(terms.currency):
+        message = f"of this price come to more than {amounts.MAX_AMOUNT} {terms.currency}"
+        raise invalid_field("maxQuantity", message)
+    if terms.choice:
+        _check_choice(terms, terms.choice)
+
+
+def _check_choice(terms: Terms, choice: AmountChoice) -> None:
+    if terms.price_before_discount is not None:
+        raise invalid_field("priceBeforeDiscount", "does not go together with amountChoice")
+    if choice.maximum is not None and choice.maximum < choice.minimum:
+        raise invalid_field("amountChoice.maximum", "is less than the minimum")
+    for place, amount in enumerate(choice.suggested):
+        if not choice.allows(amount):
+            field = f"amountChoice.suggested.{place}"
+            raise invalid_field(field, "does not lie between the minimum and the maximum")
+    if terms.amount != choice.first:
+        meant = "the first suggestion" if choice.suggested else "the minimum"
+        raise invalid_field("receivers", f"must add up to {meant} of amountChoice")
 
 
 def edit(request: PaymentRequest, change: Edit) -> PaymentRequest:
@@ -119,7 +155,12 @@ def edit(request: PaymentRequest, change: Edit) -> PaymentRequest:
         webhook=_webhook(terms.webhook, change),
         email=_or(change.email, terms.email),
         seller=_seller(terms.seller, change.seller),
+        goal=_goal(terms, change.goal),
+        max_quantity=_or(change.max_quantity, terms.max_quantity),
+        thanks=_or(change.thanks, terms.thanks),
+        keep_url=_or(change.keep_url, terms.keep_url),
     )
+    _check_extras(edited)
     return replace(
         request,
         terms=edited,
@@ -163,6 +204,12 @@ def _price(terms: Terms, price: Decimal | Keep | None) -> int | None:
     if isinstance(price, Keep):
         return terms.price_before_discount
     return None if price is None else minor(price, terms.currency, "priceBeforeDiscount")
+
+
+def _goal(terms: Terms, goal: Decimal | Keep | None) -> int | None:
+    if isinstance(goal, Keep):
+        return terms.goal
+    return None if goal is None else minor(goal, terms.currency, "goal")
 
 
 def minor(amount: Decimal, currency: str, field: str) -> int:

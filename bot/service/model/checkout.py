@@ -1,4 +1,4 @@
-"""A checkout: an attempt to pay, which reserves a unit until it is paid or given up."""
+"""A checkout: an attempt to pay, which reserves its units until it is paid or given up."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from bot.service.model.checkout_states import CheckoutState
+from bot.service.model.order import Order
+from bot.service.model.payer_words import NO_WORDS, PayerWords
 from bot.service.model.payout import SANDBOX
 from bot.service.model.rail_answers import Asked, Manner, Opened
 
@@ -31,7 +33,8 @@ class Checkout:
     `lie` is the first answer of its wallet that was not believed.
     `host` is the wallet's, '' without one. `lapses_at` is the end of its unit, `expires_at` that of
     its invoice; `looked_at` is the time of the last look, None where no wallet is asked. `language`
-    is that of the receipt to email to the payer, None if none is.
+    is that of the receipt to email to the payer, None if none is. `price` is what the payer chose
+    to pay for one of `quantity` pieces, None for the request's price.
     """
 
     id: str
@@ -58,12 +61,20 @@ class Checkout:
     looked_at: int | None = None
     expires_at: int | None = None
     claimed_at: int | None = None
+    price: int | None = None
+    quantity: int = 1
+    words: PayerWords = NO_WORDS
 
     def state(self, now: int) -> CheckoutState:
         """Return its state; one that has lapsed may still be stored as holding its unit."""
         if self.stored_state.holds_unit and self.lapses_at <= now:
             return CheckoutState.LAPSED
         return self.stored_state
+
+    @property
+    def order(self) -> Order:
+        """Return what the payer takes."""
+        return Order(self.price, self.quantity)
 
     @property
     def wallet_host(self) -> str:
@@ -147,28 +158,28 @@ UNKNOWN_HOLDER = Holder()
 
 @dataclass(frozen=True, slots=True)
 class Held:
-    """Checkouts of a request that hold units for one network; `nameless`: without a cookie."""
+    """Units of a request that are held for one network; `nameless`: for payers without a cookie."""
 
     total: int
     nameless: int
 
 
-def may_reserve(holder: Holder, held: Held, unsold: int | None, cap: int) -> bool:
-    """Return whether the holder's network may open one more checkout.
+def may_reserve(holder: Holder, held: Held, unsold: int | None, cap: int, quantity: int) -> bool:
+    """Return whether the holder's network may open one more checkout, of `quantity` units.
 
     `unsold` counts the units that remain or are reserved, None if they are unlimited. `cap` is
     PAYER_HOLDS: what payers without a cookie may hold together, and the least that is always
-    allowed to others.
+    allowed to others. A first checkout may take what the seller allows in one.
     """
-    if holder.payer is None and held.nameless >= cap:
+    if holder.payer is None and held.nameless and held.nameless + quantity > cap:
         return False
-    return unsold is None or held.total < max(cap, unsold // SHARE)
+    return unsold is None or not held.total or held.total + quantity <= max(cap, unsold // SHARE)
 
 
-def may_claim(units: Units | None, held: int) -> bool:
-    """Return whether one more unit may be held for a payment that its seller has to confirm.
+def may_claim(units: Units | None, held: int, quantity: int) -> bool:
+    """Return whether `quantity` units may be held for a payment that its seller has to confirm.
 
-    `held` are so already, this one included if its unit is reserved: half of a drop at most, and
-    always one.
+    `held` are so already, these included if they are reserved: half of a drop at most, and always
+    those of one checkout.
     """
-    return units is None or held <= max(1, (units.total - units.decreased) // SHARE)
+    return units is None or held <= max(quantity, units.offered // SHARE)

@@ -62,6 +62,11 @@ def masked(field: PayerField, value: str) -> str:
     return f"{mailbox[: len(mailbox) > 1]}{HIDDEN}@{domain}"
 
 
+def masked_name(name: str | None) -> str | None:
+    """Return the first letter of a payer's name: `M•••`."""
+    return name and f"{name[: len(name) > 1]}{HIDDEN}"
+
+
 def _address(text: str) -> str | None:
     fits = len(text) <= MAX_ADDRESS and _ADDRESS.fullmatch(text)
     return text if fits else None

@@ -5,7 +5,8 @@ A queue stores them, so their fields have types that exist at run time, and time
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Self
 
 if TYPE_CHECKING:
@@ -17,7 +18,8 @@ if TYPE_CHECKING:
 class PaymentReport:
     """What a webhook and a letter both report; `amount` in minor units of `currency`.
 
-    The units are those of a limited drop, None for other kinds.
+    The amount is the sum of `quantity` pieces. The units are those of a limited drop, None for
+    other kinds.
     """
 
     app_id: str
@@ -30,6 +32,11 @@ class PaymentReport:
     remaining_units: int | None = None
     reserved_units: int | None = None
     oversold: bool = False
+    quantity: int = 1
+
+    def without_payer(self) -> Self:
+        """Return the report without what its payer entered."""
+        return replace(self, user_data={})
 
 
 def payment_facts(app_id: str, payment: Payment) -> dict[str, Any]:
@@ -42,6 +49,7 @@ def payment_facts(app_id: str, payment: Payment) -> dict[str, Any]:
         "currency": payment.currency,
         "completed_at": payment.completed_at,
         "oversold": payment.oversold,
+        "quantity": payment.quantity,
     }
 
 
@@ -51,7 +59,7 @@ def checkout_facts(request: PaymentRequest, checkout: Checkout) -> dict[str, Any
         "app_id": request.app_id,
         "request_id": request.id,
         "checkout_id": checkout.id,
-        "amount": request.terms.amount,
+        "amount": checkout.order.amount(request.terms),
         "currency": request.terms.currency,
         "reference": checkout.reference,
     }
@@ -91,7 +99,8 @@ class PaidBy:
 class WebhookReport(PaymentReport):
     """A webhook to `url`; `custom_parameters` is the JSON text that goes along.
 
-    `paid_by`, `checkout_id` and `underpaid` are for applications that know of real money.
+    `paid_by`, `checkout_id` and `underpaid` are for applications that know of real money. `name`
+    and `message` are the payer's words; `codes_waiting` counts the units sold that wait for a code.
     """
 
     url: str
@@ -99,6 +108,13 @@ class WebhookReport(PaymentReport):
     checkout_id: str | None = None
     paid_by: PaidBy | None = None
     underpaid: bool = False
+    name: str | None = None
+    message: str | None = None
+    codes_waiting: int = 0
+
+    def without_payer(self) -> Self:
+        """Return the report without what its payer entered, the words too."""
+        return replace(self, user_data={}, name=None, message=None)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -124,7 +140,8 @@ class ClaimReport:
 class LetterReport(PaymentReport):
     """A payment to report by letter; `paid_amount` where the payer gave another one.
 
-    `underpaid`: it is less than the price, so that nothing was sold.
+    `underpaid`: it is less than the price, so that nothing was sold. `name`, `message` and
+    `codes_waiting` are as in a webhook.
     """
 
     address: str
@@ -133,6 +150,13 @@ class LetterReport(PaymentReport):
     paid_amount: int | None = None
     paid_currency: str | None = None
     underpaid: bool = False
+    name: str | None = None
+    message: str | None = None
+    codes_waiting: int = 0
+
+    def without_payer(self) -> Self:
+        """Return the report without what its payer entered, the words too."""
+        return replace(self, user_data={}, name=None, message=None)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -189,6 +213,28 @@ class RejectionNotice:
     currency: str
     reference: str | None
     rejected_at: int
+
+
+class News(StrEnum):
+    """What a payer hears of after the receipt."""
+
+    SENT = "sent"
+    PAID_BACK = "paidBack"
+    CODES = "codes"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PaymentNotice(PaymentReport):
+    """News of a payment for its payer at `address`, of `noticed_at`.
+
+    It has neither codes nor what the seller wrote: they are read when the letter is sent.
+    """
+
+    address: str
+    language: str
+    news: News
+    noticed_at: int
+    test_money: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

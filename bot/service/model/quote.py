@@ -9,11 +9,15 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 from decimal import MAX_EMAX, MAX_PREC, MIN_EMIN, ROUND_FLOOR, ROUND_HALF_UP, Context, Decimal
+from typing import TYPE_CHECKING
 
 from bot.core import exact_json
 from bot.core.errors import MoneyError
 from bot.core.money.amounts import MAX_MINOR, exponent
 from bot.service.model.request import ExchangeRate, Quote, Terms
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 _EXACT = Context(prec=MAX_PREC, Emin=MIN_EMIN, Emax=MAX_EMAX)
 """Products and differences keep every digit."""
@@ -35,14 +39,32 @@ def quote(terms: Terms, rate: ExchangeRate | None) -> Quote:
     return Quote(total, terms.instrument, _shares(exact, total), rate)
 
 
+def unsure_share(terms: Terms, least: int, rate: ExchangeRate | None) -> int | None:
+    """Return the place of a receiver that gets nothing of some amount from `least` on.
+
+    A share that is rounded up for one amount may be rounded down for a larger one.
+    """
+    converts = terms.currency != terms.instrument
+    factor = _factor(terms, rate) if converts else Decimal(1)
+    for place, receiver in enumerate(terms.receivers):
+        if _EXACT.multiply(factor, receiver.amount * least // terms.amount) < 1:
+            return place
+    return None
+
+
 def with_amount(kept: Quote, amount: int) -> Quote:
     """Return a quote for another amount than was asked, its shares in the same proportion."""
-    exact = [share * amount for share in kept.shares]
-    shares = [one // kept.amount for one in exact]
-    by_loss = sorted(range(len(exact)), key=lambda place: exact[place] % kept.amount, reverse=True)
+    return replace(kept, amount=amount, shares=split_amount(kept.shares, amount))
+
+
+def split_amount(weights: Sequence[int], amount: int) -> tuple[int, ...]:
+    """Split an amount in the proportion of weights; the sum of the shares is the amount."""
+    whole, exact = sum(weights), [weight * amount for weight in weights]
+    shares = [one // whole for one in exact]
+    by_loss = sorted(range(len(exact)), key=lambda place: exact[place] % whole, reverse=True)
     for place in by_loss[: amount - sum(shares)]:
         shares[place] += 1
-    return replace(kept, amount=amount, shares=tuple(shares))
+    return tuple(shares)
 
 
 def _factor(terms: Terms, rate: ExchangeRate | None) -> Decimal:

@@ -1,4 +1,7 @@
-"""Links in payers' receipts that end all receipts to their mailbox; nothing is stored for them."""
+"""Links in payers' receipts: one keeps the receipt, one ends all receipts to their mailbox.
+
+Nothing is stored for them.
+"""
 
 from __future__ import annotations
 
@@ -11,6 +14,11 @@ TAG = 16
 
 PURPOSE = b"stop receipts "
 """Tells these signatures from others with the same key."""
+
+
+def keep_link(template: str, request_id: str, transaction_id: str) -> str:
+    """Return the address that keeps a receipt; `template` names the ids in braces (`keepUrl`)."""
+    return template.replace("{requestId}", request_id).replace("{transactionId}", transaction_id)
 
 
 def stop_token(key: bytes, mailbox: str) -> str:

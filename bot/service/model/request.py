@@ -7,12 +7,14 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
+from bot.service.model.payer_words import NO_WORDS, PayerWords
 from bot.service.model.payout import DESTINATION, SANDBOX
 from bot.service.model.seller import OWNERS
 
 if TYPE_CHECKING:
     from decimal import Decimal
 
+    from bot.service.model.amount_choice import AmountChoice
     from bot.service.model.recipient import RecipientStatus
     from bot.service.model.seller import SellerProfile
 
@@ -49,6 +51,9 @@ class Status(StrEnum):
 
 RESERVED = "reserved"
 """Why an active request can't be paid: every remaining unit is reserved."""
+
+TOO_FEW = "tooFew"
+"""Why an active request can't be paid: fewer units remain than the payer wants."""
 
 PAUSED = "paused"
 """Why the page of an expired request can't be paid: its seller stopped it by an edit."""
@@ -105,16 +110,23 @@ class Units:
     decreased: int = 0
 
     @property
+    def offered(self) -> int:
+        """Return how many units are or were for sale."""
+        return self.total - self.decreased
+
+    @property
     def paid(self) -> int:
         """Return how many are sold."""
-        return self.total - self.remaining - self.reserved - self.decreased
+        return self.offered - self.remaining - self.reserved
 
 
 @dataclass(frozen=True, slots=True)
 class Terms:
     """What the application asks for; a part of it can be edited later.
 
-    Amounts are minor units of `currency`; `seller` is the request's own.
+    Amounts are minor units of `currency`; `seller` is the request's own. With a `choice` the payer
+    chooses the amount, and the shares are those of its first one. `max_quantity` are the pieces of
+    one checkout, `thanks` the seller's words on the receipt, and `keep_url` where that can be kept.
     """
 
     kind: Kind
@@ -128,6 +140,11 @@ class Terms:
     webhook: Webhook | None = None
     email: str | None = None
     seller: SellerProfile | None = None
+    choice: AmountChoice | None = None
+    goal: int | None = None
+    max_quantity: int | None = None
+    thanks: str | None = None
+    keep_url: str | None = None
 
     @property
     def currency(self) -> str:
@@ -146,6 +163,14 @@ class Terms:
         return named[1] if named else None
 
 
+class DeliveryKind(StrEnum):
+    """What a payer gets after payment."""
+
+    TEXT = "text"
+    FILE = "file"
+    CODES = "codes"
+
+
 @dataclass(frozen=True, slots=True)
 class PaymentRequest:
     """A request as it is stored; times in UTC epoch ms, `units` None if they are unlimited.
@@ -153,7 +178,11 @@ class PaymentRequest:
     `owner` is its seller within the application, `recipient` the status of the email address
     that gets letters about its payments, `app_seller` the profile of its application; `paused`: an
     edit ended it at once; `payable`: test money pays it, or an account of its owner takes its
-    currency.
+    currency. `paid_count` are the units sold, `sales_count` the payments that took them,
+    `oversold_count` those that took none. `volume` is the sum of all of these payments, `raised`
+    without those that took no unit or were paid back. `delivers` is the kind of what payers get:
+    `text`, `file` or `codes`; `codes_count` is the last unit that has a code, and `codes_skipped`
+    the number of units up to it without one.
     """
 
     id: str
@@ -162,6 +191,7 @@ class PaymentRequest:
     terms: Terms
     units: Units | None = None
     paid_count: int = 0
+    sales_count: int = 0
     oversold_count: int = 0
     enabled_at: int | None = None
     expires_at: int | None = None
@@ -170,6 +200,11 @@ class PaymentRequest:
     paused: bool = False
     app_seller: SellerProfile | None = None
     payable: bool = True
+    volume: int = 0
+    raised: int = 0
+    delivers: DeliveryKind | None = None
+    codes_count: int = 0
+    codes_skipped: int = 0
 
     @property
     def seller(self) -> SellerProfile | None:
@@ -183,8 +218,15 @@ class PaymentRequest:
 
     @property
     def payments_count(self) -> int:
-        """Return the number of payments, oversold ones too."""
-        return self.paid_count + self.oversold_count
+        """Return the number of payments, oversold ones too, whatever their quantities."""
+        return self.sales_count + self.oversold_count
+
+    @property
+    def codes_waiting(self) -> int:
+        """Return how many units were sold whose codes are still to come."""
+        if self.delivers is not DeliveryKind.CODES:
+            return 0
+        return max(0, self.paid_count - self.codes_count)
 
     def status(self, now: int) -> Status:
         """Return its status; sold out and completed come before the times."""
@@ -251,8 +293,25 @@ class PaymentState(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
+class Marks:
+    """What a seller has noted about a payment; times in epoch ms."""
+
+    message_hidden: bool = False
+    sent_at: int | None = None
+    sent_note: str | None = None
+    paid_back_at: int | None = None
+    paid_back_note: str | None = None
+
+
+NO_MARKS = Marks()
+
+
+@dataclass(frozen=True, slots=True)
 class Payment:
     """A payment; `amount` and shares in minor units of `currency`, that of the price.
+
+    The amount is the sum of `quantity` pieces, whose units are numbered from `first_unit`, None
+    where it took none. `of_units` are those of its drop where a list was read, else None.
 
     `paid` is what the payer paid in the instrument currency, by a `rail`; `external_id` is the
     invoice or the reference of the transfer.
@@ -270,6 +329,11 @@ class Payment:
     rail: str = SANDBOX
     external_id: str = ""
     checkout_id: str = ""
+    quantity: int = 1
+    first_unit: int | None = None
+    of_units: int | None = None
+    words: PayerWords = NO_WORDS
+    marks: Marks = NO_MARKS
 
     @property
     def took_unit(self) -> bool:

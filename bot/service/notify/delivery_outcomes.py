@@ -12,7 +12,7 @@ from bot.core.outbox.queue_policy import RetryTable
 from bot.core.text import sanitize
 from bot.service.model.delivery import Attempt, Channel
 from bot.service.store import deliveries
-from bot.service.usecases import letter_limits
+from bot.service.usecases.letters import letter_limits
 
 if TYPE_CHECKING:
     from collections.abc import Callable

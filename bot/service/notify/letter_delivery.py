@@ -11,8 +11,8 @@ from bot.service.model.delivery import Channel
 from bot.service.notify import letter_texts
 from bot.service.notify.delivery_outcomes import DeliveryRecorder, Outcome
 from bot.service.notify.letter_texts import LetterOrigin, LetterTarget
-from bot.service.usecases import letter_limits
-from bot.service.usecases.letter_limits import MAILS
+from bot.service.usecases.letters import letter_limits
+from bot.service.usecases.letters.letter_limits import MAILS
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from bot.core.database.database import Database
     from bot.core.outbox.outbox import Message
     from bot.service.notify.smtp_sender import Mailer
-    from bot.service.usecases.letter_limits import Letter
+    from bot.service.usecases.letters.letter_limits import Letter
 
 CONCURRENCY = 4  # letters under way: mail servers limit connections
 

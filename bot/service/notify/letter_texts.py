@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from collections import Counter
 from contextlib import contextmanager
@@ -40,6 +41,9 @@ if TYPE_CHECKING:
 
 TEMPLATES = Path(__file__).with_name("templates")
 PAYER = {"paymail": "mail-paymail", "email": "mail-email", "phoneNumber": "mail-phone"}
+_JOINT = re.compile(r"(?<=[.:/@\u3002\uff0e\uff61])(?=\S)")
+"""Places within an address: a payer's words are a stranger's, and may lead anywhere."""
+
 LISTED = 50
 """The newest payments, which a summary lists; its total is of all of them."""
 
@@ -140,7 +144,7 @@ def compose(
     letter["Auto-Submitted"] = "auto-generated"  # RFC 3834: no out-of-office answers to it
     letter["List-Unsubscribe"] = f"<{redirects.ascii_url(stop)}>"
     letter["List-Unsubscribe-Post"] = "List-Unsubscribe=One-Click"
-    shown: dict[str, Any] = dict.fromkeys(("warning", "intro", "link", "action"))
+    shown: dict[str, Any] = dict.fromkeys(("warning", "intro", "link", "action", "keep"))
     shown |= {"lang": language, "brand": urlsplit(origin.public_url).netloc, "stacked": False}
     shown |= {"stop": stop, "stop_label": t(language, "mail-stop")} | _head(None) | words
     plain, html = (
@@ -167,10 +171,11 @@ def _words(report: LetterReport, public_url: str) -> dict[str, Any]:
     given = {"amount": amount, "paid": _paid(report) or amount}
     plain = {word: text.replace("\u00a0", " ") for word, text in given.items()}
     payment = f"{report.request_id}/receipt/{report.transaction_id}"
+    counts = {"quantity": report.quantity, "left": report.remaining_units or 0}
     words = {
         "subject": t(DEFAULT, subject, name=name, **plain),
         "heading": t(DEFAULT, heading, **given),
-        "warning": warning and t(DEFAULT, warning),
+        "warning": t(DEFAULT, warning, **counts) if warning else _codes_waiting([report]),
         "rows": _rows(report, name),
         "why": t(DEFAULT, "mail-why"),
     }  # fmt: skip
@@ -185,7 +190,9 @@ def _keys(report: LetterReport) -> tuple[str, str, str | None]:
     if report.underpaid:
         return "mail-subject-underpaid", "mail-heading-underpaid", "mail-underpaid"
     if report.oversold:
-        return "mail-subject-oversold", "mail-heading", "mail-oversold"
+        some_left = report.quantity > 1 and report.remaining_units
+        warning = "mail-oversold-few" if some_left else "mail-oversold"
+        return "mail-subject-oversold", "mail-heading", warning
     return "mail-subject", "mail-heading", None
 
 
@@ -261,11 +268,12 @@ def _warning(reports: Sequence[Report]) -> str | None:
         "mail-many-oversold": sum(report.oversold for report in payments),
         "mail-many-underpaid": sum(report.underpaid for report in payments),
     }
-    return " ".join(t(DEFAULT, key, count=count) for key, count in counts.items() if count) or None
+    texts = [t(DEFAULT, key, count=count) for key, count in counts.items() if count]
+    return " ".join(filter(None, [*texts, _codes_waiting(payments)])) or None
 
 
 def _brief(report: Report) -> str:
-    """Return a payment as one line: amount, product, payer; a claim with its reference."""
+    """Return a payment as one line: amount, pieces, payer; a claim with its reference."""
     amount = amounts.format_money(report.amount, report.currency, DEFAULT)
     if not isinstance(report, LetterReport):
         amount = t(DEFAULT, "mail-brief-claim", amount=amount)
@@ -273,12 +281,16 @@ def _brief(report: Report) -> str:
     if report.underpaid:
         amount = t(DEFAULT, "mail-brief-underpaid", amount=amount, paid=_paid(report) or "")
     payer = (_line(report.user_data.get(field, "")) for field in PAYER)
-    return " · ".join(filter(None, [amount, _line(report.product), *payer]))
+    said = (_unlinked(text or "") for text in (report.name, report.message))
+    return " · ".join(filter(None, [amount, _pieces(report), *said, *payer]))
 
 
 def _rows(report: LetterReport, name: str) -> list[tuple[str, str]]:
     rows = [
         ("mail-product", name),
+        ("mail-quantity", str(report.quantity) if report.quantity > 1 else None),
+        ("mail-payer-name", _unlinked(report.name or "")),
+        ("mail-message", _unlinked(report.message or "")),
         ("mail-paid-in", _paid(report)),
         ("mail-left", _left(report)),
         ("mail-when", t(DEFAULT, "mail-at", at=moment(report.completed_at))),
@@ -287,6 +299,22 @@ def _rows(report: LetterReport, name: str) -> list[tuple[str, str]]:
         ("mail-request", report.request_id),
     ]
     return [(t(DEFAULT, key), value) for key, value in rows if value]
+
+
+def _pieces(report: LetterReport) -> str:
+    product = _line(report.product)
+    return product if report.quantity == 1 else f"{report.quantity} × {product}"
+
+
+def _codes_waiting(payments: Sequence[LetterReport]) -> str | None:
+    """Return the line about missing codes; None if no payment lacked one."""
+    count = max((report.codes_waiting for report in payments), default=0)
+    return t(DEFAULT, "mail-codes-waiting", count=count) if count else None
+
+
+def _unlinked(text: str) -> str:
+    """Return what a payer wrote as one line in which mail programs find no address."""
+    return _JOINT.sub("\N{WORD JOINER}", _line(text))
 
 
 def _paid(report: Report) -> str | None:

@@ -10,13 +10,13 @@ from bot.core.mail import mailboxes
 from bot.core.outbox.worker import Job
 from bot.service.model import receipt_links
 from bot.service.model.delivery import Channel
-from bot.service.model.payment_reports import ReceiptReport, RejectionNotice
+from bot.service.model.payment_reports import PaymentNotice, ReceiptReport, RejectionNotice
 from bot.service.model.recipient import STOP_RECEIPTS
 from bot.service.notify.delivery_outcomes import DeliveryRecorder, Outcome
 from bot.service.notify.letter_texts import LetterTarget
-from bot.service.notify.receipt_letter import receipt_letter, rejection_letter
-from bot.service.usecases import payer_receipts
-from bot.service.usecases.payer_receipts import RECEIPTS
+from bot.service.notify.receipt_letter import notice_letter, receipt_letter, rejection_letter
+from bot.service.usecases.letters import payer_receipts
+from bot.service.usecases.letters.payer_receipts import RECEIPTS
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -24,17 +24,12 @@ if TYPE_CHECKING:
 
     from bot.core.database.database import Database
     from bot.core.outbox.outbox import Message
+    from bot.service.model.letter_words import LetterContents
     from bot.service.notify.letter_texts import LetterOrigin
     from bot.service.notify.smtp_sender import Mailer
 
 CONCURRENCY = 2
 """Receipts under way: sellers' letters have connections to the mail server of their own."""
-
-
-_WRITERS: dict[type, Callable[..., EmailMessage]] = {
-    ReceiptReport: receipt_letter,
-    RejectionNotice: rejection_letter,
-}
 
 
 class ReceiptDelivery:
@@ -58,21 +53,35 @@ class ReceiptDelivery:
     async def handle(self, message: Message) -> None:
         """Make one attempt and settle it, unless the mailbox wants no receipts."""
         began = self._now()
-        if await self._db.transaction(
+        contents = await self._db.transaction(
             partial(payer_receipts.prepare_receipt, message=message, now=began)
-        ):
-            outcome = await self._attempt(message)
+        )
+        if contents is not None:
+            outcome = await self._attempt(message, contents)
             domain = message.body.address.rpartition("@")[2]
             await self._recorder.settle(message, outcome, began, domain)
 
-    async def _attempt(self, message: Message) -> Outcome:
+    async def _attempt(self, message: Message, contents: LetterContents) -> Outcome:
         mailbox = mailboxes.digest(message.body.address)
         stop = f"{STOP_RECEIPTS}{receipt_links.stop_token(self._key, mailbox)}"
         target = LetterTarget(message.id, message.body.address, stop)
         try:
-            write = _WRITERS[type(message.body)]
-            letter = write(message.body, target, self._origin)
+            letter = self._written(message.body, target, contents)
             code, text = await self._mailer.send(letter)
         except MailRefused as error:
             return Outcome(error.code, error.answer.encode(), error.told, error.final)
         return Outcome(code, text.encode())
+
+    def _written(
+        self,
+        body: ReceiptReport | RejectionNotice | PaymentNotice,
+        target: LetterTarget,
+        contents: LetterContents,
+    ) -> EmailMessage:
+        match body:
+            case RejectionNotice():
+                return rejection_letter(body, target, self._origin)
+            case PaymentNotice():
+                return notice_letter(body, target, self._origin, contents)
+            case ReceiptReport():
+                return receipt_letter(body, target, self._origin, contents)

@@ -8,10 +8,11 @@ from bot.service.model import payout
 from bot.service.model.checkout_states import ENDED, CheckoutState
 from bot.service.model.request import PaymentState
 from bot.service.page import outcomes, page_times, pay_with
+from bot.service.page.money_texts import money_text, pieces_text
 from bot.service.page.page_times import PLACE
 from bot.service.page.pay_ways import TAP
 from bot.service.page.sellers_name import named
-from bot.service.page.template_values import money_text, rate_text
+from bot.service.page.template_values import rate_text
 
 if TYPE_CHECKING:
     from bot.service.model.checkout import Checkout
@@ -119,8 +120,9 @@ def checkout_page(
 
 def unclaimed(reader: Reader, request: PaymentRequest, held: Checkout) -> dict[str, Any]:
     """Return the values of the page of a payer whose claim came too late: no unit is free."""
-    title = reader.t("page-claim-none")
-    why = named(reader, request, "page-claim-none-why", reference=held.reference)
+    title = reader.t("page-claim-none", count=held.quantity)
+    lost = {"reference": held.reference, "count": held.quantity}
+    why = named(reader, request, "page-claim-none-why", **lost)
     return {
         "title": title,
         "page": reader.t("page-title-state", title=title, name=request.terms.product.name),
@@ -166,6 +168,7 @@ def _why(
         f"page-checkout-{shown}-{_case(request, held, shown)}",
         amount=money_text(held.quote.amount, held.quote.currency, reader.tag),
         reference=held.reference,
+        count=held.quantity,
         at=PLACE,
     )
     return page_times.timed(text, page_times.moment(reader, held.lapses_at, "clock"))
@@ -204,11 +207,13 @@ def _amounts(
     reader: Reader, request: PaymentRequest, held: Checkout, payment: Payment | None, shown: str
 ) -> dict[str, Any]:
     terms, paid = request.terms, payment.paid if payment else held.quote
+    total = held.order.amount(terms)
     given = money_text(paid.amount, paid.currency, reader.tag)
     differs = held.quote.rate is not None or paid.amount != held.quote.amount
     void = shown in OVER and bool(_way(held))  # the next quote is another one
     return {
-        "amount": money_text(terms.amount, terms.currency, reader.tag),
+        "amount": money_text(total, terms.currency, reader.tag),
+        "pieces": pieces_text(reader, total, terms.currency, held.quantity),
         "paid": given if differs and not void else None,
         "due": money_text(held.quote.amount, held.quote.currency, reader.tag),
         "rate": None if void else rate_text(reader, terms.currency, held.quote),
@@ -241,7 +246,7 @@ def _steps(reader: Reader, request: PaymentRequest, held: Checkout, shown: str) 
         "help": named(reader, request, f"page-claimed-help-{way}", reference=held.reference)
         if shown == CheckoutState.CLAIMED and way in SENT
         else None,
-        "then": named(reader, request, then) if claim and is_open else None,
+        "then": named(reader, request, then, count=held.quantity) if claim and is_open else None,
         "cancel": is_open,
         "restart": restart,
         "kept": named(reader, request, _kept(held)) if shown == CheckoutState.CLAIMED else None,

@@ -17,7 +17,7 @@ from bot.service.model import payer_data, receipt_links
 from bot.service.model.recipient import CONFIRM, STOP, STOP_RECEIPTS, Recipient, RecipientState
 from bot.service.page import forms, render
 from bot.service.store import recipients as store
-from bot.service.usecases import payer_receipts, recipient_consent
+from bot.service.usecases.letters import payer_receipts, recipient_consent
 
 if TYPE_CHECKING:
     from starlette.responses import Response

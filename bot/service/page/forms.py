@@ -6,13 +6,15 @@ import re
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING
-from urllib.parse import parse_qsl
+from urllib.parse import parse_qs
 
 from bot.core.errors import InvalidBody
 from bot.core.text import translations
 from bot.service.http import bodies
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from fastapi import Request
 
 _TAG = re.compile(r"([a-z]{2,3}(?:-[a-z0-9]{1,8}){0,3})(?:;q=([01](?:\.[0-9]{0,3})?))?")
@@ -62,9 +64,27 @@ def reader(request: Request) -> Reader:
 
 async def read(request: Request) -> dict[str, str]:
     """Return the fields of a posted form. Raises InvalidBody and the errors of `read_text`."""
+    return single(await read_all(request))
+
+
+async def read_all(request: Request) -> dict[str, list[str]]:
+    """Return the fields of a posted form, each with all its values in their order.
+
+    Raises InvalidBody and the errors of `read_text`.
+    """
     text = await bodies.read_text(request, bodies.FORM)
     try:
-        pairs = parse_qsl(text, keep_blank_values=True, max_num_fields=MAX_FIELDS)
+        return parse_qs(text, keep_blank_values=True, max_num_fields=MAX_FIELDS)
     except ValueError:
         raise InvalidBody("The form has too many fields.") from None
-    return dict(pairs)
+
+
+def single(fields: Mapping[str, list[str]]) -> dict[str, str]:
+    """Return the one value of each field.
+
+    Raises InvalidBody where a field has several different ones: which is meant is never guessed.
+    """
+    several = [name for name, values in fields.items() if len(set(values)) > 1]
+    if several:
+        raise InvalidBody("A field of the form has several values.")
+    return {name: values[0] for name, values in fields.items()}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import secrets
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any
 
@@ -32,8 +32,8 @@ TOKEN, NOW = "\x02", "\x03"
 FRESH = 1_000
 """Milliseconds for which a live part is reused."""
 
-MOST = 1_024
-"""Live parts in the cache."""
+MOST, READERS = 1_024, 32
+"""Requests in the cache of live parts, and readers for each of whom a part is kept."""
 
 
 class PageCache:
@@ -95,55 +95,71 @@ def _written(
     )
 
 
-@dataclass(frozen=True, slots=True)
-class LivePart:
-    """The changing part of a page, valid until `until` (epoch ms); None for an unknown request."""
+@dataclass(slots=True)
+class LiveRequest:
+    """A request as its open pages show it until `until` (epoch ms); None for an unknown one.
 
-    text: str | None
+    `texts` are its live parts by reader: languages write amounts in different ways.
+    """
+
+    found: PaymentRequest | None
+    state: str | None
+    now: int
     until: int
+    texts: dict[Reader, str] = field(default_factory=dict)
+
+    def part(self, reader: Reader) -> str | None:
+        """Return the live part as this reader reads it."""
+        if self.found is None:
+            return None
+        text = self.texts.get(reader)
+        if text is None:
+            values = template_values.live_part(reader, self.found, self.now, self.state)
+            text = render.part(reader, values)
+            if len(self.texts) < READERS:
+                self.texts[reader] = text
+        return text
 
 
 class LiveParts:
-    """The cache of live parts by request and language, read once a second for all open pages."""
+    """The cache of requests with open pages, each read once a second for all of them."""
 
     def __init__(self) -> None:
-        self._kept: dict[tuple[str, str], LivePart] = {}
-        self._making: dict[tuple[str, str], asyncio.Task[LivePart]] = {}
+        self._kept: dict[str, LiveRequest] = {}
+        self._making: dict[str, asyncio.Task[LiveRequest]] = {}
 
     async def part(self, service: Service, reader: Reader, request_id: str) -> str | None:
         """Return the live part of a request's page; None for an unknown or deleted request."""
-        key = (request_id, reader.language)
-        kept, now = self._kept.get(key), service.now()
+        kept, now = self._kept.get(request_id), service.now()
         if kept and now < kept.until <= now + FRESH:
-            return kept.text
-        making = self._making.get(key)
+            return kept.part(reader)
+        making = self._making.get(request_id)
         if making is None:
-            making = asyncio.create_task(_make(service, reader, request_id))
-            self._making[key] = making
-            making.add_done_callback(partial(self._made, key))
+            making = asyncio.create_task(_read(service, request_id))
+            self._making[request_id] = making
+            making.add_done_callback(partial(self._made, request_id))
         # A caller that leaves must not cancel the answer for the others.
-        return (await asyncio.shield(making)).text
+        return (await asyncio.shield(making)).part(reader)
 
-    def _made(self, key: tuple[str, str], making: asyncio.Task[LivePart]) -> None:
-        del self._making[key]
-        self._kept.pop(key, None)
-        if making.cancelled() or making.exception() or making.result().text is None:
+    def _made(self, request_id: str, making: asyncio.Task[LiveRequest]) -> None:
+        del self._making[request_id]
+        self._kept.pop(request_id, None)
+        if making.cancelled() or making.exception() or making.result().found is None:
             return
-        self._kept[key] = making.result()
+        self._kept[request_id] = making.result()
         if len(self._kept) > MOST:
             del self._kept[next(iter(self._kept))]
 
 
-async def _make(service: Service, reader: Reader, request_id: str) -> LivePart:
+async def _read(service: Service, request_id: str) -> LiveRequest:
     now = service.now()
     found = await requests.read(service.db, request_id, now)
     if found is None:
-        return LivePart(None, now)
+        return LiveRequest(None, None, now, now)
     state = (await offered(service, found, now)).state
-    text = render.part(reader, template_values.live_part(reader, found, now, state))
     # Not valid beyond the next change by time alone.
     turns = (at for at in (found.enabled_at, found.expires_at) if at is not None and at > now)
-    return LivePart(text, min([now + FRESH, *turns]))
+    return LiveRequest(found, state, now, min([now + FRESH, *turns]))
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,6 +2,7 @@
 
 import asyncio
 import re
+from dataclasses import replace
 from functools import lru_cache
 
 import structlog
@@ -14,13 +15,13 @@ from bot.service.http import callers
 from bot.service.http.compression import Text, TextResponse
 from bot.service.http.plain_route import PlainRoute
 from bot.service.http.service import Service
-from bot.service.model import payer_data, payout
-from bot.service.model.delivery import ReceiptLetter
+from bot.service.model import payer_data
 from bot.service.model.rail_answers import Manner
-from bot.service.model.request import Payment, PaymentRequest, PaymentState
-from bot.service.page import forms, outcomes, page_cache, receipt_values, render
+from bot.service.model.request import PayerField, PaymentRequest
+from bot.service.page import forms, outcomes, page_cache, render
+from bot.service.page.order.order_form import NO_ORDER, PayerOrder, misfit_of, read_order
 from bot.service.page.template_values import PayerForm
-from bot.service.store import checkouts, deliveries, payments, requests
+from bot.service.store import requests
 from bot.service.usecases import paying
 from bot.service.usecases.paying import PaymentForm
 from bot.service.wire import json_answers
@@ -60,38 +61,66 @@ async def show(request: Request) -> Response:
 async def pay(request: Request) -> Response:
     """Accept the payer's form: pay, or answer what is wrong."""
     service, request_id = callers.admit_payer(request), request.path_params["id"]
-    form = await forms.read(request)
+    posted = await forms.read_all(request)
+    amounts, form = posted.pop("amount", []), forms.single(posted)
     now = service.now()
     found = await requests.read(service.db, request_id, now)
-    data, wrong = payer_data.check_payer_data(
-        found.terms.requested_user_data if found else (), form
-    )
-    token = form.get("token", "")
-    if found and (wrong or not _TOKEN.fullmatch(token)):
+    sound = _TOKEN.fullmatch(form.get("token", ""))
+    if found is None:  # a form posted before leads to its receipt, though the request is deleted
+        if not sound:
+            raise NotFound
+        return await _pay(request, _payment_form(request, form, {}, NO_ORDER), None)
+    data, wrong = payer_data.check_payer_data(found.terms.requested_user_data, form)
+    order = read_order(found.terms, amounts, form)
+    kept = PayerForm(form, wrong, order=order)
+    if wrong or not order.is_sound or not sound:
         status = 409 if found.hindrance(now) else 400
-        return await _page(
-            request, found, now, status=status, form=PayerForm(form, wrong, stale=not wrong)
-        )
-    holder = callers.holder(request, request_id)
-    mails = service.policy.mails and "email" in data
-    language = forms.reader(request).language if mails else None
-    order = PaymentForm(
-        request_id, token, data, _manner(service, form), holder, language, form.get("way")
-    )
+        kept = replace(kept, stale=order.is_sound and not wrong)
+        return await _page(request, found, now, status=status, form=kept)
     try:
-        # The time is that of the transaction, so that payments sort by it in their order.
-        standing = await service.db.transaction(
-            lambda tx: paying.pay(tx, service.payment_context, order, service.now()),
-            about=found.id if found else "",
-        )
+        return await _pay(request, _payment_form(request, form, data, order), found)
     except NotPayable as refusal:
-        return await _refused(request, service, request_id, refusal.state)
+        return await _refused(request, request_id, refusal, kept)
+    except InvalidBody as refusal:
+        misfit = misfit_of(order, refusal)
+        if misfit is None:
+            raise
+        return await _page(request, found, now, status=400, form=replace(kept, order=misfit))
+
+
+def _payment_form(
+    request: Request, form: dict[str, str], data: dict[PayerField, str], order: PayerOrder
+) -> PaymentForm:
+    service, request_id = callers.state(request).service, request.path_params["id"]
+    mails = service.policy.mails and "email" in data
+    return PaymentForm(
+        request_id,
+        form.get("token", ""),
+        data,
+        _manner(service, form),
+        callers.holder(request, request_id),
+        forms.reader(request).language if mails else None,
+        form.get("way"),
+        price=order.chosen.amount,
+        quantity=order.quantity or 1,
+        payer_name=order.words.name,
+        message=order.words.message,
+    )
+
+
+async def _pay(request: Request, form: PaymentForm, found: PaymentRequest | None) -> Response:
+    """Store what the form pays or opens, and redirect to what follows."""
+    service = callers.state(request).service
+    # The time is that of the transaction, so that payments sort by it in their order.
+    standing = await service.db.transaction(
+        lambda tx: paying.pay(tx, service.payment_context, form, service.now()),
+        about=form.request_id if found else "",
+    )
     if standing.fresh and standing.payment:
         made = standing.payment
-        log.info("payment recorded", request=request_id, payment=made.id, settlement="paid")
-    return RedirectResponse(
-        outcomes.next_page(service, found, request_id, standing), 303, render.HEADERS
-    )
+        log.info("payment recorded", request=made.request_id, payment=made.id, settlement="paid")
+    onward = outcomes.next_page(service, found, form.request_id, standing)
+    return RedirectResponse(onward, 303, render.HEADERS)
 
 
 def _manner(service: Service, form: dict[str, str]) -> Manner:
@@ -103,14 +132,20 @@ def _manner(service: Service, form: dict[str, str]) -> Manner:
     return known.get(chosen, Manner.AT_ONCE)
 
 
-async def _refused(request: Request, service: Service, request_id: str, state: str) -> Response:
+async def _refused(
+    request: Request, request_id: str, refusal: NotPayable, kept: PayerForm
+) -> Response:
+    service = callers.state(request).service
     now = service.now()
     found = await requests.read(service.db, request_id, now)
     if found is None:
         raise NotFound
-    # Units may be free again by now; the page still says why the payment was refused.
-    state = found.hindrance(now) or state
-    return await _page(request, found, now, status=409, form=PayerForm({}, refused=state))
+    state = found.hindrance(now)
+    if refusal.left and state is None:  # the form offers what is left
+        form = replace(kept, left=refusal.left)
+    else:  # units may be free again by now; the page still says why the payment was refused
+        form = PayerForm(kept.typed, refused=state or refusal.state, order=kept.order)
+    return await _page(request, found, now, status=409, form=form)
 
 
 async def _page(
@@ -143,36 +178,6 @@ async def picture(request: Request) -> Response:
     drawn = await asyncio.to_thread(draw, content(forms.reader(request), found, url))
     headers = PICTURE | {"Vary": "Accept-Language"}
     return Response(drawn, headers=headers, media_type="image/png")
-
-
-@router.api_route("/pay/{id}/receipt/{transaction_id}", methods=["GET", "HEAD"])
-async def receipt(request: Request) -> Response:
-    """Show the receipt of a payment, also after its request was deleted."""
-    service = callers.admit_payer(request)
-    reader = forms.reader(request)
-    request_id, transaction_id = (request.path_params[name] for name in ("id", "transaction_id"))
-    payment = await payments.read(service.db, request_id, transaction_id)
-    found = await requests.read_ever(service.db, request_id, service.now())
-    if payment is None or found is None:
-        raise NotFound
-    if payment.state is PaymentState.UNDERPAID:  # nothing was sold: the checkout's page says so
-        checkout = outcomes.checkout_path(request_id, payment.checkout_id)
-        return RedirectResponse(checkout, 303, render.HEADERS)
-    url = json_answers.pay_url(service.public_url, request_id)
-    values = receipt_values.receipt_page(reader, found, payment, url)
-    held = None
-    if payment.rail != payout.SANDBOX:
-        held = await checkouts.read(service.db, request_id, payment.checkout_id)
-    values |= receipt_values.paid_by(reader, held) if held else {"paid_by": None}
-    values |= {"emailed": receipt_values.emailed(reader, await _letter(service, payment))}
-    return outcomes.page("receipt.html", service, reader, found, values)
-
-
-async def _letter(service: Service, payment: Payment) -> ReceiptLetter | None:
-    """Return the receipt that is emailed to the payer, None where none is."""
-    if not service.policy.mails or "email" not in payment.user_data:
-        return None
-    return await deliveries.read_receipt(service.db, payment.id)
 
 
 @router.api_route("/qr/{id}.png", methods=["GET", "HEAD"])

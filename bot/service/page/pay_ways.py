@@ -6,8 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 from bot.service.model import payout
 from bot.service.model.request import UNPRICED, WAY_CLOSED
+from bot.service.page.money_texts import money_text
+from bot.service.page.order.order_values import has_open_sum
 from bot.service.page.sellers_name import named
-from bot.service.page.template_values import money_text, rate_text
+from bot.service.page.template_values import rate_text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -102,9 +104,11 @@ def _why_not(reader: Reader, ways: Sequence[Way], way: Way) -> str | None:
 
 
 def _price(reader: Reader, request: PaymentRequest, quote: Quote | None) -> dict[str, Any]:
-    """Return the amount of a way, and its rate where the price is converted."""
+    """Return the amount of a way unless it is open, and its rate where the price is converted."""
     if quote is None:
         return {"amount": None, "rate": None}
+    if has_open_sum(request):
+        return {"amount": None, "rate": rate_text(reader, request.terms.currency, quote)}
     amount = money_text(quote.amount, quote.currency, reader.tag)
     if quote.rate is None:
         return {"amount": amount, "rate": None}

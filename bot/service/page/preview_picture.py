@@ -1,4 +1,4 @@
-"""The picture that chats show for a link to a pay page: seller, name, price and QR code.
+"""The picture that chats show for a link to a pay page: seller, name, price, goal and QR code.
 
 Chats cache it for long, so it shows nothing that changes while a request is open.
 """
@@ -19,11 +19,12 @@ from bot.core.images import qr, text_fitting
 from bot.core.money import amounts
 from bot.core.text.initials import initials
 from bot.service.page import template_values
+from bot.service.page.money_texts import price_text, short_text
 
 if TYPE_CHECKING:
     from bot.core.accents import Colour
     from bot.core.images.text_fitting import FittedText
-    from bot.service.model.request import PaymentRequest
+    from bot.service.model.request import PaymentRequest, Terms
     from bot.service.page.forms import Reader
 
 PAPER, INK = colour_of(accents.PAPER), colour_of(accents.INK)
@@ -44,6 +45,9 @@ NAMES = ((64, 2), (56, 3), (48, 3), (42, 4))
 
 ABOVE_PRICE = 12
 PRICE_SIZES = (96, 84, 72, 60, 48, 40, 32)
+ABOVE_GOAL = 12
+NAMES_ABOVE_GOAL, PRICE_ABOVE_GOAL = ((56, 2), (44, 3)), 72
+GOAL_SIZES = (36, 30, 26)
 HOST_SIZES = (28, 24, 20)
 SMOOTHNESS = 4
 """Pixels drawn for one that is shown, each way, at round corners."""
@@ -58,17 +62,28 @@ class Content:
     price: str
     seller: str | None = None
     accent: str | None = None
+    goal: str | None = None
 
 
 def content(reader: Reader, request: PaymentRequest, url: str) -> Content:
     """Return the content of a request's picture for this reader."""
     terms, seller = request.terms, request.seller
-    local = template_values.money_text(terms.amount, terms.currency, reader.tag)
+    local = price_text(reader, request)
     price = text_fitting.drawable_text(local)
     if price is None:
-        price = f"{amounts.from_minor(terms.amount, terms.currency):f} {terms.currency}"
-    named = (seller.name, seller.accent) if seller else ()
-    return Content(url, terms.product.name, price, *named)
+        lowest = terms.choice.minimum if terms.choice else terms.amount
+        price = f"{amounts.from_minor(lowest, terms.currency):f} {terms.currency}"
+        price = f"≥ {price}" if terms.choice else price
+    name, accent = (seller.name, seller.accent) if seller else (None, None)
+    return Content(url, terms.product.name, price, name, accent, _goal(reader, terms))
+
+
+def _goal(reader: Reader, terms: Terms) -> str | None:
+    """Return the goal, None without one or where it can't be drawn."""
+    if terms.goal is None:
+        return None
+    goal = short_text(terms.goal, terms.currency, reader.tag)
+    return text_fitting.drawable_text(reader.t("page-goal-of", goal=goal))
 
 
 @lru_cache(maxsize=64)
@@ -117,24 +132,30 @@ def _draw_at(picture: Image.Image, text: FittedText, at: tuple[int, int], fill: 
 
 def _draw_offer(picture: Image.Image, shown: Content, accent: Colour) -> None:
     """Draw name and price in the middle of the height, and the host at the bottom."""
-    name = _fit_name(shown.name)
-    price = text_fitting.fit(shown.price, COLUMN, PRICE_SIZES, weight="bold")
+    name = _fit_name(shown.name, NAMES_ABOVE_GOAL if shown.goal else NAMES)
+    largest = PRICE_SIZES.index(PRICE_ABOVE_GOAL) if shown.goal else 0
+    price = text_fitting.fit(shown.price, COLUMN, PRICE_SIZES[largest:], weight="bold")
+    goal = text_fitting.fit(shown.goal, COLUMN, GOAL_SIZES) if shown.goal else None
     host = text_fitting.fit(urlsplit(shown.url).netloc, COLUMN, HOST_SIZES)
     top, bottom = MARGIN, HEIGHT - MARGIN - host.height
     host.draw(picture, (MARGIN, bottom), _quiet(accent))
     if shown.seller:
         top += FACE
     above = name.height + ABOVE_PRICE if name else 0
-    top += (bottom - top - above - price.height) // 2
+    below = ABOVE_GOAL + goal.height if goal else 0
+    top += (bottom - top - above - price.height - below) // 2
     if name:
         name.draw(picture, (MARGIN, top), PAPER)
     price.draw(picture, (MARGIN, top + above), PAPER)
+    if goal:
+        under = top + above + price.height + ABOVE_GOAL
+        goal.draw(picture, (MARGIN, under), _quiet(accent))
 
 
-def _fit_name(name: str) -> FittedText | None:
+def _fit_name(name: str, sizes: tuple[tuple[int, int], ...]) -> FittedText | None:
     """Fit the name into as many lines as each size has room for; in the last it is cut short."""
     fit = partial(text_fitting.fit_drawable, name, COLUMN, weight="semibold")
-    *larger, (smallest, most) = NAMES
+    *larger, (smallest, most) = sizes
     for size, lines in larger:
         fitted = fit((size,), max_lines=lines + 1)
         if not fitted or len(fitted.lines) <= lines:

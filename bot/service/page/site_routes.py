@@ -31,6 +31,7 @@ ROBOTS = """\
 User-agent: *
 Disallow: /v3/
 Disallow: /email/
+Disallow: /pay/*/receipt/*/file
 """
 
 router = APIRouter(include_in_schema=False, route_class=PlainRoute)

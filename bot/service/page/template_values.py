@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import unicodedata
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from bot.core.money import amounts
@@ -20,16 +19,18 @@ from bot.service.model.request import (
     Status,
 )
 from bot.service.page import page_times
+from bot.service.page.goal_values import goal_values
+from bot.service.page.money_texts import money_text, price_text
+from bot.service.page.order import order_values
 from bot.service.page.page_times import PLACE
 from bot.service.page.sellers_name import named
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from bot.service.model.request import ExchangeRate, PayerField, PaymentRequest, Quote
+    from bot.service.model.request import ExchangeRate, PayerField, PaymentRequest, Quote, Terms
     from bot.service.page.forms import Reader
-
-money_text = lru_cache(maxsize=4096)(amounts.format_money)
+    from bot.service.page.order.order_form import PayerOrder
 
 WATCHED, SLOWEST, IDLE = 3_000, 15_000, 30_000
 """Milliseconds after which an open page asks for the state of its request: if units can run out;
@@ -62,18 +63,25 @@ INPUTS: dict[PayerField, tuple[str, str]] = {
 
 @dataclass(frozen=True, slots=True)
 class PayerForm:
-    """The payer's input, the fields that are wrong, and the state for which it was refused."""
+    """The payer's input, the fields that are wrong, and the state for which it was refused.
+
+    `left` is how many pieces can still be had where the payer wanted more.
+    """
 
     typed: Mapping[str, str]
     wrong: tuple[PayerField, ...] = ()
     stale: bool = False
     refused: str | None = None
+    order: PayerOrder | None = None
+    left: int | None = None
 
 
 def pay_page(reader: Reader, request: PaymentRequest, now: int, form: PayerForm) -> dict[str, Any]:
     """Return the values of the pay page, in the state for which `form` was refused."""
     terms = request.terms
-    amount = money_text(terms.amount, terms.currency, reader.tag)
+    amount = price_text(reader, request)
+    problems = _problems(reader, request, form)
+    order = order_values.order_values(reader, request, form.order, form.typed)
     return {
         "name": terms.product.name,
         "name_is_long": _columns(terms.product.name) > LONG_NAME,
@@ -87,11 +95,21 @@ def pay_page(reader: Reader, request: PaymentRequest, now: int, form: PayerForm)
         "scripted": True,
         "uncharged": False,
         "code": f"/qr/{request.id}.svg",
-        "fields": [_field(reader, name, form) for name in terms.requested_user_data],
-        "problem": _problem(reader, form),
+        "fields": [_field(name, form) for name in terms.requested_user_data],
+        "problem": _problem(reader, form, problems),
+        "problems": problems,
+        **order,
+        "wrong": {name: problems.get(name) for name in _inputs(terms, order)},
         "manner": form.typed.get("manner"),
         "way": form.typed.get("way"),
     }
+
+
+def _inputs(terms: Terms, order: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return the ids of the fields that the form shows."""
+    shown = (("amount", order["choice"]), ("quantity", order["quantity"]))
+    there = (name for name, values in shown if values)
+    return (*there, *terms.requested_user_data, *order_values.WORDS)
 
 
 def live_part(
@@ -102,6 +120,7 @@ def live_part(
     return {
         **_left(reader, request, state),
         "state": _state(reader, request, state),
+        "goal": goal_values(reader, request),
         "time": _time(reader, request, state),
         "now": now,
         "watch": f"/pay/{request.id}/live",
@@ -136,7 +155,7 @@ def link_preview(reader: Reader, request: PaymentRequest, url: str) -> list[tupl
 
 def about(reader: Reader, request: PaymentRequest) -> str:
     """Return the price and the description in one line, for chats and search."""
-    amount = money_text(request.terms.amount, request.terms.currency, reader.tag)
+    amount = price_text(reader, request)
     words = " ".join((request.terms.product.description or "").split())
     return " · ".join(filter(None, (amount, words)))
 
@@ -167,7 +186,7 @@ def _left(reader: Reader, request: PaymentRequest, state: str | None) -> dict[st
     for_sale = units and units.remaining and state in {*AHEAD, Status.SCHEDULED}
     if units is None or request.terms.kind is not Kind.LIMIT or not for_sale:
         return {"left": None, "share": None, "reserved": None}
-    total = units.total - units.decreased
+    total = units.offered
     return {
         "left": reader.t("page-left", left=units.remaining, total=total),
         "share": units.remaining * 100 // max(total, 1),
@@ -212,7 +231,7 @@ def _time(reader: Reader, request: PaymentRequest, state: str | None) -> dict[st
     return {"label": label, "at": at, "moment": page_times.moment(reader, at)}
 
 
-def _field(reader: Reader, name: PayerField, form: PayerForm) -> dict[str, Any]:
+def _field(name: PayerField, form: PayerForm) -> dict[str, Any]:
     kind, autocomplete = INPUTS[name]
     return {
         "name": name,
@@ -220,34 +239,46 @@ def _field(reader: Reader, name: PayerField, form: PayerForm) -> dict[str, Any]:
         "inputmode": kind,
         "autocomplete": autocomplete,
         "value": form.typed.get(name, ""),
-        "problem": _field_problem(reader, name, form),
     }
 
 
-def _field_problem(reader: Reader, name: PayerField, form: PayerForm) -> str | None:
-    if name not in form.wrong:
-        return None
+def _problems(reader: Reader, request: PaymentRequest, form: PayerForm) -> dict[str, str]:
+    """Return what is wrong, by the ids of the fields, in their order on the page."""
+    found = order_values.order_problems(reader, request, form.order)
+    if form.left is not None:
+        found["quantity"] = reader.t("page-only-left", left=form.left)
+    asked = {name: _field_problem(reader, name, form) for name in form.wrong}
+    later = {name: found.pop(name) for name in order_values.WORDS if name in found}
+    return found | asked | later
+
+
+def _field_problem(reader: Reader, name: PayerField, form: PayerForm) -> str:
     typed = form.typed.get(name, "").strip()
     return reader.t(f"page-{name}-wrong" if typed else f"page-{name}-empty")
 
 
-def _problem(reader: Reader, form: PayerForm) -> str | None:
+def _problem(reader: Reader, form: PayerForm, problems: Mapping[str, str]) -> str | None:
     if form.stale:
         return reader.t("page-stale")
-    return reader.t("page-wrong", count=len(form.wrong)) if form.wrong else None
+    return reader.t("page-wrong", count=len(problems)) if problems else None
 
 
 def exchange_text(reader: Reader, request: PaymentRequest, quote: Quote | None) -> str | None:
-    """Return the price in the currency of the payment, None if that is the price's own."""
+    """Return the price in the currency of the payment, None if that is the price's own.
+
+    Where the payer chooses, it is the rate alone.
+    """
     if quote is None or quote.rate is None:
         return None
-    return reader.t(
-        "page-exchanged",
-        amount=money_text(quote.amount, quote.currency, reader.tag),
-        rate=_rate(reader, request.terms.currency, quote, quote.rate),
-        source=rate_source_text(quote.rate.source, reader.t),
-        at=page_times.utc(quote.rate.at),
-    )
+    said = {
+        "rate": _rate(reader, request.terms.currency, quote, quote.rate),
+        "source": rate_source_text(quote.rate.source, reader.t),
+        "at": page_times.utc(quote.rate.at),
+    }
+    if order_values.has_open_sum(request):
+        return reader.t("page-exchanged-open", currency=amounts.unit(quote.currency), **said)
+    amount = money_text(quote.amount, quote.currency, reader.tag)
+    return reader.t("page-exchanged", amount=amount, **said)
 
 
 def rate_text(

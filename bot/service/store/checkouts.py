@@ -11,6 +11,7 @@ from bot.core.database.columns import of_table
 from bot.service.model import quote
 from bot.service.model.checkout import Checkout, Held
 from bot.service.model.checkout_states import CheckoutState
+from bot.service.model.payer_words import PayerWords
 from bot.service.model.rail_answers import PayWith
 from bot.service.store import requests
 from bot.service.store.state_conditions import GIVEN_UP, HOLDS
@@ -23,10 +24,12 @@ if TYPE_CHECKING:
 INSERT = """
     INSERT INTO checkouts (id, request_id, token, state, user_data, quote, created_at, lapses_at,
       network, payer, language, kind, way, account_id, automatic, host, external_id, reference,
-      pay_with, look, opened_at, looked_at, expires_at, claimed_at)
+      pay_with, look, opened_at, looked_at, expires_at, claimed_at, price, quantity, payer_name,
+      message)
     VALUES (:id, :request_id, :token, :state, :user_data, :quote, :created_at, :lapses_at,
       :network, :payer, :language, :kind, :way, :account_id, :automatic, :host, :external_id,
-      :reference, :pay_with, :look, :opened_at, :looked_at, :expires_at, :claimed_at)
+      :reference, :pay_with, :look, :opened_at, :looked_at, :expires_at, :claimed_at,
+      :price, :quantity, :payer_name, :message)
 """
 # What a wallet has opened is stored once: a repeated opening shows no second invoice.
 STORE_OPENED = """
@@ -41,7 +44,7 @@ OPEN = (
 COLUMNS = (
     "id, request_id, token, user_data, quote, created_at, lapses_at, state, language, kind, way,"
     " account_id, automatic, host, external_id, reference, pay_with, look, failure, lie, opened_at,"
-    " looked_at, expires_at, claimed_at"
+    " looked_at, expires_at, claimed_at, price, quantity, payer_name, message"
 )
 SELECT = f"SELECT {COLUMNS} FROM checkouts WHERE"  # noqa: S608 - our own names
 BY_ID = f"{SELECT} id = :id"
@@ -61,9 +64,12 @@ OPEN_BY = (
     f" AND {HOLDS} AND +lapses_at > :now"
 )
 BY_PAYER = f"SELECT {COLUMNS} {OPEN_BY} AND payer = :payer"
-HELD = f"SELECT COUNT(*) AS total, COUNT(payer) AS known, MIN(lapses_at) AS until {OPEN_BY}"
+HELD = (
+    "SELECT COALESCE(SUM(quantity), 0) AS total, MIN(lapses_at) AS until,"
+    f" COALESCE(SUM(CASE WHEN payer IS NULL THEN quantity END), 0) AS nameless {OPEN_BY}"
+)
 TO_CONFIRM = (
-    "SELECT COUNT(*) AS held FROM checkouts"  # noqa: S608 - our own words
+    "SELECT COALESCE(SUM(quantity), 0) AS held FROM checkouts"  # noqa: S608 - our own words
     f" WHERE request_id = :request_id AND {HOLDS} AND lapses_at > :now AND automatic = 0"
 )
 UNPAID = (
@@ -100,6 +106,10 @@ def insert(tx: Transaction, checkout: Checkout, holder: Holder) -> None:
         host=checkout.host,
         reference=checkout.reference,
         claimed_at=checkout.claimed_at,
+        price=checkout.price,
+        quantity=checkout.quantity,
+        payer_name=checkout.words.name,
+        message=checkout.words.message,
         **_opened(checkout),
     )
     tx.count("checkouts", checkout.kind, checkout.stored_state.value)
@@ -126,6 +136,12 @@ def _opened(checkout: Checkout) -> dict[str, Any]:
         "looked_at": checkout.looked_at,
         "expires_at": checkout.expires_at,
     }
+
+
+def write_words(tx: Transaction, checkout_id: str, words: PayerWords) -> None:
+    """Store what the payer tells the seller, in place of what was stored."""
+    sql = "UPDATE checkouts SET payer_name = :name, message = :message WHERE id = :id"
+    tx.execute(sql, id=checkout_id, name=words.name, message=words.message)
 
 
 def lock_request(tx: Transaction, checkout_id: str) -> None:
@@ -185,7 +201,7 @@ def find_by_holder(tx: Transaction, request_id: str, holder: Holder, now: int) -
 def count_held(tx: Transaction, request_id: str, network: str, now: int) -> tuple[Held, int]:
     """Count a request's units held by a network, and return when the first of them lapses."""
     (row,) = tx.query(HELD, request_id=request_id, network=network, now=now)
-    return Held(row["total"], row["total"] - row["known"]), row["until"] or now
+    return Held(row["total"], row["nameless"]), row["until"] or now
 
 
 def sweep(tx: Transaction, before: int, long_before: int, most: int) -> int:
@@ -239,6 +255,9 @@ def _found(row: Row | None) -> Checkout | None:
         looked_at=row["looked_at"],
         expires_at=row["expires_at"],
         claimed_at=row["claimed_at"],
+        price=row["price"],
+        quantity=row["quantity"],
+        words=PayerWords(row["payer_name"], row["message"]),
     )
 
 

@@ -22,6 +22,7 @@ from bot.service.model.payment_reports import (
     ConfirmationQuestion,
     ErasedLetter,
     LetterReport,
+    PaymentNotice,
     PaymentReport,
     ReceiptReport,
     RejectionNotice,
@@ -32,9 +33,16 @@ from bot.service.store.requests import Place
 if TYPE_CHECKING:
     from bot.core.database.database import Database, Row, Transaction
     from bot.core.outbox.queue_policy import Queue
+    from bot.service.model.request import Payment
 
 Report: TypeAlias = (
-    WebhookReport | ClaimReport | LetterReport | ClaimLetter | ReceiptReport | RejectionNotice
+    WebhookReport
+    | ClaimReport
+    | LetterReport
+    | ClaimLetter
+    | ReceiptReport
+    | RejectionNotice
+    | PaymentNotice
 )
 """What is delivered: a payment's report, or one of a checkout without a payment."""
 
@@ -43,7 +51,7 @@ LETTER_PAYLOADS = PayloadKinds(
     letter=LetterReport, claim=ClaimLetter, question=ConfirmationQuestion, erased=ErasedLetter
 )
 RECEIPT_PAYLOADS = PayloadKinds(
-    receipt=ReceiptReport, rejection=RejectionNotice, erased=ErasedLetter
+    receipt=ReceiptReport, rejection=RejectionNotice, notice=PaymentNotice, erased=ErasedLetter
 )
 
 STATES = {
@@ -70,7 +78,11 @@ NEWEST = "ORDER BY d.created_at DESC, d.id DESC"
 OWN = f"FROM deliveries d WHERE d.app_id = :app_id AND d.channel <> 'receipt' {{narrowed}} {NEWEST}"
 RECEIPT = (
     f"SELECT d.address, o.state FROM deliveries d JOIN {QUEUED} o ON o.id = d.id"  # noqa: S608 - our own words
-    " WHERE d.payment_id = :id AND d.channel = 'receipt'"
+    " WHERE d.payment_id = :id AND d.channel = 'receipt' AND d.created_at = :at"
+    " ORDER BY d.id LIMIT 1"
+)
+TO_PAYER = (
+    "SELECT COUNT(*) AS letters FROM deliveries WHERE payment_id = :id AND channel = 'receipt'"
 )
 PAGE = (
     f"{WITH_STATE} FROM (SELECT {COLUMNS} {OWN} LIMIT :most_read) AS d"
@@ -157,8 +169,9 @@ def _addressed(report: Report) -> tuple[Channel, str, int]:
             return Channel.WEBHOOK, report.url, report.claimed_at
         case ReceiptReport():
             return Channel.RECEIPT, report.address, report.completed_at
-        case RejectionNotice():
-            return Channel.RECEIPT, report.address, report.rejected_at
+        case RejectionNotice() | PaymentNotice():
+            at = report.noticed_at if isinstance(report, PaymentNotice) else report.rejected_at
+            return Channel.RECEIPT, report.address, at
         case LetterReport():
             return Channel.EMAIL, report.address, report.completed_at
         case ClaimLetter():
@@ -195,9 +208,9 @@ async def read(db: Database, app_id: str, delivery_id: str) -> Delivery | None:
     return _delivery(row) if row else None
 
 
-async def read_receipt(db: Database, payment_id: str) -> ReceiptLetter | None:
-    """Return a payment's receipt by email, None without one."""
-    row = await db.one(RECEIPT, id=payment_id)
+async def read_receipt(db: Database, payment: Payment) -> ReceiptLetter | None:
+    """Return a payment's receipt by email, None without one; later letters don't count."""
+    row = await db.one(RECEIPT, id=payment.id, at=payment.completed_at)
     return ReceiptLetter(row["address"], STATES[row["state"]]) if row else None
 
 
@@ -210,6 +223,12 @@ def find_of_app(tx: Transaction, app_id: str, delivery_id: str) -> Delivery | No
     """Return one delivery of an application."""
     row = tx.one(OF_APP, id=delivery_id, app_id=app_id)
     return _delivery(row) if row else None
+
+
+def count_to_payer(tx: Transaction, payment_id: str) -> int:
+    """Return how many letters about a payment were queued for its payer."""
+    row = tx.one(TO_PAYER, id=payment_id)
+    return row["letters"] if row else 0
 
 
 def list_all(

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 from bot.core import exact_json
 from bot.core.database.columns import of_table
 from bot.service.model import payer_data
-from bot.service.model.request import ExchangeRate, Payment, PaymentState, Quote
+from bot.service.model.payer_words import PayerWords
+from bot.service.model.request import ExchangeRate, Marks, Payment, PaymentState, Quote
 from bot.service.store.requests import Place, read_receivers, write_receivers
 
 if TYPE_CHECKING:
@@ -19,9 +20,11 @@ if TYPE_CHECKING:
 COLUMNS = (
     "id, request_id, checkout_id, rail, external_id, state, amount, currency, receivers,"
     " instrument_amount, instrument_currency, instrument_shares, rate, rate_source, rated_at,"
-    " user_data, completed_at"
+    " user_data, completed_at, quantity, first_unit, payer_name, message, message_hidden, sent_at,"
+    " sent_note, paid_back_at, paid_back_note"
 )
 SELECT = f"SELECT {COLUMNS} FROM payments WHERE"  # noqa: S608 - our own names
+BY_ID = f"{SELECT} request_id = :request_id AND id = :id"
 # The payment that took a unit comes first, also if another has the same millisecond.
 OF_CHECKOUT = (
     f"{SELECT} checkout_id = :id"
@@ -37,19 +40,28 @@ PAYMENT = f"""
     INSERT INTO payments (id, request_id, checkout_id, rail, external_id, state, amount, currency,
                           receivers, instrument_amount, instrument_currency, instrument_shares,
                           rate, rate_source, rated_at, user_data, payer, payer_number,
-                          completed_at)
+                          completed_at, quantity, first_unit, payer_name, message,
+                          message_hidden)
     VALUES (:id, :request_id, :checkout_id, :rail, :external_id, :state, :amount, :currency,
             :receivers, :instrument_amount, :instrument_currency, :instrument_shares,
             :rate, :rate_source, :rated_at, :user_data, :payer,
             CASE WHEN CAST(:payer AS TEXT) IS NULL OR EXISTS (SELECT 1 FROM payments
                  WHERE request_id = :request_id AND payer = :payer)
-            THEN NULL ELSE 1 + ({PAYERS}) END, :completed_at)
+            THEN NULL ELSE 1 + ({PAYERS}) END, :completed_at, :quantity, :first_unit, :payer_name,
+            :message, :message_hidden)
 """  # noqa: S608 - our own words
 OF_APP = (
-    f"SELECT {of_table('p', COLUMNS)} FROM payments p"  # noqa: S608 - our own names
+    f"SELECT {of_table('p', COLUMNS)}, CASE r.expiration_type WHEN 'limit'"  # noqa: S608 - our own names
+    " THEN r.total_units - r.decreased_units END AS of_units FROM payments p"
     " JOIN payment_requests r ON r.id = p.request_id"
     " WHERE p.request_id = :request_id AND r.app_id = :app_id AND r.deleted_at IS NULL"
 )
+WITH_LAST_UNIT = (
+    f"{SELECT} request_id = :request_id AND first_unit + quantity - 1 >= :first"
+    " AND first_unit + quantity - 1 <= :last AND paid_back_at IS NULL AND user_data <> '{}'"
+    " ORDER BY first_unit LIMIT :most"
+)
+BY_ID_OF_APP = f"{OF_APP} AND p.id = :id"
 
 
 def insert(tx: Transaction, payment: Payment, settlement: Settlement) -> None:
@@ -75,13 +87,40 @@ def insert(tx: Transaction, payment: Payment, settlement: Settlement) -> None:
         user_data=json.dumps(payment.user_data),
         payer=payer_data.payer_key(payment.user_data) if took else None,
         completed_at=payment.completed_at,
+        quantity=payment.quantity,
+        first_unit=payment.first_unit,
+        payer_name=payment.words.name,
+        message=payment.words.message,
+        message_hidden=int(payment.marks.message_hidden),
     )
 
 
 def of_settlement(tx: Transaction, settlement: Settlement) -> Payment | None:
     """Return the payment that a settlement has made, None if it is new."""
     row = tx.one(f"{SELECT} external_id = :external_id", external_id=settlement.external_id)
-    return _payment(row) if row else None
+    return read_row(row) if row else None
+
+
+def find_of_app(tx: Transaction, app_id: str, request_id: str, payment_id: str) -> Payment | None:
+    """Return what `read_of_app` does, in a transaction."""
+    row = tx.one(BY_ID_OF_APP, app_id=app_id, request_id=request_id, id=payment_id)
+    return read_row(row) if row else None
+
+
+def find(tx: Transaction, request_id: str, payment_id: str) -> Payment | None:
+    """Return a payment of a request."""
+    row = tx.one(BY_ID, request_id=request_id, id=payment_id)
+    return read_row(row) if row else None
+
+
+def with_last_unit(tx: Transaction, request_id: str, units: range, most: int) -> list[Payment]:
+    """Return up to `most` payments whose last unit is one of these, in the order of their units.
+
+    Only those that are not paid back, and whose payers said who they are.
+    """
+    place = {"first": units[0], "last": units[-1], "most": most}
+    rows = tx.query(WITH_LAST_UNIT, request_id=request_id, **place)
+    return [read_row(row) for row in rows]
 
 
 def delete_underpaid(tx: Transaction, payment_id: str) -> None:
@@ -92,31 +131,27 @@ def delete_underpaid(tx: Transaction, payment_id: str) -> None:
 def first_of_checkout(tx: Transaction, checkout_id: str) -> Payment | None:
     """Return the payment that paid a checkout first."""
     row = tx.one(OF_CHECKOUT, id=checkout_id)
-    return _payment(row) if row else None
+    return read_row(row) if row else None
 
 
 async def read_of_checkout(db: Database, checkout_id: str) -> Payment | None:
     """Return the payment that paid a checkout first, without waiting for the writer."""
     row = await db.one(OF_CHECKOUT, id=checkout_id)
-    return _payment(row) if row else None
+    return read_row(row) if row else None
 
 
 async def read(db: Database, request_id: str, payment_id: str) -> Payment | None:
     """Return a payment by both of its ids, which its payer knows."""
-    row = await db.one(
-        f"{SELECT} request_id = :request_id AND id = :id", request_id=request_id, id=payment_id
-    )
-    return _payment(row) if row else None
+    row = await db.one(BY_ID, request_id=request_id, id=payment_id)
+    return read_row(row) if row else None
 
 
 async def read_of_app(
     db: Database, app_id: str, request_id: str, payment_id: str
 ) -> Payment | None:
     """Return one payment of the application's own request."""
-    row = await db.one(
-        f"{OF_APP} AND p.id = :id", app_id=app_id, request_id=request_id, id=payment_id
-    )
-    return _payment(row) if row else None
+    row = await db.one(BY_ID_OF_APP, app_id=app_id, request_id=request_id, id=payment_id)
+    return read_row(row) if row else None
 
 
 async def page(
@@ -127,7 +162,7 @@ async def page(
     rows = await db.query(
         page_sql(after), app_id=app_id, request_id=request_id, limit=limit, **place
     )
-    return [_payment(row) for row in rows]
+    return [read_row(row) for row in rows]
 
 
 def page_sql(after: Place | None) -> str:
@@ -142,7 +177,8 @@ async def count_payers(db: Database, request_id: str) -> int:
     return row["payers"] if row else 0
 
 
-def _payment(row: Row) -> Payment:
+def read_row(row: Row) -> Payment:
+    """Return the payment of a row of its table."""
     return Payment(
         id=row["id"],
         request_id=row["request_id"],
@@ -156,6 +192,21 @@ def _payment(row: Row) -> Payment:
         rail=row["rail"],
         external_id=row["external_id"],
         checkout_id=row["checkout_id"],
+        quantity=row["quantity"],
+        first_unit=row["first_unit"],
+        of_units=row.get("of_units"),
+        words=PayerWords(row["payer_name"], row["message"]),
+        marks=_marks(row),
+    )
+
+
+def _marks(row: Row) -> Marks:
+    return Marks(
+        message_hidden=bool(row["message_hidden"]),
+        sent_at=row["sent_at"],
+        sent_note=row["sent_note"],
+        paid_back_at=row["paid_back_at"],
+        paid_back_note=row["paid_back_note"],
     )
 
 

@@ -11,9 +11,12 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from bot.core import exact_json
+from bot.core.database.big_sums import BILLION
 from bot.core.database.columns import of_table
+from bot.service.model.amount_choice import AmountChoice
 from bot.service.model.recipient import RecipientState, RecipientStatus
 from bot.service.model.request import (
+    DeliveryKind,
     Kind,
     PaymentRequest,
     Product,
@@ -38,19 +41,23 @@ INSERT = """
       image_url, instrument_currency, denomination_currency, receivers, amount,
       price_before_discount, requested_user_data, redirect_url, webhook_url, custom_parameters,
       email, expiration_type, total_units, remaining_units, enabled_at, expires_at, owner,
-      recipient_id, seller, payout, webhook_events)
+      recipient_id, seller, payout, webhook_events, amount_choice, goal, max_quantity, thanks,
+      keep_url)
     VALUES (:id, :app_id, :created_at, :name, :description, :long_description,
       :image_url, :instrument_currency, :denomination_currency, :receivers, :amount,
       :price_before_discount, :requested_user_data, :redirect_url, :webhook_url, :custom_parameters,
       :email, :expiration_type, :total_units, :remaining_units, :enabled_at, :expires_at, :owner,
-      :recipient_id, :seller, :payout, :webhook_events)
+      :recipient_id, :seller, :payout, :webhook_events, :amount_choice, :goal, :max_quantity,
+      :thanks, :keep_url)
 """
 COLUMNS = (
     "id, app_id, created_at, name, description, long_description, image_url, instrument_currency,"
     " denomination_currency, receivers, amount, price_before_discount, requested_user_data,"
     " redirect_url, webhook_url, custom_parameters, email, expiration_type, total_units,"
     " remaining_units, reserved_units, decreased_units, paid_count, oversold_count, enabled_at,"
-    " expires_at, owner, recipient_id, paused, seller, webhook_events, deleted_at"
+    " expires_at, owner, recipient_id, paused, seller, webhook_events, deleted_at, amount_choice,"
+    " goal, max_quantity, thanks, keep_url, delivery, codes_count, codes_skipped, raised_billions,"
+    " raised_rest, sales_count, volume_billions, volume_rest"
 )
 """Columns that `read_row` needs, and exports."""
 
@@ -58,7 +65,7 @@ PAYABLE = payout_accounts.PAYABLE.format(request="r")
 # A lapsed reservation counts as remaining although no statement has returned it yet.
 EVERY = (
     f"SELECT {of_table('r', COLUMNS)},"  # noqa: S608 - our own words
-    " CASE WHEN r.reserved_units > 0 THEN (SELECT COUNT(*) FROM checkouts c"
+    " CASE WHEN r.reserved_units > 0 THEN (SELECT COALESCE(SUM(c.quantity), 0) FROM checkouts c"
     f" WHERE c.request_id = r.id AND {HOLDS} AND c.lapses_at <= :now)"
     " ELSE 0 END AS lapsed,"
     " CASE WHEN r.seller IS NULL THEN (SELECT a.seller FROM apps a WHERE a.id = r.app_id) END"
@@ -198,6 +205,7 @@ def read_row(row: Row) -> PaymentRequest:
         terms=_terms(row),
         units=_units(row),
         paid_count=row["paid_count"],
+        sales_count=row["sales_count"],
         oversold_count=row["oversold_count"],
         enabled_at=row["enabled_at"],
         expires_at=row["expires_at"],
@@ -206,6 +214,11 @@ def read_row(row: Row) -> PaymentRequest:
         paused=bool(row["paused"]),
         app_seller=read_seller(row.get("app_seller")),
         payable=bool(row["payable"]),
+        volume=row["volume_billions"] * BILLION + row["volume_rest"],
+        raised=row["raised_billions"] * BILLION + row["raised_rest"],
+        delivers=DeliveryKind(row["delivery"]) if row["delivery"] else None,
+        codes_count=row["codes_count"],
+        codes_skipped=row["codes_skipped"],
     )
 
 
@@ -235,6 +248,11 @@ def _terms(row: Row) -> Terms:
         webhook=Webhook(url, row["custom_parameters"], _events(row)) if url else None,
         email=row["email"],
         seller=read_seller(row["seller"]),
+        choice=_read_choice(row["amount_choice"]),
+        goal=row["goal"],
+        max_quantity=row["max_quantity"],
+        thanks=row["thanks"],
+        keep_url=row["keep_url"],
     )
 
 
@@ -280,7 +298,23 @@ def _row(request: PaymentRequest) -> dict[str, Any]:
         "seller": write_seller(terms.seller),
         "payout": terms.payout,
         "webhook_events": _write_events(webhook),
+        "amount_choice": json.dumps(asdict(terms.choice)) if terms.choice else None,
+        "goal": terms.goal,
+        "max_quantity": terms.max_quantity,
+        "thanks": terms.thanks,
+        "keep_url": terms.keep_url,
     }
+
+
+def _read_choice(text: str | None) -> AmountChoice | None:
+    """Read the amounts to choose from JSON; each payment of a request reads the same."""
+    return None if text is None else _choice(text)
+
+
+@lru_cache(maxsize=1024)
+def _choice(text: str) -> AmountChoice:
+    kept = exact_json.loads(text)
+    return AmountChoice(kept["minimum"], tuple(kept["suggested"]), kept["maximum"])
 
 
 def _events(row: Row) -> tuple[WebhookEvent, ...] | None:

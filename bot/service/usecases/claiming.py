@@ -8,9 +8,10 @@ from bot.core.errors import NotFound, NotPayable, WrongState
 from bot.core.ops import audit
 from bot.service.model.checkout import Settlement, may_claim
 from bot.service.model.checkout_states import CheckoutState
-from bot.service.model.request import RESERVED, WAY_CLOSED
+from bot.service.model.request import RESERVED, TOO_FEW, WAY_CLOSED
 from bot.service.store import checkouts, requests, unit_moves
-from bot.service.usecases import delivery_queues, payer_receipts, settling
+from bot.service.usecases import delivery_queues, settling
+from bot.service.usecases.letters import payer_receipts
 
 if TYPE_CHECKING:
     from bot.core.database.database import Transaction
@@ -24,10 +25,10 @@ UNKNOWN = "There is no such checkout."
 def claim(
     tx: Transaction, context: PaymentContext, request_id: str, checkout_id: str, now: int
 ) -> Checkout:
-    """Record a payer's word that the money was sent; its unit is held for the seller to confirm.
+    """Record a payer's word that the money was sent; its units are held for the seller to confirm.
 
-    A lapsed checkout gets another unit. Repeated, it answers the same. Raises NotFound, WrongState,
-    and NotPayable where no unit is left or too many wait for the seller.
+    A lapsed checkout gets other units. Repeated, it answers the same. Raises NotFound, WrongState,
+    and NotPayable where too few units are left or too many wait for the seller.
     """
     requests.lock(tx, request_id)
     checkout = _found(tx, checkout_id)
@@ -43,8 +44,8 @@ def claim(
         if not unit_moves.claim(tx, checkout, now, until):
             raise RuntimeError(f"checkout {checkout.id} was changed beside the lock")
     elif not unit_moves.claim_again(tx, checkout, now, until):
-        raise NotPayable(_hindrance(tx, request_id, now))
-    elif not may_hold(tx, _request(tx, checkout, now), now):
+        raise _refusal(tx, checkout, now)
+    elif not may_hold(tx, _request(tx, checkout, now), checkout, now):
         raise NotPayable(WAY_CLOSED)
     claimed = _found(tx, checkout_id)
     delivery_queues.queue_claim(tx, _request(tx, claimed, now), claimed)
@@ -52,7 +53,7 @@ def claim(
 
 
 def cancel(tx: Transaction, request_id: str, checkout_id: str, now: int) -> bool:
-    """Cancel an open checkout and return its unit; return False, unchanged, for any other."""
+    """Cancel an open checkout and return its units; return False, unchanged, for any other."""
     requests.lock(tx, request_id)
     checkout = checkouts.find(tx, checkout_id)
     if checkout is None or checkout.request_id != request_id:
@@ -81,7 +82,7 @@ def confirm(tx: Transaction, app_id: str, checkout_id: str, now: int) -> Checkou
 
 
 def reject(tx: Transaction, app_id: str, checkout_id: str, now: int) -> Checkout:
-    """Record that a claimed payment did not arrive, return its unit and tell its payer by email.
+    """Record that a claimed payment did not arrive, return its units and tell its payer by email.
 
     Repeated, it answers the same. Raises NotFound and WrongState.
     """
@@ -97,16 +98,21 @@ def reject(tx: Transaction, app_id: str, checkout_id: str, now: int) -> Checkout
     return _found(tx, checkout_id)
 
 
-def may_hold(tx: Transaction, request: PaymentRequest, now: int) -> bool:
-    """Return whether the units that wait for the seller are few enough; `request` has the last."""
-    return may_claim(request.units, checkouts.count_to_confirm(tx, request.id, now))
+def may_hold(tx: Transaction, request: PaymentRequest, checkout: Checkout, now: int) -> bool:
+    """Return whether the units that wait for the seller are few enough; `checkout` has the last."""
+    held = checkouts.count_to_confirm(tx, request.id, now)
+    return may_claim(request.units, held, checkout.quantity)
 
 
-def _hindrance(tx: Transaction, request_id: str, now: int) -> str:
-    request = requests.find(tx, request_id, now)
+def _refusal(tx: Transaction, checkout: Checkout, now: int) -> NotPayable:
+    """Return why a lapsed checkout gets no units. Raises NotFound for a deleted request."""
+    request = requests.find(tx, checkout.request_id, now)
     if request is None:
         raise NotFound
-    return request.hindrance(now) or RESERVED
+    left = request.units.remaining if request.units else 0
+    if 0 < left < checkout.quantity:
+        return NotPayable(TOO_FEW, left)
+    return NotPayable(request.hindrance(now) or RESERVED)
 
 
 def _of_app(tx: Transaction, app_id: str, checkout_id: str, now: int) -> Checkout:

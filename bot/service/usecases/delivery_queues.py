@@ -24,9 +24,9 @@ from bot.service.model.payment_reports import (
 from bot.service.model.recipient import RecipientState
 from bot.service.model.request import Kind, PaymentState, WebhookEvent
 from bot.service.store import deliveries, joined_letters, recipients
-from bot.service.usecases import recipient_consent
-from bot.service.usecases.letter_limits import MAILS
-from bot.service.usecases.payer_receipts import RECEIPTS
+from bot.service.usecases.letters import recipient_consent
+from bot.service.usecases.letters.letter_limits import MAILS
+from bot.service.usecases.letters.payer_receipts import RECEIPTS
 from bot.service.usecases.request_commands import INTERNAL_HOST
 
 if TYPE_CHECKING:
@@ -153,7 +153,7 @@ def _claim_letter(
         claimed_at=checkout.claimed_at or 0,
         lapses_at=checkout.lapses_at,
         **checkout_facts(request, checkout),
-        **converted_facts(terms.amount, terms.currency, checkout.quote),
+        **converted_facts(checkout.order.amount(terms), terms.currency, checkout.quote),
     )
 
 
@@ -217,6 +217,9 @@ def _facts(request: PaymentRequest, payment: Payment) -> dict[str, Any]:
         "user_data": payment.user_data,
         "remaining_units": units.remaining if units else None,
         "reserved_units": units.reserved or None if units else None,
+        "name": payment.words.name,
+        "message": payment.words.message,
+        "codes_waiting": request.codes_waiting if payment.took_unit else 0,
     }
 
 

@@ -1,4 +1,4 @@
-"""Paying a request: a checkout reserves a unit by one of the request's ways.
+"""Paying a request: a checkout reserves its units by one of the request's ways.
 
 Test money and bank codes are open in the transaction that reserves; a wallet is asked by a job.
 """
@@ -18,9 +18,11 @@ from bot.service.model.checkout import (
     may_reserve,
 )
 from bot.service.model.checkout_states import CheckoutState
+from bot.service.model.order import Order, check_bounds, check_quantity
+from bot.service.model.payer_words import NO_WORDS, PayerWords
 from bot.service.model.payout import KINDS, SANDBOX
 from bot.service.model.rail_answers import Manner
-from bot.service.model.request import NO_PAYOUT, WAY_CLOSED, Payment
+from bot.service.model.request import NO_PAYOUT, TOO_FEW, WAY_CLOSED, Payment
 from bot.service.store import checkouts, payments, payout_accounts, requests, unit_moves
 from bot.service.store.unit_moves import RESERVED, SOLD
 from bot.service.usecases import claiming, delivery_queues, looking, opening, settling
@@ -41,7 +43,9 @@ class PaymentForm:
     """A payer's posted form, checked; two forms with one token are one payment.
 
     `language` is that of the receipt to email, None if none is; `way` the chosen way, None for the
-    seller's first.
+    seller's first. The payer takes `quantity` pieces for `price` each, in minor units of the
+    request's currency, None for the request's own price. `payer_name` and `message` are for the
+    seller.
     """
 
     request_id: str
@@ -51,6 +55,20 @@ class PaymentForm:
     holder: Holder = UNKNOWN_HOLDER
     language: str | None = None
     way: str | None = None
+    price: int | None = None
+    quantity: int = 1
+    payer_name: str | None = None
+    message: str | None = None
+
+    @property
+    def order(self) -> Order:
+        """Return what the payer takes."""
+        return Order(self.price, self.quantity)
+
+    @property
+    def words(self) -> PayerWords:
+        """Return what the payer tells the seller."""
+        return PayerWords(self.payer_name, self.message)
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +98,7 @@ async def read_ways(
     closed = False
     if not all(account.automatic for account in accounts):
         waiting = await checkouts.read_to_confirm(db, request.id, now)
-        closed = not may_claim(request.units, waiting + 1)
+        closed = not may_claim(request.units, waiting + 1, 1)
     return [
         Way(
             name=account.way,
@@ -123,14 +141,15 @@ class PaymentProgress:
 def pay(tx: Transaction, context: PaymentContext, form: PaymentForm, now: int) -> PaymentProgress:
     """Open a checkout, and record its payment if the rail has the money at once.
 
-    A form posted before, or a payer whose checkout by this way holds a unit, gets the progress of
-    that checkout; by another way it is given up for the new one. Raises NotFound, InvalidBody,
-    NotPayable with the state that prevents it, and TooManyHolds.
+    A form posted before, or a payer whose checkout of the same order by this way holds units, gets
+    the progress of that checkout; another is given up for the new one. Raises NotFound,
+    InvalidBody, NotPayable with the state that prevents it, and TooManyHolds.
     """
     if earlier := _posted_before(tx, form):
         return earlier
+    check_bounds(form.order)
     column = SOLD if _is_at_once(context, form) else RESERVED
-    request = unit_moves.take(tx, form.request_id, column, now)
+    request = unit_moves.take(tx, form.request_id, form.order, column, now)
     if request is None:  # nothing was taken, and so nothing is locked yet
         requests.lock(tx, form.request_id)
         if earlier := _posted_before(tx, form):
@@ -138,12 +157,14 @@ def pay(tx: Transaction, context: PaymentContext, form: PaymentForm, now: int) -
     held = checkouts.find_by_holder(tx, form.request_id, form.holder, now)
     if held and not _give_up(tx, held, form, now):
         if request is not None:
-            unit_moves.give_back(tx, form.request_id, column)
+            unit_moves.give_back(tx, request, form.order, column)
+        if form.words not in {NO_WORDS, held.words}:
+            checkouts.write_words(tx, held.id, form.words)
         return PaymentProgress(held.id, None)
     if request is None and (unit_moves.return_lapsed(tx, form.request_id, now) or held):
-        request = unit_moves.take(tx, form.request_id, column, now)
+        request = unit_moves.take(tx, form.request_id, form.order, column, now)
     if request is None:
-        raise _refusal(tx, form.request_id, now)
+        raise _refusal(tx, form, now)
     _check_holds(tx, context, request, form, now)
     return _begin(tx, context, request, form, now)
 
@@ -163,10 +184,11 @@ def _posted_before(tx: Transaction, form: PaymentForm) -> PaymentProgress | None
 def _begin(
     tx: Transaction, context: PaymentContext, request: PaymentRequest, form: PaymentForm, now: int
 ) -> PaymentProgress:
-    """Store the checkout of a unit just reserved, as far as it is open without a wallet's answer.
+    """Store the checkout of units just reserved, as far as it is open without a wallet's answer.
 
     Raises InvalidBody and NotPayable.
     """
+    order = form.order.settled(request.terms)
     account = _account(tx, context, request, form.way)
     details = context.details_of(account) if account else {}
     rail = context.rails.of(account.kind if account else SANDBOX)
@@ -175,12 +197,15 @@ def _begin(
         request_id=request.id,
         token=form.token,
         user_data=form.user_data,
-        quote=context.quote(request, _payer_currency(request, account) if account else None),
+        quote=context.quote(request, _payer_currency(request, account) if account else None, order),
         created_at=now,
         lapses_at=now + context.reservation,
         stored_state=CheckoutState.OPENING,
         language=form.language,
         host=rail.host(details),
+        price=order.price,
+        quantity=order.quantity,
+        words=form.words,
         **_paid_to(tx, account),
     )
     opened = rail.open_offline(checkout.asked(request.terms.product.name, details, form.manner))
@@ -191,7 +216,7 @@ def _begin(
     if _is_at_once(context, form):
         return _sold(tx, request, checkout, opened, now)
     checkouts.insert(tx, checkout, form.holder)
-    if not checkout.automatic and not claiming.may_hold(tx, request, now):
+    if not checkout.automatic and not claiming.may_hold(tx, request, checkout, now):
         raise NotPayable(WAY_CLOSED)
     if opened is None:
         opening.queue_opening(tx, checkout)
@@ -212,7 +237,7 @@ def _opened(
 def _sold(
     tx: Transaction, request: PaymentRequest, checkout: Checkout, opened: Opened | None, now: int
 ) -> PaymentProgress:
-    """Store a checkout whose unit is sold already, with its payment: nothing is held."""
+    """Store a checkout whose units are sold already, with its payment: nothing is held."""
     if opened is None or opened.arrived is None:
         raise RuntimeError(f"no money came with checkout {checkout.id}")
     checkouts.insert(tx, replace(checkout, stored_state=CheckoutState.PAID), UNKNOWN_HOLDER)
@@ -223,15 +248,25 @@ def _sold(
 
 
 def _give_up(tx: Transaction, held: Checkout, form: PaymentForm, now: int) -> bool:
-    """End a payer's checkout for one by another way; return False, unchanged, where it stays.
+    """End a payer's checkout for another one; return False, unchanged, where it stays.
 
-    One that the payer has claimed stays: the seller decides.
+    One of the same order by the same way stays, and one that the payer has claimed: the seller
+    decides.
     """
-    if form.way in {None, held.way} or held.stored_state is CheckoutState.CLAIMED:
+    if _is_same(held, form) or held.stored_state is CheckoutState.CLAIMED:
         return False
     is_open = held.stored_state is CheckoutState.OPEN
     state = CheckoutState.CANCELLED if is_open else CheckoutState.LAPSED
     return unit_moves.end(tx, held, state, now)
+
+
+def _is_same(held: Checkout, form: PaymentForm) -> bool:
+    """Return whether a form asks for what a checkout is about; a fixed price is always the same."""
+    return (
+        form.way in {None, held.way}
+        and form.quantity == held.quantity
+        and (held.price is None or form.price in {None, held.price})
+    )
 
 
 def _account(
@@ -297,13 +332,18 @@ def _check_holds(
         return
     held, until = checkouts.count_held(tx, request.id, holder.network, now)
     units = request.units
-    sold = _is_at_once(context, form)
+    sold = form.quantity if _is_at_once(context, form) else 0
     unsold = units.remaining + units.reserved + sold if units else None
-    if not may_reserve(holder, held, unsold, context.holds):
+    if not may_reserve(holder, held, unsold, context.holds, form.quantity):
         raise TooManyHolds(max(1, (until - now + 999) // 1000))
 
 
-def _refusal(tx: Transaction, request_id: str, now: int) -> NotFound | NotPayable:
-    request = requests.find(tx, request_id, now)
-    state = request and request.hindrance(now)
-    return NotPayable(state) if state else NotFound()
+def _refusal(tx: Transaction, form: PaymentForm, now: int) -> NotFound | NotPayable:
+    """Return why units could not be taken. Raises InvalidBody for more than a checkout may have."""
+    request = requests.find(tx, form.request_id, now)
+    if request is None:
+        return NotFound()
+    if state := request.hindrance(now):
+        return NotPayable(state)
+    check_quantity(request.terms, form.quantity)
+    return NotPayable(TOO_FEW, request.units.remaining) if request.units else NotFound()

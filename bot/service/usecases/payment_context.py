@@ -7,11 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 from bot.core.errors import MoneyError, NotPayable
 from bot.service.model import quote
+from bot.service.model.order import ONE, unconvertible
 from bot.service.model.request import UNPRICED
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from bot.service.model.order import Order
     from bot.service.model.payout import PayoutAccount
     from bot.service.model.request import PaymentRequest, Quote
     from bot.service.rails.exchange_rates import Exchange
@@ -38,15 +40,18 @@ class PaymentContext:
     details_of: Callable[[PayoutAccount], dict[str, Any]] = lambda _account: {}
     hint_url: Callable[[str], str | None] = lambda _checkout_id: None
 
-    def quote(self, request: PaymentRequest, currency: str | None = None) -> Quote:
+    def quote(
+        self, request: PaymentRequest, currency: str | None = None, order: Order = ONE
+    ) -> Quote:
         """Return what a payer pays now, in another currency than the request's where one is given.
 
-        Raises NotPayable if the exchange rate is unknown.
+        Raises NotPayable if the exchange rate is unknown, and InvalidBody for an order of an
+        amount that comes to nothing in the currency, or to too much.
         """
-        terms = request.terms
+        terms = order.terms(request.terms)
         if currency is not None:
             terms = replace(terms, instrument=currency, denomination=terms.currency)
         try:
             return quote.quote(terms, self.exchange.rate(terms.currency, terms.instrument))
-        except MoneyError:
-            raise NotPayable(UNPRICED) from None
+        except MoneyError as error:
+            raise (unconvertible(order, error) or NotPayable(UNPRICED)) from None

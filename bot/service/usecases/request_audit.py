@@ -1,7 +1,7 @@
 """Entries of the audit log, and metrics, about requests: created, edited, deleted.
 
 An entry has the host of a webhook only, because the rest of its address may be a secret; its
-custom parameters and the seller's profile are not shown, only that they changed.
+custom parameters, the seller's profile and what payers get are not shown, only that they changed.
 """
 
 from __future__ import annotations
@@ -38,10 +38,25 @@ def record_created(tx: Transaction, request: PaymentRequest) -> None:
     _record(tx, request, "created", request.created_at, details)
 
 
-def record_edited(tx: Transaction, before: PaymentRequest, after: PaymentRequest, now: int) -> None:
-    """Record an edit with each field before and after; an edit that changed nothing is skipped."""
-    if details := dict(_changes(before, after)):
+def record_edited(
+    tx: Transaction, before: PaymentRequest, after: PaymentRequest, now: int, *, delivers: bool
+) -> None:
+    """Record an edit with each field before and after; an edit that changed nothing is skipped.
+
+    `delivers`: payers get something else than before.
+    """
+    details = dict(_changes(before, after))
+    if delivers:
+        details["delivery"] = CHANGED
+    if details:
         _record(tx, after, "edited", now, details)
+
+
+def record_codes(tx: Transaction, request: PaymentRequest, added: int, now: int) -> None:
+    """Record that codes were added, if one was new."""
+    if added:
+        subject, details = audit.app(request.app_id), {"added": added}
+        audit.record(tx, subject, "request.codes", request.id, now, details)
 
 
 def record_deleted(tx: Transaction, request: PaymentRequest, now: int) -> None:

@@ -17,13 +17,21 @@ from bot.core.errors import (
 )
 from bot.core.net.webhook_addresses import AllowList, check_url
 from bot.core.text import links
+from bot.service.goods import deliveries
 from bot.service.model import changes, quote
+from bot.service.model.goods.delivered import served
+from bot.service.model.order import Order
+from bot.service.model.request import DeliveryKind
 from bot.service.store import apps, unit_moves
 from bot.service.store import requests as store
-from bot.service.usecases import recipient_consent, request_audit
+from bot.service.usecases import request_audit
+from bot.service.usecases.letters import payer_notices, recipient_consent
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from bot.core.database.database import Transaction
+    from bot.service.goods.deliveries import AddedCodes
     from bot.service.model.changes import Creation, Edit
     from bot.service.model.request import PaymentRequest, Terms
     from bot.service.rails.exchange_rates import Exchange
@@ -92,6 +100,8 @@ def create(
         return earlier
     request = _with_recipient(tx, caller, replace(request, owner=caller.owner))
     store.insert(tx, request)
+    if creation.goods is not None:
+        request = deliveries.begin(tx, request, creation.goods)
     request_audit.record_created(tx, request)
     # With real money, whether it can be paid depends on the accounts of its owner.
     return request if caller.policy.test_money else _find_own(tx, caller, request.id)
@@ -122,9 +132,32 @@ def edit(tx: Transaction, caller: Caller, request_id: str, edited: Edit) -> Paym
         changed = _with_recipient(tx, caller, changed)
     if not store.write_edit(tx, request, changed, edited.decrease):
         raise NotEnoughUnits
+    goods = edited.goods
+    delivers = not isinstance(goods, changes.Keep) and deliveries.change(
+        tx, request, goods, caller.now
+    )
     after = _find_own(tx, caller, request_id)
-    request_audit.record_edited(tx, request, after, caller.now)
+    if delivers and caller.policy.mails and after.delivers is DeliveryKind.CODES:
+        got = range(served(request) + 1, served(after) + 1)  # they waited for others until now
+        payer_notices.queue_codes(tx, after, got, caller.now)
+    request_audit.record_edited(tx, request, after, caller.now, delivers=delivers)
     return after
+
+
+def add_codes(
+    tx: Transaction, caller: Caller, request_id: str, listed: Sequence[str]
+) -> AddedCodes:
+    """Add the codes that a request does not have yet, and tell who waited for them by email.
+
+    Raises NotFound, NoCodes and InvalidBody.
+    """
+    store.lock(tx, request_id)
+    request = _find_own(tx, caller, request_id)
+    added = deliveries.add_codes(tx, request, listed)
+    if caller.policy.mails:
+        payer_notices.queue_codes(tx, request, added.served, caller.now)
+    request_audit.record_codes(tx, request, added.added, caller.now)
+    return added
 
 
 def delete(tx: Transaction, caller: Caller, request_id: str) -> None:
@@ -132,6 +165,7 @@ def delete(tx: Transaction, caller: Caller, request_id: str) -> None:
     store.lock(tx, request_id)
     request = _find_own(tx, caller, request_id)
     store.delete(tx, request_id, caller.now)
+    deliveries.end(tx, request_id, caller.now)
     request_audit.record_deleted(tx, request, caller.now)
 
 
@@ -160,13 +194,21 @@ def _check(caller: Caller, webhook: object, email: object, redirect: object) -> 
 
 
 def _check_price(exchange: Exchange, terms: Terms) -> None:
-    """Refuse a price or share that rounds to nothing in the instrument currency."""
+    """Refuse a price or share that rounds to nothing in the instrument currency.
+
+    Where the payer chooses, it is the least that can be chosen.
+    """
+    least = Order(terms.choice.minimum if terms.choice else None).terms(terms)
     try:
-        shares = quote.quote(terms, exchange.rate(terms.currency, terms.instrument)).shares
+        rate = exchange.rate(terms.currency, terms.instrument)
+        shares = quote.quote(least, rate).shares
+        place = shares.index(0) if 0 in shares else None
+        if terms.choice and len(shares) > 1:
+            place = quote.unsure_share(terms, least.amount, rate)
     except MoneyError as error:
         raise changes.invalid_field("denominationCurrencyCode", str(error)) from None
-    if 0 in shares:
-        field = f"receivers.{shares.index(0)}.sendAmount"
+    if place is not None:
+        field = f"receivers.{place}.sendAmount"
         raise changes.invalid_field(field, f"comes to nothing in {terms.instrument}")
 
 

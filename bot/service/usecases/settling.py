@@ -1,6 +1,6 @@
-"""Money that arrived: it takes its unit and is stored with its queued deliveries, once.
+"""Money that arrived: it takes its units and is stored with its queued deliveries, once.
 
-Unit, payment and deliveries commit together; every settlement is kept.
+Units, payment and deliveries commit together; every settlement is kept.
 """
 
 from __future__ import annotations
@@ -15,9 +15,10 @@ from bot.core.money.amounts import MAX_MINOR
 from bot.service.model import quote
 from bot.service.model.checkout_states import CheckoutState
 from bot.service.model.payout import SANDBOX
-from bot.service.model.request import Payment, PaymentState
+from bot.service.model.request import Marks, Payment, PaymentState
 from bot.service.store import checkouts, payments, requests, unit_moves
-from bot.service.usecases import delivery_queues, payer_receipts
+from bot.service.usecases import delivery_queues
+from bot.service.usecases.letters import payer_receipts
 from bot.service.usecases.request_commands import new_id
 
 if TYPE_CHECKING:
@@ -45,14 +46,15 @@ def record_settlement(tx: Transaction, settlement: Settlement, now: int) -> Paym
     short = paid.amount < checkout.quote.amount and not settlement.confirmed
     if known and not _adds(known, paid, short=short):
         return None
-    state = PaymentState.UNDERPAID if short else unit_moves.take_unit(tx, checkout, now)
+    state = PaymentState.UNDERPAID if short else unit_moves.take_units(tx, checkout, now)
     request = requests.find_ever(tx, checkout.request_id, now)
     if request is None:
         raise RuntimeError(f"checkout {checkout.id} has no request")
     payment = replace(_payment(request, checkout, settlement, state, now), paid=paid)
     if known:
         payments.delete_underpaid(tx, known.id)
-        payment = replace(payment, id=known.id)
+        marks = Marks(message_hidden=known.marks.message_hidden)
+        payment = replace(payment, id=known.id, marks=marks)
     return _record(tx, request, checkout, settlement, payment)
 
 
@@ -64,7 +66,7 @@ def _adds(known: Payment, paid: Quote, *, short: bool) -> bool:
 def record_at_once(
     tx: Transaction, request: PaymentRequest, checkout: Checkout, settlement: Settlement, now: int
 ) -> Payment:
-    """Record the payment of a checkout just stored as paid; `request` has its unit as sold."""
+    """Record the payment of a checkout just stored as paid; `request` has its units as sold."""
     tx.count("checkouts", checkout.kind, CheckoutState.OPEN.value)
     payment = _payment(request, checkout, settlement, PaymentState.PAID, now)
     return _record(tx, request, checkout, settlement, payment)
@@ -96,12 +98,15 @@ def _payment(
     state: PaymentState,
     now: int,
 ) -> Payment:
+    """Return a payment; its units are the last that `request` has sold."""
+    terms = checkout.order.terms(request.terms)
+    took = state in {PaymentState.PAID, PaymentState.LATE}
     return Payment(
         id=new_id(),
         request_id=request.id,
-        amount=request.terms.amount,
-        currency=request.terms.currency,
-        receivers=request.terms.receivers,
+        amount=terms.amount,
+        currency=terms.currency,
+        receivers=terms.receivers,
         user_data=checkout.user_data,
         completed_at=now,
         paid=checkout.quote,
@@ -109,6 +114,9 @@ def _payment(
         rail=settlement.rail,
         external_id=settlement.external_id,
         checkout_id=checkout.id,
+        quantity=checkout.quantity,
+        first_unit=request.paid_count - checkout.quantity + 1 if took else None,
+        words=checkout.words,
     )
 
 

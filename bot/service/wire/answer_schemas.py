@@ -12,8 +12,9 @@ from pydantic.alias_generators import to_camel
 
 from bot.core.accents import ACCENTS
 from bot.service.model.delivery import DeliveryState
+from bot.service.model.goods.delivered import DeliveryProgress
 from bot.service.model.payout_problems import Wrong
-from bot.service.model.request import NO_PAYOUT, Kind, PayerField, Status
+from bot.service.model.request import NO_PAYOUT, DeliveryKind, Kind, PayerField, Status
 
 Number: TypeAlias = Annotated[Decimal, WithJsonSchema({"type": "number"})]
 Time: TypeAlias = Annotated[str, Field(json_schema_extra={"format": "date-time"})]
@@ -101,6 +102,38 @@ class PaymentAmount(Answer):
     denominated_in: str
 
 
+class AmountChoiceAnswer(Answer):
+    """Amounts that a payer may choose; `paymentAmount` is the first suggestion, or the minimum."""
+
+    minimum: Number
+    suggested: list[Number]
+    maximum: Number | None = None
+
+
+class DeliveredFile(Answer):
+    """A file that payers get; `size` in bytes."""
+
+    name: str
+    media_type: str
+    size: int
+
+
+class CodesAnswer(Answer):
+    """Codes of a request: all, those of units that are sold, and sold units that wait for one."""
+
+    total: int
+    assigned: int
+    waiting: int
+
+
+class DeliveryAnswerOfRequest(Answer):
+    """What payers get, without its content."""
+
+    kind: DeliveryKind
+    file: DeliveredFile | None = None
+    codes: CodesAnswer | None = None
+
+
 class _PublicFields(Answer):
     id: Id
     payment_request_url: str
@@ -118,6 +151,11 @@ class _PublicFields(Answer):
     reserved_units: int | None = None
     payments_count: int
     enabled_at: Time
+    amount_choice: AmountChoiceAnswer | None = None
+    goal: Number | None = None
+    amount_raised: Number | None = None
+    max_quantity: int | None = None
+    delivers: DeliveryKind | None = None
 
 
 class PublicAnswer(_PublicFields):
@@ -137,6 +175,9 @@ class _Request(_PublicFields):
     custom_parameters: dict[str, Any]
     created_at: Time
     seller: SellerAnswer | None = None
+    thanks: str | None = None
+    keep_url: str | None = None
+    delivery: DeliveryAnswerOfRequest | None = None
 
 
 class RequestAnswer(_Request):
@@ -194,7 +235,10 @@ class PaymentAnswer(Answer):
 
     `settlement` is set for money that came `late`, after its reservation had lapsed, that is
     `oversold`: no unit was left for it, or `underpaid`: it was less than the price and took none.
-    `paidBy` and `checkoutId` are those of real money.
+    `paidBy` and `checkoutId` are those of real money. The amount is the sum of `quantity` pieces, 1
+    where it is left out; those of a drop of `totalUnits` are numbered from `firstUnit`. `name` and
+    `message` are the payer's words, and what follows them the seller's marks. `delivery` says
+    whether the payer has everything, or waits for a code.
     """
 
     transaction_id: Id
@@ -207,6 +251,23 @@ class PaymentAnswer(Answer):
     settlement: Literal["late", "oversold", "underpaid"] | None = None
     checkout_id: Id | None = None
     paid_by: PaidByAnswer | None = None
+    quantity: int | None = None
+    first_unit: int | None = None
+    total_units: int | None = None
+    name: str | None = None
+    message: str | None = None
+    delivery: DeliveryProgress | None = None
+    message_hidden: Literal[True] | None = None
+    sent_at: Time | None = None
+    sent_note: str | None = None
+    paid_back_at: Time | None = None
+    paid_back_note: str | None = None
+
+
+class MarkedPaymentAnswer(PaymentAnswer):
+    """The payment with its marks; `payerNotified` where its payer gets a letter about them."""
+
+    payer_notified: Literal["email"] | None = None
 
 
 class PaymentList(Answer):
@@ -217,7 +278,10 @@ class PaymentList(Answer):
 
 
 class StatsAnswer(Answer):
-    """Totals of a request; `uniqueUsers` counts payers who entered who they are."""
+    """Totals of a request; `totalVolume` is the sum of all payments, oversold ones too.
+
+    `uniqueUsers` counts payers who entered who they are.
+    """
 
     total_payments: int
     total_volume: Number
@@ -226,11 +290,16 @@ class StatsAnswer(Answer):
 
 
 class WebhookEvent(Answer):
-    """Body of the webhook of a payment; `oversold` if no unit was left for it.
+    """Body of the webhook of a payment; `oversold` if too few units were left for it.
+
+    `amount` is the sum of `quantity` pieces, which is left out where it is one. `name` and
+    `message` are the payer's words, left out where there are none, and `codesWaiting` counts the
+    units sold whose codes are still to come.
 
     `underpaid`, `checkoutId` and `paidBy` are for requests that name `events`. A payment that was
     `underpaid` is reported again under its `transactionId` when more of it arrives, and without
-    `underpaid` once it is whole or confirmed.
+    `underpaid` once it is whole or confirmed. The amount is the sum of `quantity` pieces, 1 where
+    it is left out; `name` and `message` are the payer's words, for nobody to trust.
     """
 
     payment_request_id: Id
@@ -246,6 +315,10 @@ class WebhookEvent(Answer):
     underpaid: Literal[True] | None = None
     checkout_id: Id | None = None
     paid_by: PaidByAnswer | None = None
+    quantity: Annotated[int, Field(ge=2)] | None = None
+    name: str | None = None
+    message: str | None = None
+    codes_waiting: Annotated[int, Field(ge=1)] | None = None
 
 
 class ClaimEvent(Answer):

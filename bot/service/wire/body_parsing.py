@@ -10,6 +10,7 @@ from pydantic import BaseModel, ValidationError
 from bot.core import exact_json
 from bot.core.errors import FieldProblem, InvalidBody
 from bot.core.exact_json import JsonError
+from bot.service.model.amount_choice import AmountChoice
 from bot.service.model.changes import (
     Creation,
     Edit,
@@ -18,10 +19,14 @@ from bot.service.model.changes import (
     minor,
     pauses,
 )
-from bot.service.model.request import Kind, Product, Receiver, Terms, Webhook
+from bot.service.model.goods.delivered import Goods
+from bot.service.model.request import DeliveryKind, Kind, Product, Receiver, Terms, Webhook
 from bot.service.model.seller import SellerProfile
 from bot.service.wire.body_schemas import (
+    AmountChoiceBody,
+    CodesBody,
     CreateBody,
+    DeliveryBody,
     EditBody,
     NotificationsBody,
     SellerBody,
@@ -38,6 +43,12 @@ B = TypeVar("B", bound=BaseModel)
 
 MAX_DEPTH = 32
 """Levels of nesting of a body: a webhook repeats customParameters deeper within its own."""
+
+PLAIN_FIELDS = (
+    *("price_before_discount", "redirect_url"),
+    *("goal", "max_quantity", "thanks", "keep_url"),
+)
+"""Fields of an edit that go into the model as they are."""
 
 MAX_PROBLEMS = 20
 MAX_NAME = 100  # characters of a field's name that an answer repeats
@@ -62,25 +73,26 @@ def read_create(text: str, now: int) -> Creation:
 
     Raises InvalidBody with every problem found.
     """
-    body = _validated(CreateBody, text)
+    body = validated(CreateBody, text)
     return Creation(
         terms=_terms(body),
         total_units=body.total_units,
         enabled_at=body.enabled_at,
         expires_at=_end(body.expiration_in_seconds, body.expires_at, now),
+        goods=_goods(body.delivery) if body.delivery else None,
     )
 
 
 def read_edit(text: str, now: int) -> Edit:
     """Read a body of edit; `expirationInSeconds` counts from `now`. Raises InvalidBody."""
-    body = _validated(EditBody, text)
+    body = validated(EditBody, text)
     named = _named(body)
     fields = _named(body.product) | _notifications(body)
-    fields |= {
-        name: named[name] for name in ("price_before_discount", "redirect_url") if name in named
-    }
+    fields |= {name: named[name] for name in PLAIN_FIELDS if name in named}
     if "seller" in named:
         fields["seller"] = body.seller and _seller_edit(body.seller)
+    if "delivery" in named:
+        fields["goods"] = body.delivery and _goods(body.delivery)
     if "expiration_in_seconds" in named or "expires_at" in named:
         end = _end(body.expiration_in_seconds, body.expires_at, now)
         fields |= {"expires_at": end, "paused": pauses(end, now)}
@@ -89,7 +101,12 @@ def read_edit(text: str, now: int) -> Edit:
 
 def read_payout(text: str) -> PayoutBody:
     """Read a body that connects a payout account. Raises InvalidBody."""
-    return _validated(PayoutBody, text)
+    return validated(PayoutBody, text)
+
+
+def read_codes(text: str) -> tuple[str, ...]:
+    """Read a body that adds codes. Raises InvalidBody."""
+    return tuple(validated(CodesBody, text).codes)
 
 
 def read_seller(fields: dict[str, str | None]) -> SellerEdit:
@@ -108,7 +125,8 @@ def read_json(text: str) -> Any:
         raise InvalidBody(str(error)) from None
 
 
-def _validated(kind: type[B], text: str) -> B:
+def validated(kind: type[B], text: str) -> B:
+    """Read a body of this kind. Raises InvalidBody with every problem found."""
     value = read_json(text)
     if not isinstance(value, dict):
         raise InvalidBody("The body must be a JSON object.")
@@ -157,9 +175,52 @@ def _terms(body: CreateBody) -> Terms:
         webhook=_webhook(notifications),
         email=notifications.email,
         seller=_seller(body.seller) if body.seller else None,
+        choice=_choice(body.amount_choice, currency),
+        goal=None if body.goal is None else minor(body.goal, currency, "goal"),
+        max_quantity=body.max_quantity,
+        thanks=body.thanks,
+        keep_url=body.keep_url,
     )
     minor(sum((one.send_amount for one in body.receivers), Decimal()), currency, "receivers")
     return terms
+
+
+def _choice(body: AmountChoiceBody | None, currency: str) -> AmountChoice | None:
+    """Return the amounts in minor units; the minimum is the smallest suggestion if left out."""
+    if body is None:
+        return None
+    suggested = tuple(
+        minor(amount, currency, f"amountChoice.suggested.{place}")
+        for place, amount in enumerate(body.suggested or ())
+    )
+    if body.minimum is not None:
+        minimum = minor(body.minimum, currency, "amountChoice.minimum")
+    elif suggested:
+        minimum = min(suggested)
+    else:
+        raise invalid_field("amountChoice.minimum", "is required where nothing is suggested")
+    maximum = body.maximum
+    return AmountChoice(
+        minimum,
+        suggested,
+        None if maximum is None else minor(maximum, currency, "amountChoice.maximum"),
+    )
+
+
+def _goods(body: DeliveryBody) -> Goods:
+    """Return what is delivered. Raises InvalidBody unless it is one thing."""
+    found = []
+    if body.text is not None:
+        found.append(Goods(DeliveryKind.TEXT, text=body.text))
+    if body.file_id is not None:
+        found.append(Goods(DeliveryKind.FILE, file_id=body.file_id))
+    if body.codes is not None:
+        found.append(Goods(DeliveryKind.CODES, codes=tuple(body.codes)))
+    if body.codes_file_id is not None:
+        found.append(Goods(DeliveryKind.CODES, codes_file=body.codes_file_id))
+    if len(found) != 1:
+        raise invalid_field("delivery", "must have one of text, fileId, codes and codesFileId")
+    return found[0]
 
 
 def _seller(it: SellerBody) -> SellerProfile:

@@ -13,6 +13,7 @@ from pydantic import (
 from pydantic.alias_generators import to_camel
 from pydantic.config import JsonDict
 
+from bot.service.model.amount_choice import SUGGESTIONS
 from bot.service.model.request import PayerField, WebhookEvent
 from bot.service.wire import field_types as types
 
@@ -90,6 +91,70 @@ class WebhookBody(Body):
     events: Events | None = None
 
 
+class AmountChoiceBody(Body):
+    """Amounts that a payer may choose, in the currency of the receivers' shares.
+
+    At least one of `minimum` and `suggested` is needed; without a minimum the smallest suggestion
+    is the minimum. The receivers' shares add up to the first suggestion, or to the minimum without
+    one.
+    """
+
+    minimum: types.Amount | None = None
+    suggested: (
+        Annotated[
+            list[types.Amount],
+            AfterValidator(_distinct),
+            Field(max_length=SUGGESTIONS, json_schema_extra={"uniqueItems": True}),
+        ]
+        | None
+    ) = None
+    maximum: types.Amount | None = None
+
+
+def _given(field: str) -> JsonDict:
+    return {"required": [field], "properties": {field: {"not": {"type": "null"}}}}
+
+
+def _absent(field: str) -> JsonDict:
+    return {"properties": {field: {"type": "null"}}}
+
+
+def _one(*fields: str) -> JsonDict:
+    """Return the schema of an object that has exactly one of these fields."""
+    return {
+        "oneOf": [
+            {"allOf": [_given(one), *(_absent(other) for other in fields if other != one)]}
+            for one in fields
+        ]
+    }
+
+
+class DeliveryBody(Body):
+    """What a payer gets on the receipt: exactly one of these.
+
+    A text, an uploaded file, or a code for each unit that is sold: the codes are listed here, or in
+    an uploaded text file (UTF-8) with one code a line.
+    """
+
+    model_config = ConfigDict(
+        json_schema_extra={
+            **_one("text", "fileId", "codes", "codesFileId"),
+            "examples": [{"text": "https://example.org/album"}, {"codes": ["AAAA-1", "AAAA-2"]}],
+        }
+    )
+
+    text: types.DeliveredText | None = None
+    file_id: types.FileId | None = None
+    codes: types.Codes | None = None
+    codes_file_id: types.FileId | None = None
+
+
+class CodesBody(Body):
+    """Codes to add; those that the request has already are not added again."""
+
+    codes: types.Codes
+
+
 class NotificationsBody(Body):
     """Who gets reports of payments."""
 
@@ -111,14 +176,6 @@ class SellerBody(Body):
     description: types.About | None = None
 
 
-def _given(field: str) -> JsonDict:
-    return {"required": [field], "properties": {field: {"not": {"type": "null"}}}}
-
-
-def _absent(field: str) -> JsonDict:
-    return {"properties": {field: {"type": "null"}}}
-
-
 def _kinds(*kinds: str) -> JsonDict:
     return {"properties": {"expirationType": {"enum": [*kinds]}}}
 
@@ -130,18 +187,22 @@ _UNITS_OF_A_DROP: JsonDict = {
         {"allOf": [_kinds("never", "onPaymentCompleted"), _absent("totalUnits")]},
     ]
 }
+_GOAL: JsonDict = {"anyOf": [_kinds("never"), _absent("goal")]}
+_QUANTITY: JsonDict = {"anyOf": [_kinds("limit"), _absent("maxQuantity")]}
+_ONE_PRICE: JsonDict = {"anyOf": [_absent("amountChoice"), _absent("priceBeforeDiscount")]}
 _ONE_END: JsonDict = {"anyOf": [_absent("expirationInSeconds"), _absent("expiresAt")]}
 
 
 class CreateBody(Body):
     """Creation parameters; one spelling of each currency is enough.
 
-    `totalUnits` belongs to `limit` alone; `expirationInSeconds` and `expiresAt` exclude each other.
+    `totalUnits` and `maxQuantity` belong to `limit` alone, `goal` to `never`; `amountChoice` and
+    `priceBeforeDiscount` exclude each other, and so do `expirationInSeconds` and `expiresAt`.
     """
 
     model_config = ConfigDict(
         json_schema_extra={
-            "allOf": [_A_CURRENCY, _UNITS_OF_A_DROP, _ONE_END],
+            "allOf": [_A_CURRENCY, _UNITS_OF_A_DROP, _GOAL, _QUANTITY, _ONE_PRICE, _ONE_END],
             "examples": [
                 {
                     "product": {"name": "Sticker pack", "description": "Ten of them"},
@@ -189,6 +250,12 @@ class CreateBody(Body):
     seller: SellerBody | None = None
     expiration_type: Literal["limit", "never", "onPaymentCompleted"]
     total_units: types.Units | None = None
+    amount_choice: AmountChoiceBody | None = None
+    goal: types.Amount | None = None
+    max_quantity: types.Quantity | None = None
+    thanks: types.Text | None = None
+    keep_url: types.KeepUrl | None = None
+    delivery: DeliveryBody | None = None
     expiration_in_seconds: types.Seconds | None = None
     expires_at: types.Moment | None = None
     enabled_at: types.Moment | None = None
@@ -245,4 +312,9 @@ class EditBody(Body):
     seller: SellerEditBody | None = None
     expiration_in_seconds: types.Seconds | None = None
     expires_at: types.Moment | None = None
+    goal: types.Amount | None = None
+    max_quantity: types.Quantity | None = None
+    thanks: types.Text | None = None
+    keep_url: types.KeepUrl | None = None
+    delivery: DeliveryBody | None = None
     decrease_remaining_units: Annotated[types.Whole, Field(examples=[5])] = 1

@@ -20,9 +20,10 @@ UNITS = ("totalUnits", "remainingUnits", "reservedUnits")
 
 
 def payment(row: Row, *, payers: bool) -> dict[str, Any]:
-    """Return the record of a payment, with its payer if `payers`.
+    """Return the record of a payment, with its payer and the notes on it if `payers`.
 
-    `kind` and `externalId` are the rail and its id: an invoice's, a bank transfer's reference.
+    Words that the seller has hidden stay out; `messageHidden` says so. `kind` and `externalId` are
+    the rail and its id: an invoice's, a bank transfer's reference.
     """
     currency, paid_in = row["currency"], row["instrument_currency"]
     record = {
@@ -39,6 +40,10 @@ def payment(row: Row, *, payers: bool) -> dict[str, Any]:
         "kind": row["rail"],
         "externalId": row["external_id"],
         "settlement": row["state"],
+        "quantity": row["quantity"],
+        "sentAt": iso_or_none(row["sent_at"]),
+        "paidBackAt": iso_or_none(row["paid_back_at"]),
+        "messageHidden": bool(row["message_hidden"]),
         "receivers": [
             {"destination": to, "amount": amounts.from_minor(share, currency)}
             for to, share, *_ in exact_json.loads(row["receivers"])
@@ -47,6 +52,12 @@ def payment(row: Row, *, payers: bool) -> dict[str, Any]:
     if payers:
         data = exact_json.loads(row["user_data"])
         record |= {name: data.get(name) for name in PAYER}
+        record |= {
+            "name": None if row["message_hidden"] else row["payer_name"],
+            "message": None if row["message_hidden"] else row["message"],
+            "sentNote": row["sent_note"],
+            "paidBackNote": row["paid_back_note"],
+        }
     return record
 
 
@@ -56,7 +67,6 @@ def request(row: Row) -> dict[str, Any]:
     Its units are those of the interface's answer.
     """
     currency = row["denomination_currency"] or row["instrument_currency"]
-    count = row["paid_count"] + row["oversold_count"]
     return {
         "paymentRequestId": row["id"],
         "product": row["name"],
@@ -65,9 +75,9 @@ def request(row: Row) -> dict[str, Any]:
         "amount": amounts.from_minor(row["amount"], currency),
         "currencyCode": currency,
         **(dict.fromkeys(UNITS) | json_answers.units(row["request"])),
-        "payments": count,
+        "payments": row["request"].payments_count,
         "oversold": row["oversold_count"],
-        "volume": amounts.from_minor(count * row["amount"], currency),
+        "volume": amounts.from_minor(row["request"].volume, currency),
         "enabledAt": iso_or_none(row["enabled_at"]),
         "expiresAt": iso_or_none(row["expires_at"]),
         "deletedAt": iso_or_none(row["deleted_at"]),

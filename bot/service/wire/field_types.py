@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
@@ -14,6 +15,7 @@ from bot.core.errors import MoneyError
 from bot.core.money import amounts
 from bot.core.text import contacts, email_addresses, links
 from bot.service.model import seller
+from bot.service.model.goods import code_lists, delivered
 
 if TYPE_CHECKING:
     from pydantic.config import JsonDict
@@ -21,14 +23,20 @@ if TYPE_CHECKING:
 # Our limits, where the interface has none.
 NAME, TEXT, URL, DESTINATION, TAG = 100, 500, links.LONGEST_URL, 512, 100
 RECEIVERS, TAGS = 1000, 20
+QUANTITY, KEEP_URL = 100, 512
 TOTAL_UNITS, SECONDS = 1_000_000, 315_360_000
 CUSTOM_PARAMETERS = 8 * 1024  # bytes of JSON
 EMAIL = 254
 
+KEEP_HOLDERS = ("{requestId}", "{transactionId}")
+"""What the address at which a receipt is kept has in place of the ids."""
+
+FILE_ID = re.compile("^[0-9a-f]{24}$")
+
 MAX_INTEGER = 2**53 - 1  # RFC 7493: what every reader of JSON can hold
 
 NO_CONTROLS: JsonDict = {"not": {"pattern": r"[\x00-\x1f\x7f-\x9f]"}}
-_NO_CONTROLS_IN_LINES: JsonDict = {"not": {"pattern": r"[\x00-\x09\x0b\x0c\x0e-\x1f\x7f-\x9f]"}}
+NO_CONTROLS_IN_LINES: JsonDict = {"not": {"pattern": r"[\x00-\x09\x0b\x0c\x0e-\x1f\x7f-\x9f]"}}
 _VISIBLE: JsonDict = {"pattern": r"\S", **NO_CONTROLS}
 _URI: JsonDict = {"format": "uri"}
 _CONTACT: JsonDict = {
@@ -60,9 +68,22 @@ def check_plain(text: str) -> str:
     return text
 
 
-def _lines(text: str) -> str:
-    """Check a text that may have several lines: line feeds, also after carriage returns."""
+def check_lines(text: str) -> str:
+    """Return a text that may have several lines: line feeds, also after carriage returns.
+
+    Raises ValueError for other control characters.
+    """
     check_plain(text.replace("\r", "").replace("\n", ""))
+    return text
+
+
+def _codes(listed: list[str]) -> list[str]:
+    return [*code_lists.check_codes(enumerate(listed, 1), "number")]
+
+
+def _file_id(text: str) -> str:
+    if not FILE_ID.fullmatch(text):
+        raise ValueError("is no file of this application")
     return text
 
 
@@ -72,11 +93,27 @@ def _visible(text: str) -> str:
     return check_plain(text)
 
 
+def _visible_lines(text: str) -> str:
+    if not text.strip():
+        raise ValueError("is empty")
+    return check_lines(text)
+
+
 def _integer(value: Any) -> Any:
     """Convert 5.0 to 5: JSON has one type of number."""
     if isinstance(value, Decimal) and value.copy_abs() <= MAX_INTEGER and value == int(value):
         return int(value)
     return value
+
+
+def _keep_url(url: str) -> str:
+    if any(holder not in url for holder in KEEP_HOLDERS):
+        raise ValueError(f"must have {' and '.join(KEEP_HOLDERS)} in it")
+    filled = url
+    for holder in KEEP_HOLDERS:
+        filled = filled.replace(holder, "0" * 24)
+    links.check_picture(filled)
+    return url
 
 
 def _amount(value: Any) -> Decimal:
@@ -153,7 +190,7 @@ Tag: TypeAlias = Annotated[
     str, Field(min_length=1, max_length=TAG, json_schema_extra=_VISIBLE), AfterValidator(_visible)
 ]
 Text: TypeAlias = Annotated[
-    str, Field(max_length=TEXT, json_schema_extra=_NO_CONTROLS_IN_LINES), AfterValidator(_lines)
+    str, Field(max_length=TEXT, json_schema_extra=NO_CONTROLS_IN_LINES), AfterValidator(check_lines)
 ]
 PictureUrl: TypeAlias = Annotated[
     str,
@@ -178,6 +215,45 @@ RedirectUrl: TypeAlias = Annotated[
     Field(min_length=1, max_length=URL, json_schema_extra=_URI),
     AfterValidator(links.check_redirect),
 ]
+KeepUrl: TypeAlias = Annotated[
+    str,
+    Field(
+        min_length=1,
+        max_length=KEEP_URL,
+        examples=["https://t.me/shop_bot?start=r-{requestId}-{transactionId}"],
+    ),
+    AfterValidator(_keep_url),
+]
+DeliveredText: TypeAlias = Annotated[
+    str,
+    Field(
+        min_length=1,
+        max_length=delivered.LONGEST_TEXT,
+        json_schema_extra={"pattern": r"\S", **NO_CONTROLS_IN_LINES},
+    ),
+    AfterValidator(_visible_lines),
+]
+_A_CODE: JsonDict = {
+    "pattern": r"\S",
+    "not": {"pattern": r"[\x00-\x08\x0a-\x1f\x7f-\x9f]"},
+    "examples": ["AAAA-1111"],
+}
+Codes: TypeAlias = Annotated[
+    list[
+        Annotated[
+            str, Field(min_length=1, max_length=code_lists.LONGEST_CODE, json_schema_extra=_A_CODE)
+        ]
+    ],
+    Field(
+        min_length=1,
+        description=f"At most {code_lists.MOST_CODES}, one line each, without repeats.",
+        json_schema_extra={"uniqueItems": True},
+    ),
+    AfterValidator(_codes),
+]
+FileId: TypeAlias = Annotated[
+    str, AfterValidator(_file_id), Field(json_schema_extra={"pattern": FILE_ID.pattern})
+]
 WebhookUrl: TypeAlias = Annotated[str, Field(min_length=1, max_length=URL, json_schema_extra=_URI)]
 Email: TypeAlias = Annotated[
     str,
@@ -185,6 +261,7 @@ Email: TypeAlias = Annotated[
     AfterValidator(_email),
 ]
 Units: TypeAlias = Annotated[int, Field(ge=1, le=TOTAL_UNITS), BeforeValidator(_integer)]
+Quantity: TypeAlias = Annotated[int, Field(ge=1, le=QUANTITY), BeforeValidator(_integer)]
 Seconds: TypeAlias = Annotated[int, Field(ge=1, le=SECONDS), BeforeValidator(_integer)]
 Whole: TypeAlias = Annotated[int, Field(ge=1, le=MAX_INTEGER), BeforeValidator(_integer)]
 Amount: TypeAlias = Annotated[

@@ -6,24 +6,29 @@ with the schemas.
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from bot.core import exact_json
 from bot.core.money import amounts
+from bot.service.model.goods.delivered import count_codes
 from bot.service.model.payment_reports import ClaimReport, PaidBy
 from bot.service.model.payout import SANDBOX
 from bot.service.model.recipient import RecipientState
-from bot.service.model.request import Kind, PaymentState, WebhookEvent
+from bot.service.model.request import NO_MARKS, DeliveryKind, Kind, PaymentState, WebhookEvent
 from bot.service.wire.field_types import iso, iso_or_none
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from bot.core.errors import Refused
+    from bot.service.model.amount_choice import AmountChoice
     from bot.service.model.delivery import Attempt, Delivery
+    from bot.service.model.goods.delivered import DeliveryProgress, StoredFile
     from bot.service.model.payment_reports import WebhookReport
     from bot.service.model.request import (
+        Marks,
         Payment,
         PaymentRequest,
         Product,
@@ -47,15 +52,30 @@ def qr_url(public_url: str, request_id: str) -> str:
     return f"{public_url}/qr/{request_id}.png"
 
 
-def request(public_url: str, it: PaymentRequest, now: int) -> Json:
-    """Write a RequestAnswer, the answer of create, get and edit."""
-    return _request(public_url, it, now, iso_or_none(it.expires_at))
+def request(public_url: str, it: PaymentRequest, now: int, file: StoredFile | None = None) -> Json:
+    """Write a RequestAnswer, the answer of create, get and edit; `file` is what it delivers."""
+    written = _request(public_url, it, now, iso_or_none(it.expires_at))
+    return written | given(delivery=delivery_of_request(it, file))
 
 
-def item(public_url: str, it: PaymentRequest, now: int) -> Json:
+def item(public_url: str, it: PaymentRequest, now: int, file: StoredFile | None = None) -> Json:
     """Write a RequestItem, an item of the list."""
     end = None if it.expires_at is None else it.expires_at // 1000
-    return _request(public_url, it, now, end)
+    written = _request(public_url, it, now, end)
+    return written | given(delivery=delivery_of_request(it, file))
+
+
+def delivery_of_request(it: PaymentRequest, file: StoredFile | None) -> Json | None:
+    """Write a DeliveryAnswerOfRequest, None where nothing is delivered."""
+    if it.delivers is None:
+        return None
+    codes = asdict(count_codes(it)) if it.delivers is DeliveryKind.CODES else None
+    return given(kind=it.delivers, file=file and delivered_file(file), codes=codes)
+
+
+def delivered_file(it: StoredFile) -> Json:
+    """Write a DeliveredFile."""
+    return {"name": it.name, "mediaType": it.media_type, "size": it.size}
 
 
 def public(public_url: str, it: PaymentRequest, now: int) -> Json:
@@ -65,8 +85,8 @@ def public(public_url: str, it: PaymentRequest, now: int) -> Json:
     )
 
 
-def payment(it: Payment) -> Json:
-    """Write a PaymentAnswer."""
+def payment(it: Payment, progress: DeliveryProgress | None = None) -> Json:
+    """Write a PaymentAnswer; `progress`: whether its payer has everything that was bought."""
     return given(
         transactionId=it.id,
         amount=amounts.from_minor(it.amount, it.currency),
@@ -77,6 +97,25 @@ def payment(it: Payment) -> Json:
         paid=_paid(it.paid),
         settlement=None if it.state is PaymentState.PAID else it.state,
         **_real_money(it),
+        quantity=it.quantity if it.quantity > 1 else None,
+        firstUnit=it.first_unit if it.of_units else None,
+        totalUnits=it.of_units,
+        name=it.words.name,
+        message=it.words.message,
+        delivery=progress,
+        **_marks(it.marks),
+    )
+
+
+def _marks(it: Marks) -> Json:
+    if it == NO_MARKS:
+        return {}
+    return given(
+        messageHidden=it.message_hidden or None,
+        sentAt=iso_or_none(it.sent_at),
+        sentNote=it.sent_note,
+        paidBackAt=iso_or_none(it.paid_back_at),
+        paidBackNote=it.paid_back_note,
     )
 
 
@@ -101,11 +140,11 @@ def _paid(it: Quote) -> Json | None:
 
 
 def stats(it: PaymentRequest, payers: int) -> Json:
-    """Write a StatsAnswer, the public totals; no edit changes the amount of the payments."""
+    """Write a StatsAnswer, the public totals."""
     currency = it.terms.currency
     return {
         "totalPayments": it.payments_count,
-        "totalVolume": amounts.from_minor(it.payments_count * it.terms.amount, currency),
+        "totalVolume": amounts.from_minor(it.volume, currency),
         "currencyCode": currency,
         "uniqueUsers": payers,
     }
@@ -132,6 +171,10 @@ def _payment_event(it: WebhookReport) -> Json:
         underpaid=it.underpaid or None,
         checkoutId=it.checkout_id,
         paidBy=it.paid_by and _paid_by(it.paid_by),
+        quantity=it.quantity if it.quantity > 1 else None,
+        name=it.name,
+        message=it.message,
+        codesWaiting=it.codes_waiting or None,
     )
 
 
@@ -216,6 +259,8 @@ def _request(public_url: str, it: PaymentRequest, now: int, end: str | int | Non
         createdAt=iso(it.created_at),
         expiresAt=end,
         seller=seller(terms.seller),
+        thanks=terms.thanks,
+        keepUrl=terms.keep_url,
     )
 
 
@@ -227,7 +272,7 @@ def _public_fields(public_url: str, it: PaymentRequest, now: int) -> Json:
         paymentRequestQrCodeUrl=qr_url(public_url, it.id),
         isEnabled=it.is_enabled(now),
         status=it.public_status(now),
-        product=_product(terms.product),
+        product=product(terms.product),
         paymentAmount={
             "currencyCode": terms.instrument,
             "amount": amounts.from_minor(terms.amount, terms.currency),
@@ -240,15 +285,40 @@ def _public_fields(public_url: str, it: PaymentRequest, now: int) -> Json:
         **units(it),
         paymentsCount=it.payments_count,
         enabledAt=iso(it.created_at if it.enabled_at is None else it.enabled_at),
+        **_giving(it),
     )
 
 
-def _product(product: Product) -> Json:
+def _giving(it: PaymentRequest) -> Json:
+    """Return what payers choose and get, and how far the goal is."""
+    terms = it.terms
+    choice, goal, currency = terms.choice, terms.goal, terms.currency
+    if not (choice or goal or terms.max_quantity or it.delivers):  # most have none
+        return {}
     return given(
-        name=product.name,
-        description=product.description,
-        longDescription=product.long_description,
-        imageUrl=product.image_url,
+        amountChoice=choice and _choice(choice, currency),
+        goal=None if goal is None else amounts.from_minor(goal, currency),
+        amountRaised=amounts.from_minor(it.raised, currency) if choice or goal else None,
+        maxQuantity=terms.max_quantity,
+        delivers=it.delivers,
+    )
+
+
+def _choice(it: AmountChoice, currency: str) -> Json:
+    return given(
+        minimum=amounts.from_minor(it.minimum, currency),
+        suggested=[amounts.from_minor(amount, currency) for amount in it.suggested],
+        maximum=None if it.maximum is None else amounts.from_minor(it.maximum, currency),
+    )
+
+
+def product(it: Product) -> Json:
+    """Write a ProductAnswer."""
+    return given(
+        name=it.name,
+        description=it.description,
+        longDescription=it.long_description,
+        imageUrl=it.image_url,
     )
 
 

@@ -105,7 +105,7 @@ class Application:
         self._db = open_database(settings.database_url, writing=True)
         keys = open_vault(settings, self._db)
         warn_of_another_past(self._db)
-        foundation = Foundation(settings, self._db, keys, now)
+        foundation = Foundation(settings, self._db, keys, now, chat_page)
         self._replica = make_replica(foundation, role)
         raise_file_limit()
         shorten_switch_interval()

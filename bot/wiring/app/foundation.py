@@ -25,12 +25,16 @@ log = structlog.get_logger()
 
 @dataclass(frozen=True, slots=True)
 class Foundation:
-    """The shared parts; `now` returns UTC epoch ms."""
+    """The shared parts; `now` returns UTC epoch ms.
+
+    `chat_page` is the path of the page where people chat with the bot if that isn't Telegram.
+    """
 
     settings: Settings
     db: Database
     vault: Vault
     now: Callable[[], int]
+    chat_page: str | None = None
 
 
 def open_vault(settings: Settings, database: Database) -> Vault:

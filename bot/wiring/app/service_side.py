@@ -12,6 +12,7 @@ from bot.core.ops import audit
 from bot.core.outbox import lanes
 from bot.core.text import links
 from bot.service.app import create_app
+from bot.service.goods import uploads
 from bot.service.http import hint_addresses
 from bot.service.http.service import Service
 from bot.service.http.shared_counts import SharedCounts
@@ -20,10 +21,9 @@ from bot.service.store import apps, checkouts, payout_accounts, status_index, un
 from bot.service.usecases import (
     applications,
     delivery_queues,
-    letter_limits,
-    payer_receipts,
     payouts,
 )
+from bot.service.usecases.letters import letter_limits, payer_receipts
 from bot.service.usecases.looking import LOOKS, LookHandler
 from bot.service.usecases.opening import OPENINGS, OpeningHandler
 from bot.service.usecases.payment_context import PaymentContext
@@ -150,6 +150,7 @@ class ServiceSide:
             )
         while await self._db.transaction(partial(apps.forget_keys, now=moment, most=BATCH)):
             pass
+        await uploads.sweep(self._db, moment)
         await self._db.transaction(partial(apps.forget_former, now=moment))
         await self._db.transaction(partial(letter_limits.sweep, now=moment))
         await self._db.transaction(partial(payer_receipts.end_late, now=moment))

@@ -12,7 +12,7 @@ import structlog
 from telegram import Bot
 from telegram.error import InvalidToken, TelegramError
 
-from bot.chat.messages.queues import SENT_AT_ONCE
+from bot.chat.messages.queues import FILES_AT_ONCE, SENT_AT_ONCE
 from bot.chat.telegram.failures import Transport, describe_error
 from bot.chat.telegram.inline_queries import AT_ONCE as SEARCHES_AT_ONCE
 from bot.chat.telegram.intake import KINDS, RETRIES
@@ -28,7 +28,7 @@ log = structlog.get_logger()
 CALLBACKS_AT_ONCE = 4
 """Callbacks answered at a time."""
 
-OTHERS_AT_ONCE = CALLBACKS_AT_ONCE + PHOTOS_AT_ONCE + 2
+OTHERS_AT_ONCE = CALLBACKS_AT_ONCE + PHOTOS_AT_ONCE + FILES_AT_ONCE + 2
 """Connections for everything but messages and inline queries, the profile and health checks
 included: neither waits for the other."""
 

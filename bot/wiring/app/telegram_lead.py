@@ -7,17 +7,20 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from bot.chat.cards.image_route import PATH as IMAGES_PATH
-from bot.chat.messages.queues import FAILED_FOR, JOBS_AT_ONCE, SEEN_FOR, SENT_AT_ONCE
+from bot.chat.messages.queues import FAILED_FOR, FILES_AT_ONCE, JOBS_AT_ONCE, SEEN_FOR, SENT_AT_ONCE
 from bot.chat.payments.reconciler import Reconciler
 from bot.chat.payments.webhook import PATH as RECEIVER_PATH
+from bot.chat.provider.addresses import Addresses
 from bot.chat.requests.job_handler import JobHandler
-from bot.chat.requests.request_bodies import SETTLING, Addresses, PaymentServer
+from bot.chat.requests.request_bodies import SETTLING, PaymentServer
 from bot.chat.schedule import Schedule
-from bot.chat.store import seller_images, shown_texts
+from bot.chat.store import seller_images, sent_alerts, shown_texts
 from bot.chat.telegram import profile
+from bot.chat.telegram.file_intake import FileIntake, FileRoute
 from bot.chat.telegram.intake import Poller
 from bot.chat.telegram.photo_intake import AT_ONCE as PHOTOS_AT_ONCE
 from bot.chat.telegram.photo_intake import Downloads, PhotoIntake
+from bot.chat.telegram.receipt_calls import ReceiptCalls
 from bot.chat.telegram.sender import Sender
 from bot.chat.times import zones
 from bot.core.outbox import lanes, outbox
@@ -98,34 +101,43 @@ class TelegramLead:
         running.work(self._db, [Job(messages, sender.send, SENT_AT_ONCE, sender.buried)])
 
     def _sender(self, bot: Bot) -> Sender:
-        return Sender(self._db, bot, self._parts.queues, self._parts.now, self._holds)
+        parts, receipts = self._parts, ReceiptCalls(self._db, self._parts.client.receipt)
+        return Sender(self._db, bot, parts.queues, parts.now, self._holds, receipts=receipts)
 
     def _jobs(self) -> list[Job]:
         parts, db = self._parts, self._db
         queues, bots, now, chat = parts.queues, parts.bots, parts.now, parts.chat(db)
         answers = self._sender(bots.others)
         photos = PhotoIntake(db, self._downloads, queues, now, chat)
+        files = FileIntake(db, FileRoute(self._downloads, parts.client), queues, now, chat)
         requests = JobHandler(db, queues, now, self._server(), parts.foundation.vault)
         return [
             Job(queues.updates, chat.handle, buried=chat.buried),
             Job(queues.jobs, requests.perform, JOBS_AT_ONCE, requests.buried),
             Job(queues.answers, answers.answer, CALLBACKS_AT_ONCE),
             Job(queues.photos, photos.take, PHOTOS_AT_ONCE, photos.buried),
+            Job(queues.files, files.take, FILES_AT_ONCE, files.buried),
         ]
 
     def _server(self) -> PaymentServer:
         parts, settings = self._parts, self._parts.settings
+        page = parts.foundation.chat_page
         return PaymentServer(
             parts.client,
             Addresses(
                 f"{parts.receiver}{RECEIVER_PATH}", f"{settings.url}{IMAGES_PATH}",
                 events=EVENTS if parts.rails else (),
+                bot_name=None if settings.payments_url else self._bot_name,
+                chat_page=f"{settings.url}{page}" if page else None,
             ),
             instrument=settings.instrument_currency,
             settling=SETTLING if settings.payments_url else 0,
             url=settings.payments_url,
             rails=parts.rails,
         )  # fmt: skip
+
+    def _bot_name(self) -> str:
+        return self._parts.bots.messages.username or ""  # before it was reached
 
     async def _set_profile(self) -> None:
         """Set the bot's profile; its texts are read in a thread, apart from the event loop."""
@@ -138,6 +150,7 @@ class TelegramLead:
         queues = self._parts.queues
         for queue in (
             queues.updates, queues.jobs, queues.messages, queues.answers, queues.photos,
+            queues.files,
         ):  # fmt: skip
             kept = SEEN_FOR if queue is queues.updates else FAILED_FOR
             await self._db.transaction(partial(outbox.sweep, queue=queue, before=moment - kept))
@@ -146,3 +159,4 @@ class TelegramLead:
             partial(seller_images.sweep_images, before=moment - seller_images.UNUSED_FOR)
         )
         await self._db.transaction(partial(shown_texts.sweep_texts, before=moment - SEEN_FOR))
+        await self._db.transaction(partial(sent_alerts.sweep, before=moment - sent_alerts.KEPT_FOR))

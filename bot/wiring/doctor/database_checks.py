@@ -20,8 +20,8 @@ from bot.core.database.schema import migrations
 from bot.core.errors import BotError, ConfigProblem, StorageError
 from bot.core.outbox import queries
 from bot.service.store import exchange_rates, payout_accounts
-from bot.service.usecases.letter_limits import MAILS
-from bot.service.usecases.payer_receipts import RECEIPTS
+from bot.service.usecases.letters.letter_limits import MAILS
+from bot.service.usecases.letters.payer_receipts import RECEIPTS
 from bot.wiring.app.foundation import deployment, open_vault
 from bot.wiring.doctor.finding import Finding, fix, ok
 from bot.wiring.doctor.money_checks import MoneyFacts

@@ -25,6 +25,7 @@ REMEDIES = {
     "messages": "see the log at these times; they are not sent again",
     "answers": "see the log at these times; people can press the button again",
     "photos": "see the log at these times; sellers can send the photo again",
+    "files": "see the log at these times; sellers can send the file again",
     "webhooks": DELIVERIES,
     "own_webhooks": DELIVERIES,
     "mails": DELIVERIES,

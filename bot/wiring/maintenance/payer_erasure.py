@@ -10,17 +10,17 @@ from typing import TYPE_CHECKING
 
 from bot.chat.messages.queues import SLICE, make_queues
 from bot.chat.model.profile import NO_PROFILE
-from bot.chat.requests.profile_change import change_profile
-from bot.chat.store import erase as chat
+from bot.chat.requests.sellers.profile_change import change_profile
 from bot.chat.store.payouts import forget_accounts
-from bot.core import exact_json
+from bot.chat.store.personal_data import erase as chat
+from bot.chat.store.personal_data import kept
 from bot.core.errors import BotError
 from bot.core.ops import audit
 from bot.core.privacy import erasure
 from bot.core.privacy.erasure import ErasedValues, Scope
 from bot.core.text import phones
-from bot.service.store import personal_data as service
-from bot.service.store import seller_erasure
+from bot.service.store.personal_data import payer_erasure as service
+from bot.service.store.personal_data import seller_erasure
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -35,7 +35,8 @@ ADDRESS = re.compile(r"[^@\s]+@[^@\s]+")
 TOUCHED = (
     *("payments", "checkouts", "deliveries", "delivery_attempts", "recipients", "outbox", "lanes"),
     *("payment_requests", "apps", "payout_accounts", "audit"),
-    *("received_payments", "sellers", "seller_accounts", "listings", "posts"),
+    *("received_payments", "sellers", "seller_accounts", "listings", "posts", "kept_receipts"),
+    "sent_alerts",
 )
 """Tables in which `erase` changes or deletes rows."""
 
@@ -48,7 +49,8 @@ class Found:
     """The counts of rows with data to erase, and its values, which are never printed.
 
     `recorded`: payments in the chat; `recipients`: addresses that get emails about payments;
-    `sellers`: requests, applications and sellers in the chat that have a profile.
+    `sellers`: requests, applications and sellers in the chat that have a profile; `kept`: receipts
+    that payers keep in Telegram.
     """
 
     payments: int
@@ -57,11 +59,13 @@ class Found:
     values: frozenset[str]
     recipients: int = 0
     sellers: int = 0
+    kept: int = 0
 
     @property
     def rows(self) -> int:
         """Return the number of all rows."""
-        return self.payments + self.checkouts + self.recorded + self.recipients + self.sellers
+        of_payments = self.payments + self.checkouts + self.recorded
+        return of_payments + self.recipients + self.sellers + self.kept
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +81,9 @@ def parse_scope(
 ) -> Scope:
     """Read whose data to erase: addresses, phone numbers, ids of payments, contacts of sellers.
 
-    `before` in epoch ms. Raises BotError for any other word, and where nothing narrows it.
+    The id of a payment stands for its payer, and for all that was entered with it: a name or a
+    message alone tells no payer from another. `before` in epoch ms. Raises BotError for any other
+    word, and where nothing narrows it.
     """
     if not who and before is None and request_id is None:
         raise BotError("say whose data to erase: WHO, --before or --request; see erase --help")
@@ -85,8 +91,10 @@ def parse_scope(
         raise BotError("--request: there is no payment request with this id")
     given = {word: _given_with(tx, word) for word in who}
     sellers = frozenset(_person(tx, word) for word, data in given.items() if data is None)
-    people = sellers.union(*(data for data in given.values() if data is not None))
-    return Scope(people if who else None, before, request_id, sellers)
+    named = {word: data for word, data in given.items() if data is not None}
+    people = sellers.union(*named.values())
+    numbers = frozenset[str]().union(*(service.numbers_of(tx, word) for word in named))
+    return Scope(people if who else None, before, request_id, sellers, numbers)
 
 
 async def survey(db: Database, scope: Scope) -> Found:
@@ -107,6 +115,7 @@ async def survey(db: Database, scope: Scope) -> Found:
         values=frozenset(values),
         recipients=len(recipients),
         sellers=len(await db.read(lambda tx: _profiles(tx, scope))),
+        kept=len(await db.read(lambda tx: kept.kept_receipts(tx, scope))),
     )
 
 
@@ -129,6 +138,8 @@ async def erase(db: Database, scope: Scope, found: Found, now: int) -> Erased:
             partial(change_profile, queues=QUEUES, seller_id=seller_id, profile=NO_PROFILE, now=now)
         )
         await chats.transaction(partial(forget_accounts, seller_id=seller_id))
+    for one in await db.read(lambda tx: kept.kept_receipts(tx, scope)):
+        await chats.transaction(partial(kept.forget, found=one, now=now))
     keys = {erasure.match_key(value) for value in found.values}
     people = scope.people or frozenset()
     values = {*found.values, *(people - keys)}
@@ -138,11 +149,13 @@ async def erase(db: Database, scope: Scope, found: Found, now: int) -> Erased:
     request_id = scope.request_id
     listing = await db.read(lambda tx: chat.listing_id_of(tx, request_id or ""))
     values_gone = ErasedValues.of(wanted)
-    await erasure.erase_rows(chats, chat.payback_notes(values_gone))
+    await erasure.erase_rows(chats, chat.notes_on_payments(values_gone))
+    await erasure.erase_rows(chats, chat.sent_alerts(scope, listing, values_gone))
     messages = await erasure.erase_rows(chats, chat.messages(scope, listing, values_gone))
     details = {"payments": found.payments, "checkouts": found.checkouts, "told": found.recorded}
     details |= {"recipients": found.recipients} if found.recipients else {}
     details |= {"sellers": found.sellers} if found.sellers else {}
+    details |= {"kept": found.kept} if found.kept else {}
     subject = request_id or "payers"
     await db.transaction(
         lambda tx: audit.record(tx, audit.operator(), "payers.erased", subject, now, details)
@@ -173,7 +186,8 @@ def _given_with(tx: Transaction, word: str) -> frozenset[str] | None:
 def _person(tx: Transaction, word: str) -> str:
     name = erasure.match_key(word)
     known = phones.digits(word.strip()) is not None or ADDRESS.fullmatch(name)
-    if not known and not _profiles(tx, Scope(sellers=frozenset({name}))):
+    is_known = bool(known) or kept.is_buyer(name)
+    if not is_known and not _profiles(tx, Scope(sellers=frozenset({name}))):
         raise BotError(
             f"{word}: is not an email address, paymail or phone number, and no payment has this id"
             "; no seller has this contact either"
@@ -191,4 +205,4 @@ async def _living(db: Database, keys: set[str]) -> set[str]:
 
 
 def _data(row: Row) -> object:
-    return exact_json.loads(row["user_data"] if "user_data" in row else row["body"])
+    return service.entered(row) if "user_data" in row else chat.entered(row)

@@ -69,6 +69,9 @@ class BoundedProtocol(HttpToolsProtocol):
     """Bytes of answers that the client has not read, beyond which its next answer waits; and of a
     body that the application has not read, beyond which reading pauses."""
 
+    MOST_KEPT = 1024 * 1024
+    """Bytes that the application keeps of a body at most: it stores longer ones in parts."""
+
     LINGER_SECONDS = 5.0
     """For which a client that is still sending can read why its request was refused."""
 
@@ -234,7 +237,7 @@ class BoundedProtocol(HttpToolsProtocol):
 
     @property
     def size(self) -> int:
-        body = self._body if self._is_answering() else 0
+        body = min(self._body, self.MOST_KEPT) if self._is_answering() else 0
         return len(self._unparsed) + body + self._socket.get_write_buffer_size()
 
     def abort(self, reason: str) -> None:

@@ -118,15 +118,16 @@ def test_a_digest_tells_a_payment_of_too_little_once_as_it_is_now() -> None:
         assert (joined[0], joined[1].payments) == (len(told), left)
 
 
-def test_only_a_single_payment_of_real_money_has_a_button_to_its_facts() -> None:
-    rows = alert_reply([COFFEE], "en").rows
-    assert [button.label for row in rows for button in row] == [
-        "🧾 Details",
-        "Show payment link",
-    ]
-    for others in ([replace(COFFEE, paid_by=None)], [COFFEE, MUG]):
-        labels = [button.label for row in alert_reply(others, "en").rows for button in row]
-        assert "🧾 Details" not in labels
+def test_only_a_single_payment_has_a_button_to_its_facts() -> None:
+    """Test money too: there the seller marks it paid back, and shows again what was hidden."""
+    for one in (COFFEE, replace(COFFEE, paid_by=None)):
+        rows = alert_reply([one], "en").rows
+        assert [button.label for row in rows for button in row] == [
+            "🧾 Details",
+            "Show payment link",
+        ]
+    labels = [button.label for row in alert_reply([COFFEE, MUG], "en").rows for button in row]
+    assert "🧾 Details" not in labels
 
 
 def test_an_alert_in_the_place_of_a_claim_is_joined_to_no_other() -> None:

@@ -14,6 +14,7 @@ from bot.chat.cards.card_text import seller_card
 from bot.chat.cards.payment_texts import payments_page
 from bot.chat.cards.request_card import Card
 from bot.chat.dialogue.posters import FILES, LONGEST_FILE_NAME, PAGE, file_name
+from bot.chat.fields.registry import EDITS
 from bot.chat.forms.outcome import Change
 from bot.chat.messages.reply import DANGER
 from bot.chat.model.draft import Seller
@@ -78,11 +79,20 @@ def test_each_editable_field_is_a_button() -> None:
     reply = menus.edit_menu(CARD, "en")
     check(reply)
     fields = ("name", "description", "picture", "redirect", "email", "end", "units", "postertext")
+    own = [name for name, field in EDITS.items() if field.needs_embedded and "drop" in field.kinds]
+    assert {"perbuyer", "thanks"} <= {*own}
     assert actions(reply.rows) == [
-        *(("edit", LISTING, field) for field in fields),
+        *(("edit", LISTING, field) for field in (*fields, *own)),
         ("edit-not", LISTING),
         ("refresh", LISTING),
     ]
+
+
+def test_a_request_of_another_server_offers_only_what_that_server_knows() -> None:
+    reply = menus.edit_menu(replace(CARD, is_embedded=False), "en")
+    offered = {action[2] for action in actions(reply.rows) if action[2:]}
+    assert offered == {name for name, field in EDITS.items() if not field.needs_embedded} & offered
+    assert {"name", "units"} <= offered
 
 
 def test_only_a_drop_offers_to_take_out_units() -> None:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from bot.chat.messages.jobs import SendMark
 from bot.chat.store import claims, payment_search
 from bot.chat.store.takings import takings
 from bot.core.text.translations import t
@@ -30,10 +31,11 @@ if TYPE_CHECKING:
     from tests.support.scripted_server import ScriptedServer
     from tests.support.shared_cards import SharedCards
 
-ACCEPT, DETAILS, BACK, UNDO, SKIP, CARD = (
+ACCEPT, SENT, DETAILS, BACK, UNDO, SKIP, CARD = (
     t("en", key)
     for key in (
         "button-accept",
+        "button-sent",
         "button-payment",
         "button-paid-back",
         "button-paid-back-undo",
@@ -96,7 +98,7 @@ async def test_accepted_money_is_confirmed_and_the_sales_alert_takes_its_place(
     assert steps.messages == [alert]
     assert "received for Stickers" in alert.text
     assert "$1.50 less than the price arrived." in alert.text
-    assert labels(alert) == [DETAILS, CARD]
+    assert labels(alert) == [SENT, DETAILS, CARD]
     assert steps.row["state"] == claims.PAID
 
 
@@ -138,7 +140,7 @@ async def test_money_that_became_whole_is_shown_so_and_not_accepted(steps: Claim
     steps.seller.press_old(alert, old[DETAILS])
     await steps.chat.take()
     await steps.cards.work()
-    assert labels(steps.newest) == [BACK, CARD]
+    assert labels(steps.newest) == [SENT, BACK, CARD]
     assert "Underpaid" not in steps.newest.text
 
 
@@ -166,7 +168,7 @@ async def test_money_that_was_paid_back_is_not_accepted_until_that_is_undone(
     await steps.press(steps.newest, SKIP)
     assert labels(facts) == [UNDO, CARD]
     assert await steps.press(alert, ACCEPT) == t("en", "claims-toast-paid-back")
-    assert steps.chat.jobs == []
+    assert {type(job) for job in steps.chat.jobs} == {SendMark}
     await steps.press(facts, UNDO)
     assert labels(facts) == [ACCEPT, BACK, CARD]
     assert await steps.press(alert, ACCEPT) == t("en", "claims-toast-confirming")

@@ -15,6 +15,7 @@ from bot.chat.dialogue.events import (
     SearchEvent,
     read,
 )
+from bot.chat.messages.attachment import Attachment
 from bot.chat.messages.reply import Button
 from bot.core.errors import Unreadable
 from bot.sandbox.world.model import Draft
@@ -93,14 +94,72 @@ def test_a_picture_is_named_by_the_largest_of_its_sizes_also_when_sent_as_a_file
         {"photo": 5},
         {"photo": [5, {}]},
         {"photo": [{"width": "x"}]},
-        {"document": {"mime_type": 5, "file_id": "x"}},
         {"document": {"mime_type": "image/png", "file_id": 5}},
+        {"voice": {"file_id": ""}},
     ],
 )
 def test_a_picture_that_cannot_be_read_is_none(message: dict[str, Any]) -> None:
     who = {"from": {"id": 7}, "chat": {"id": 7}}
     event = read({"update_id": 1, "message": {**who, **message}}, BOT_NAME)
     assert event == MessageEvent(Person(7, 7, private=True, tag=None), "")
+
+
+@pytest.mark.parametrize(
+    ("message", "file"),
+    [
+        (
+            {"document": {"file_id": "x", "file_name": "a.zip", "mime_type": "application/zip"}},
+            Attachment("x", "document", "a.zip", "application/zip"),
+        ),
+        (
+            {"document": {"mime_type": 5, "file_id": "x"}},
+            Attachment("x", "document", "document", "application/octet-stream"),
+        ),
+        (
+            {"animation": {"file_id": "x"}, "document": {"file_id": "x"}, "caption": "Look"},
+            Attachment("x", "animation", "animation.mp4", "video/mp4", has_words=True),
+        ),
+        (
+            {"voice": {"file_id": "x", "file_size": 9}, "media_group_id": "5"},
+            Attachment("x", "voice", "voice.ogg", "audio/ogg", size=9, album_id="5"),
+        ),
+        (
+            {
+                "photo": [
+                    {"file_id": "s", "width": 9, "height": 9},
+                    {"file_id": "x", "width": 90, "height": 90, "file_size": 7},
+                ]
+            },
+            Attachment("x", "photo", "photo.jpg", "image/jpeg", size=7),
+        ),
+    ],
+)
+def test_any_file_of_a_message_is_named(message: dict[str, Any], file: Attachment) -> None:
+    who = {"from": {"id": 7}, "chat": {"id": 7}}
+    event = read({"update_id": 1, "message": {**who, **message}}, BOT_NAME)
+    assert isinstance(event, MessageEvent)
+    assert event.file == file
+
+
+def test_the_addresses_of_hidden_links_follow_their_words() -> None:
+    """A buyer would get words without the link."""
+    said = {
+        "from": {"id": 7},
+        "chat": {"id": 7},
+        "text": "👍 Album here, and there",
+        "entities": [
+            {"type": "bold", "offset": 0, "length": 2},
+            {"type": "text_link", "offset": 9, "length": 4, "url": "https://a.example/1"},
+            {"type": "text_link", "offset": 19, "length": 5, "url": "https://a.example/2"},
+            {"type": "text_link", "offset": "x", "url": 5},
+            5,
+        ],
+    }
+    event = read({"update_id": 1, "message": said}, BOT_NAME)
+    assert isinstance(event, MessageEvent)
+    assert event.text == "👍 Album here, and there"
+    words = "👍 Album here https://a.example/1 , and there https://a.example/2 "
+    assert event.linked == words
 
 
 def test_a_message_posted_inline_by_the_bot_is_ignored() -> None:

@@ -9,24 +9,24 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).parents[3]
-ATTRIBUTE = "    thanks: str | None = None\n"
+ATTRIBUTE = "    motto: str | None = None\n"
 ENTRY = """    Field(
-        name="thanks",
-        attribute="thanks",
-        option=13,
+        name="motto",
+        attribute="motto",
+        option=98,
         is_optional=True,
         read=_text(typed_text.read_description),
-        wire=Wire(path="thanksMessage"),
-        edit=Edit(place=9),
+        wire=Wire(path="mottoText"),
+        edit=Edit(place=98),
     ),
 """
 TEXTS = """
-option-thanks = Thanks
-ask-thanks = What do payers read after paying?
-review-thanks = Thanks: { $value }
-button-edit-thanks = Thanks
-saved-thanks = Payers now read: { $value }
-cleared-thanks = Payers read nothing more.
+option-motto = Motto
+ask-motto = What do payers read after paying?
+review-motto = Motto: { $value }
+button-edit-motto = Motto
+saved-motto = Payers now read: { $value }
+cleared-motto = Payers read nothing more.
 """
 
 

@@ -18,8 +18,9 @@ from bot.chat.forms.form import ExistingRequest, duplicate, edit_form, reopen, t
 from bot.chat.forms.outcome import Change
 from bot.chat.model.draft import Seller
 from bot.chat.model.wish import KINDS
+from bot.chat.provider.addresses import Addresses
 from bot.chat.requests.edit_rules import apply_edit
-from bot.chat.requests.request_bodies import Addresses, edit_body, request_body
+from bot.chat.requests.request_bodies import edit_body, request_body
 from bot.chat.store.listings import LIVE, Listing
 from tests.support.form_harness import (
     BERLIN,
@@ -28,6 +29,7 @@ from tests.support.form_harness import (
     MessageInput,
     Talk,
     form_at_step,
+    kind_with,
     open_option,
 )
 from tests.support.telegram_limits import actions, check
@@ -66,6 +68,10 @@ SAMPLES = {
     "asks": Sample((("ask", "email", "on"), ("options",)), ["email"]),
     "redirect": Sample("https://a.example/b", "https://a.example/b"),
     "email": Sample("anna@example.org", "anna@example.org"),
+    "goods": Sample("https://a.example/album", {"text": "https://a.example/album"}),
+    "goal": Sample("1000", Decimal("1000.00")),
+    "perbuyer": Sample("3", 3),
+    "thanks": Sample("Thanks!\nSee you", "Thanks!\nSee you"),
 }
 CHANGES: dict[str, tuple[str, object]] = {
     "name": ("Tea", "Tea"),
@@ -76,6 +82,10 @@ CHANGES: dict[str, tuple[str, object]] = {
     "end": ("in 3 h", 3 * 3600),
     "units": ("2", 2),
     "postertext": ("Open daily", None),
+    "goods": ("The key is 4711", {"text": "The key is 4711"}),
+    "goal": ("2,500.50", Decimal("2500.50")),
+    "perbuyer": ("4", 4),
+    "thanks": ("Bye", "Bye"),
 }
 """What a seller answers to each edit, and the value on the wire."""
 
@@ -103,12 +113,13 @@ def listing_of(wish: Wish) -> Listing:
     return Listing(LISTING, 1, 1, "token", LIVE, wish, "r", None, 0, NOW)
 
 
-def full_wish() -> Wish:
-    """A drop with every option."""
-    talk = form_at_step("review")
+def full_wish(kind: str = "drop") -> Wish:
+    """A request with every option of its kind."""
+    talk = form_at_step("review", kind)
     talk.seller = SAM
     for name, sample in SAMPLES.items():
-        answer(talk.press("open", name), sample)
+        if kind in BY_NAME[name].kinds:
+            answer(talk.press("open", name), sample)
     (wish,) = talk.press("done").press_label("✅").wishes
     return wish
 
@@ -142,15 +153,17 @@ def test_an_option_goes_from_the_menu_to_review_and_wire_and_is_cleared(name: st
 
 @pytest.mark.parametrize("name", OPTIONS)
 def test_a_refusal_of_an_option_leads_to_its_step(name: str) -> None:
-    wire, talk = BY_NAME[name].wire, Talk(SAM)
+    field, talk = BY_NAME[name], Talk(SAM)
+    wire = field.wire
     assert wire
-    talk.take(reopen(full_wish(), OTHER, wire.path or wire.refused_as, "No", SAM))
+    talk.take(reopen(full_wish(kind_with(field)), OTHER, wire.path or wire.refused_as, "No", SAM))
     assert talk.step == name
 
 
 @pytest.mark.parametrize("name", EDITS)
 def test_an_edit_goes_from_its_button_to_the_wire_and_back_into_the_wish(name: str) -> None:
-    field, wish = EDITS[name], full_wish()
+    field = EDITS[name]
+    wish = full_wish(kind_with(field))
     said, sent = CHANGES[name]
     card = Card(LISTING, wish.kind, wish.name, None, 500, "USD", 10, 10, 0, "active", "x")
     assert ("edit", LISTING, name) in actions(menus.edit_menu(card, "en").rows)
@@ -171,7 +184,8 @@ def test_an_edit_goes_from_its_button_to_the_wire_and_back_into_the_wish(name: s
 
 @pytest.mark.parametrize("name", [name for name, field in EDITS.items() if field.is_optional])
 def test_an_optional_field_is_cleared_by_its_edit(name: str) -> None:
-    field, wish, talk = EDITS[name], full_wish(), Talk(SAM)
+    field, talk = EDITS[name], Talk(SAM)
+    wish = full_wish(kind_with(field))
     talk.take(edit_form(OTHER, ExistingRequest(LISTING, wish, "Open"), name, SAM))
     assert talk.press("clear", name).changes == [Change(LISTING, name, None)]
     if field.wire is None:
@@ -197,22 +211,27 @@ NAMES = {*OPTIONS, *EDITS, *(field.attribute for field in FIELDS)} - {*PATH, ""}
 SPELLED = {
     "fields/registry.py": NAMES,
     # The words of buttons that set a field outside of its question.
-    "fields/offers.py": {"instrument"},
-    "forms/inputs.py": {"instrument"},
+    "fields/offers.py": {"instrument", "goal", "goods"},
+    "forms/goods_form.py": {"goods"},
+    "forms/inputs.py": {"instrument", "goal", "goods"},
     # The first part of the keys of problems.
-    "fields/typed_text.py": {"description", "postertext"},
+    "fields/typed_text.py": {"description", "postertext", "thanks"},
     # Stored attributes that are not of a plain type.
-    "forms/stored_draft.py": {"receivers", "payer_fields"},
-    "model/wish.py": {"receivers", "payer_fields", "email"},
+    "forms/stored_draft.py": {"receivers", "payer_fields", "goods"},
+    "model/wish.py": {"receivers", "payer_fields", "email", "goods"},
     "store/listings.py": {"poster_text"},
     # Words of the interface, and payers' email addresses.
     "alerts/alert_text.py": {"email"},
     "requests/request_bodies.py": {"description"},
+    "provider/client.py": {"email"},
+    "requests/payment_jobs/mark_job.py": {"email"},
     "forms/form.py": {"receivers"},
     "model/answers.py": {"receivers"},
+    "model/giving_answers.py": {"goal", "max_quantity"},
+    "model/receipt.py": {"thanks"},
     # Whether a message has a picture; the column of a profile's; an error of Telegram's.
     "store/posts.py": {"picture"},
-    "store/export.py": {"image"},
+    "store/personal_data/export.py": {"image"},
     "telegram/intake.py": {"description"},
 }
 """Where the name of a field may be spelled out beside the registry, and why."""

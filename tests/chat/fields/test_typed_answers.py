@@ -43,7 +43,7 @@ TYPOS = [
     ("name", "a\ud800b", "a character I can't display"),
     ("amount", "a lot", "I couldn't find an amount. Type a number and a currency, like 5 USD."),
     ("amount", "", "I need an amount. Type a number and a currency, like 5 USD."),
-    ("amount", "1 2", "I couldn't find an amount."),
+    ("amount", "1 2", "Is that one price, or several to choose from?"),
     ("amount", "0", "The amount must be more than zero"),
     ("amount", "-5", "The amount must be more than zero"),
     ("amount", "2000000000", "the limit is 1,000,000,000"),

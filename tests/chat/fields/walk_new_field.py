@@ -1,4 +1,4 @@
-"""Walks the field `thanks`, which test_new_field.py adds to a copy of the product."""
+"""Walks the field `motto`, which test_new_field.py adds to a copy of the product."""
 
 from __future__ import annotations
 
@@ -8,8 +8,9 @@ from bot.chat.cards import menus
 from bot.chat.cards.request_card import Card
 from bot.chat.forms.form import ExistingRequest, edit_form, reopen
 from bot.chat.forms.outcome import Change
+from bot.chat.provider.addresses import Addresses
 from bot.chat.requests.edit_rules import apply_edit
-from bot.chat.requests.request_bodies import Addresses, edit_body, request_body
+from bot.chat.requests.request_bodies import edit_body, request_body
 from bot.chat.store.listings import LIVE, Listing
 from tests.support.form_harness import FORM, KNOWN, NOW, OTHER, Talk, open_option
 from tests.support.telegram_limits import actions, labels
@@ -17,7 +18,7 @@ from tests.support.telegram_limits import actions, labels
 if TYPE_CHECKING:
     from bot.chat.model.wish import Wish
 
-FIELD, LISTING = "thanks", "abcdefghij"
+FIELD, LISTING = "motto", "abcdefghij"
 ADDRESSES = Addresses("https://bot.example/hooks", "https://bot.example/images")
 
 
@@ -30,12 +31,12 @@ def walk_form() -> Wish:
     talk = open_option(FIELD)
     assert talk.last.startswith("What do payers read after paying?")
     assert "Skip" in labels(talk.replies[-1].rows)
-    assert "Thanks: See you" in talk.say("See you").last
-    assert "✓ Thanks: See you" in labels(talk.replies[-1].rows)
-    assert talk.press("done").last.endswith("Thanks: See you")
+    assert "Motto: See you" in talk.say("See you").last
+    assert "✓ Motto: See you" in labels(talk.replies[-1].rows)
+    assert talk.press("done").last.endswith("Motto: See you")
     (wish,) = talk.press_label("✅").wishes
     assert getattr(wish, FIELD) == "See you"
-    assert request_body(listing(wish), ADDRESSES, None, NOW)["thanksMessage"] == "See you"
+    assert request_body(listing(wish), ADDRESSES, None, NOW)["mottoText"] == "See you"
     return wish
 
 
@@ -45,22 +46,22 @@ def walk_edit(wish: Wish) -> None:
     assert ("edit", LISTING, FIELD) in actions(menus.edit_menu(card, "en").rows)
     talk, request = Talk(KNOWN), ExistingRequest(LISTING, wish)
     talk.take(edit_form(OTHER, request, FIELD, KNOWN))
-    assert talk.last.endswith("Thanks: See you")
+    assert talk.last.endswith("Motto: See you")
     (change,) = talk.say("Bye").changes
     assert getattr(apply_edit(wish, change), FIELD) == "Bye"
-    assert edit_body(change, listing(wish), ADDRESSES, NOW) == {"thanksMessage": "Bye"}
+    assert edit_body(change, listing(wish), ADDRESSES, NOW) == {"mottoText": "Bye"}
     assert "Payers now read: Bye" in menus.saved_reply(card, change, KNOWN, NOW).text
     talk.take(edit_form(OTHER, request, FIELD, KNOWN))
     cleared = talk.press_label("🗑").changes[-1]
     assert cleared == Change(LISTING, FIELD, None)
-    assert edit_body(cleared, listing(wish), ADDRESSES, NOW) == {"thanksMessage": None}
+    assert edit_body(cleared, listing(wish), ADDRESSES, NOW) == {"mottoText": None}
     assert "Payers read nothing more." in menus.saved_reply(card, cleared, KNOWN, NOW).text
 
 
 def walk_refusal(wish: Wish) -> None:
     """Come back to the field after a refusal, and clear it there."""
     talk = Talk(KNOWN)
-    talk.take(reopen(wish, FORM, "thanksMessage", "No", KNOWN))
+    talk.take(reopen(wish, FORM, "mottoText", "No", KNOWN))
     assert talk.step == FIELD
     assert getattr(talk.press_label("🗑").form, FIELD) is None
 

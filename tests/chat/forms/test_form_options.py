@@ -156,7 +156,7 @@ def test_each_payer_field_is_switched_on_and_off() -> None:
 
 def test_the_last_prices_are_one_tap_away() -> None:
     seller = Seller("en", "$anna", "USD", prices=((250, "USD"), (1000, "JPY"), (5, "XXX")))
-    talk = new_form(seller).press("kind", "donation").say("Coffee")
+    talk = new_form(seller).press("kind", "oneoff").say("Coffee")
     assert shown(talk)[:2] == ["$2.50", "¥1,000"]
     talk.press_label("¥1,000")
     assert (talk.step, talk.form.currency) == ("review", "JPY")

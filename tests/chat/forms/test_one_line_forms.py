@@ -365,7 +365,7 @@ def test_the_profile_keeps_to_telegrams_limits(language: str) -> None:
     commands = bot_texts.commands(language)
     assert [name for name, _ in commands] == [
         *("new", "list", "payments", "find", "donation", "oneoff", "drop", "alerts"),
-        *("getpaid", "settings"),
+        *("getpaid", "settings", "bought"),
         *("help", "cancel", "privacy", "paysupport", "start"),
     ]
     assert all(1 <= units(what) <= 256 for _, what in commands)

@@ -11,7 +11,7 @@ from bot.chat.forms import payout_form
 from bot.chat.forms.form import new_form
 from bot.chat.forms.one_line import one_line
 from bot.chat.forms.outcome import PROBE, SAVE
-from bot.chat.forms.payout_texts import fingerprint
+from bot.chat.forms.sellers.payout_texts import fingerprint
 from bot.chat.forms.stored_draft import read_draft, write_draft
 from bot.chat.model.draft import PayoutService, Seller
 from bot.chat.model.payout import CHECKING, FOUND, SAVING, SECRETS, WAYS, details_of

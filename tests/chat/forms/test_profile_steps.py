@@ -9,7 +9,7 @@ import pytest
 from bot.chat.fields.profile_text import name_at_telegram, offer_key, read_contact, read_name
 from bot.chat.forms.bot_texts import settings
 from bot.chat.forms.form import settings_form, take_picture
-from bot.chat.forms.profile_texts import MARKS, profile_offer, profile_page, use_label
+from bot.chat.forms.sellers.profile_texts import MARKS, profile_offer, profile_page, use_label
 from bot.chat.messages.reply import Problem
 from bot.chat.model.profile import PROFILE_STEPS, Profile, ProfileHints
 from bot.core.accents import ACCENTS

@@ -8,12 +8,14 @@ from decimal import Decimal
 import pytest
 
 from bot.chat.forms.stored_draft import read_draft, write_draft
+from bot.chat.model.amount_choice import AmountChoice
 from bot.chat.model.draft import Draft
 from tests.support.form_harness import FORM, OTHER
 
 
 def test_a_draft_is_read_as_it_was_written() -> None:
     draft = Draft(FORM, "new", "review", "drop", "N", "", Decimal("2.50"), "USD", 3)
+    draft = replace(draft, choice=AmountChoice(Decimal("1.5"), (Decimal("2.50"), Decimal(5))))
     settings = Draft(OTHER, "settings", "destination", paused=draft)
     assert read_draft(write_draft(settings)) == settings
 
@@ -30,6 +32,9 @@ SOUND = Draft(FORM, "new", "units", "drop", "N", "", Decimal(5), "USD")
             {"amount": Decimal("5.001")}, {"amount": Decimal(0)}, {"currency": "XXX"},
             {"units": -1}, {"name": 5}, {"step": "review", "amount": None},
             {"form": "line", "step": "units"}, {"form": "line", "step": "amount", "name": None},
+            {"choice": AmountChoice(Decimal(5), (), Decimal(4))},
+            {"choice": AmountChoice(Decimal(4))}, {"choice": AmountChoice(Decimal("5.001"))},
+            {"choice": AmountChoice(Decimal(5)), "amount": None},
             {"paused": Draft(OTHER, "settings", "destination")},
         )],
         write_draft(SOUND).replace('"5"', '"5e3"'),

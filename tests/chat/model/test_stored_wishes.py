@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import pytest
 
+from bot.chat.model.amount_choice import AmountChoice
 from bot.chat.model.wish import Share, Wish
 
 COFFEE = Wish("donation", "Coffee", None, 500, "USD", None, "$anna")
@@ -14,7 +15,8 @@ FULL = Wish(
     "drop", "Coffee", "Warm", 500, "USD", 3, "$anna",
     (Share("$anna", 300), Share("$ben", 200)), instrument="BSV", image="0" * 24,
     starts_at=1, ends_at=2, payer_fields=("email", "paymail"),
-    redirect_url="app://x", email="a@b.test",
+    redirect_url="app://x", email="a@b.test", goal=100_000, max_quantity=3, thanks="See\nyou",
+    choice=AmountChoice(300, (500, 1000), 2000),
 )  # fmt: skip
 
 
@@ -40,7 +42,12 @@ def test_a_wish_that_is_not_sound_is_none(change: dict[str, object]) -> None:
     [
         {"receivers": (Share("$anna", 300),)}, {"payer_fields": ("email", "email")},
         {"payer_fields": ("name",)},
-        {"starts_at": 0}, {"redirect_url": 5},
+        {"starts_at": 0}, {"redirect_url": 5}, {"goal": 0}, {"max_quantity": 0}, {"thanks": 1},
+        {"choice": AmountChoice(300, (600, 1000))}, {"choice": AmountChoice(600, (500, 1000))},
+        {"choice": AmountChoice(300, (500, 500))}, {"choice": AmountChoice(0, (500,))},
+        {"choice": AmountChoice(300, (500, 1000), 900)}, {"choice": AmountChoice(500, (), 400)},
+        {"choice": AmountChoice(1, (500, 2, 3, 4, 5))}, {"choice": AmountChoice(2**63, (500,))},
+        {"choice": ()},
     ],
 )  # fmt: skip
 def test_a_wish_whose_options_are_not_sound_is_none(change: dict[str, object]) -> None:

@@ -11,8 +11,9 @@ from structlog.testing import capture_logs
 from bot.chat.payments.claim_recording import ClaimedMoney, ClaimRecorder
 from bot.chat.payments.reconciler import Reconciler
 from bot.chat.payments.webhook import PATH, Proof, Receiver
+from bot.chat.provider.addresses import Addresses
 from bot.chat.provider.client import Client
-from bot.chat.requests.request_bodies import Addresses, request_body
+from bot.chat.requests.request_bodies import request_body
 from bot.chat.store import listings
 from bot.chat.store.listings import LIVE
 from bot.chat.store.received_payments import Payment

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from bot.chat.cards.request_card import card_of, status_of
+from bot.chat.model.goods import CodeCounts
 from bot.chat.store.listings import STOPPED
 from bot.chat.store.received_payments import (
     BY_WEBHOOK,
@@ -17,7 +18,7 @@ from bot.chat.store.received_payments import (
 )
 from bot.chat.store.takings import Takings, takings
 from bot.core.outbox.queue_policy import ALERT
-from tests.support.chat_harness import COFFEE, PAINTING, REQUEST_ID, STICKERS, service_answer
+from tests.support.chat_harness import COFFEE, DROP, PAINTING, REQUEST_ID, STICKERS, service_answer
 
 if TYPE_CHECKING:
     from bot.sandbox.world.people import Person
@@ -78,6 +79,31 @@ async def test_the_units_left_only_go_down_in_any_order_of_webhooks(
     assert kept.remaining_units == known
 
 
+@pytest.mark.parametrize("told", [[3, 2, 1], [1, 2, 3], [None, None, None]])
+async def test_codes_go_with_the_units_sold_in_any_order_of_webhooks(
+    chat: ChatHarness, sam: Person, told: list[int | None]
+) -> None:
+    """The card says who waits as soon as the alert does."""
+    codes = CodeCounts(total=2, assigned=0, waiting=0)
+    answer = service_answer(total_units=4, remaining_units=4, codes=codes)
+    listing = chat.add_listing(sam, replace(DROP, units=4), answer)
+    for number, left in enumerate(told):
+        await chat.recorder.record(listing, pay(number), left)
+    kept = chat.listing(listing.id).answer
+    assert kept is not None
+    assert kept.codes == CodeCounts(total=2, assigned=2, waiting=1)
+
+
+async def test_codes_of_a_donation_go_with_its_payments(chat: ChatHarness, sam: Person) -> None:
+    codes = CodeCounts(total=2, assigned=0, waiting=0)
+    listing = chat.add_listing(sam, COFFEE, service_answer(codes=codes))
+    await chat.recorder.record(listing, pay(1), None)
+    await chat.recorder.record(listing, replace(pay(2), oversold=True), None)
+    kept = chat.listing(listing.id).answer
+    assert kept is not None
+    assert kept.codes == CodeCounts(total=2, assigned=1, waiting=0)
+
+
 async def test_units_of_lapsed_reservations_are_available_again(
     chat: ChatHarness, sam: Person
 ) -> None:
@@ -123,7 +149,7 @@ async def test_oversold_money_is_summed_apart(chat: ChatHarness, sam: Person) ->
     assert (before.earned_count, before.refund_count) == (2, 1)
     await chat.recorder.record(listing, replace(third, oversold=True), 0)
     sums = chat.db.run(lambda tx: takings(tx, listing.id))
-    assert sums == Takings(((250, "USD"),), 1, ((500, "USD"),), 2)
+    assert sums == Takings(((250, "USD"),), 1, ((500, "USD"),), 2, pieces=1)
     (told,) = chat.said[-1].payments
     assert (told.together, told.count) == (sums.earned, 3)
     assert (told.to_refund, told.refund_count) == (sums.to_refund, 2)

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 
+from bot.chat.model.amount_choice import AmountChoice
 from bot.chat.model.answers import ServerPrice
 from bot.chat.provider.dialects import (
     DIALECTS,
@@ -65,6 +66,17 @@ def test_a_price_is_right_to_the_last_decimal_and_in_both_currencies(
     price: ServerPrice | None, said: PriceCheck
 ) -> None:
     assert check_price(replace(service_answer(), price=price), COFFEE, "BSV") is said
+
+
+def test_a_price_is_right_only_with_the_choice_that_was_wished_for() -> None:
+    price, choice = ServerPrice("5", "USD", "BSV"), AmountChoice(300, (500, 1000))
+    chosen = replace(COFFEE, choice=choice)
+    answer = replace(service_answer(), price=price)
+    assert check_price(answer, chosen, "BSV") is PriceCheck.WRONG
+    assert check_price(replace(answer, choice=choice), chosen, "BSV") is PriceCheck.RIGHT
+    assert check_price(replace(answer, choice=choice), COFFEE, "BSV") is PriceCheck.WRONG
+    other = replace(answer, choice=AmountChoice(300, (500, 900)))
+    assert check_price(other, chosen, "BSV") is PriceCheck.WRONG
 
 
 @pytest.mark.parametrize(

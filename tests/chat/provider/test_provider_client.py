@@ -12,24 +12,18 @@ import pytest
 from bot.chat.model.answers import Answer, ServerPrice
 from bot.chat.provider.client import LONGEST_EXPIRATION, Client
 from bot.core import errors, exact_json
-from bot.core.database.vault import Vault
 from bot.core.errors import BotError, FieldProblem
-from bot.service.app import create_app
-from bot.service.usecases import applications
-from tests.support.asgi_server import serve_asgi
 from tests.support.chat_harness import REQUEST_ID as ID
 from tests.support.chat_harness import URL
 from tests.support.chat_harness import service_answer as answer_with
 from tests.support.http_messages import http_response
 from tests.support.scripted_server import CUT, open_scripted_server
-from tests.support.service_harness import LOOPBACK, NEW, NOON, make_service
+from tests.support.service_harness import NOON
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Iterator
+    from collections.abc import Iterator
 
-    from bot.core.database.database import Database
     from tests.support.scripted_server import ScriptedServer
-    from tests.support.service_harness import Clock
 
 LEAST = {"id": ID, "paymentRequestUrl": URL}
 
@@ -52,6 +46,17 @@ async def test_a_call_carries_credentials_body_and_key(
         *("app-1", "s3cret", "listing-1", "application/json", "application/json"),
     ]
     assert json.loads(call.body) == {"product": {"name": "Tee & Kaffee"}}
+
+
+async def test_a_lost_answer_about_a_mark_does_not_name_the_receipt(
+    client: Client, peer: ScriptedServer
+) -> None:
+    """The error is logged, and both ids together are the address of what was delivered."""
+    await peer.add_answers(CUT)
+    with pytest.raises(errors.Unreachable) as lost:
+        await client.mark_payment(ID, "t" * 24, {"messageHidden": True})
+    assert ID not in str(lost.value)
+    assert "t" * 24 not in str(lost.value)
 
 
 async def test_an_address_with_a_path_is_kept(peer: ScriptedServer) -> None:
@@ -346,45 +351,6 @@ async def test_deleting_a_missing_request_is_no_error(
     await peer.add_answers(http_response(status))
     await client.delete(ID)
     assert (peer.calls[0].method, peer.calls[0].body) == ("DELETE", b"")
-
-
-async def with_service(
-    db: Database, clock: Clock, act: Callable[[Client], Awaitable[None]]
-) -> None:
-    """Run a function with a client of our own service, over HTTP."""
-    vault = Vault("key")
-    made = db.run(lambda tx: applications.create(tx, vault, "bot", clock()))
-    service = make_service(db, clock, "http://pay.test", allow=LOOPBACK)
-    async with serve_asgi(create_app(service)) as root:
-        client = Client(root, made.app_id, made.app_secret)
-        await act(client)
-        await client.close()
-
-
-async def test_our_own_service_understands_every_call(db: Database, clock: Clock) -> None:
-    webhook = {"webhookUrl": "http://127.0.0.1/x", "customParameters": {"listing": "abc"}}
-    body = NEW | {"notifications": {"webhook": webhook}}
-
-    async def act(client: Client) -> None:
-        made = await client.create(body, "abc")
-        assert await client.create(body, "abc") == made
-        assert (made.listing_id, made.is_enabled) == ("abc", True)
-        assert (await client.get(made.id), await client.find_by_listing("abc", NOON)) == (
-            made,
-            [made],
-        )
-        assert await client.find_by_listing("other", NOON) == []
-        await client.stop(made.id)
-        clock.advance(1)
-        assert (await client.get(made.id)).is_enabled is False
-        await client.resume(made.id, None)
-        assert (await client.get(made.id)).is_enabled is True
-        await client.delete(made.id)
-        await client.delete(made.id)
-        with pytest.raises(errors.NotFound):
-            await client.get(made.id)
-
-    await with_service(db, clock, act)
 
 
 @pytest.mark.parametrize("units", [-1, 10**30, 1e300])

@@ -10,6 +10,7 @@ import pytest
 from bot.chat.fields.registry import EDITS
 from bot.chat.forms.outcome import Change
 from bot.chat.messages.jobs import UnitCounts
+from bot.chat.provider.addresses import Addresses
 from bot.chat.requests.edit_rules import (
     apply_edit,
     assume_edit,
@@ -18,7 +19,7 @@ from bot.chat.requests.edit_rules import (
     is_edit_made,
     removal_problem,
 )
-from bot.chat.requests.request_bodies import Addresses, edit_body
+from bot.chat.requests.request_bodies import edit_body
 from bot.chat.store.listings import LIVE, Listing
 from tests.support.chat_harness import COFFEE, DROP, service_answer
 from tests.support.service_harness import NOON

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from bot.chat.forms.payout_texts import fingerprint
+from bot.chat.forms.sellers.payout_texts import fingerprint
 from bot.chat.messages.jobs import CheckRequest, ConnectAccount, RefreshPayable
 from bot.chat.model.answers import NO_PAYOUT
-from bot.chat.requests.payout_job import PATIENCE
+from bot.chat.requests.sellers.payout_job import PATIENCE
 from bot.chat.store import payouts, sellers
 from bot.core import exact_json
 from bot.core.outbox import outbox

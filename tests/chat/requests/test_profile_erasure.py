@@ -9,7 +9,8 @@ import pytest
 
 from bot.chat.messages.jobs import SendProfile
 from bot.chat.model.profile import NO_PROFILE, Profile
-from bot.chat.store import export, payouts, profiles, seller_images, sellers
+from bot.chat.store import payouts, profiles, seller_images, sellers
+from bot.chat.store.personal_data import export
 from bot.core.privacy.erasure import Scope
 from bot.wiring.maintenance import payer_erasure
 from tests.support.chat_harness import service_answer

@@ -11,7 +11,7 @@ from bot.chat.fields.profile_text import offer_key
 from bot.chat.messages.jobs import SendProfile
 from bot.chat.model.profile import Profile
 from bot.chat.provider.client import Client
-from bot.chat.requests.profile_job import (
+from bot.chat.requests.sellers.profile_job import (
     ATTEMPTS_IN_TURN,
     PATIENCE,
     REFUSAL_KEPT,

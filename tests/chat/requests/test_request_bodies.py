@@ -9,8 +9,10 @@ import pytest
 
 from bot.chat.fields.receiver_shares import divide_price, read_portions
 from bot.chat.messages.reply import TEXT_LIMIT
+from bot.chat.model.amount_choice import AmountChoice
 from bot.chat.model.wish import Share, Wish
-from bot.chat.requests.request_bodies import Addresses, request_body
+from bot.chat.provider.addresses import Addresses
+from bot.chat.requests.request_bodies import request_body
 from bot.chat.store.listings import CREATING, Listing
 from bot.core import exact_json
 from bot.core.net.request_body import MAX_BODY
@@ -46,6 +48,44 @@ def test_a_plain_wish_sends_only_the_required_fields() -> None:
         "notifications": {"webhook": WEBHOOK},
         "expirationType": "never",
     }
+
+
+CHOSEN = replace(
+    PLAIN, choice=AmountChoice(300, (500, 1050)), goal=100_000, thanks="Thank you!\nSee you"
+)
+
+
+def test_what_payers_choose_from_goes_along_with_its_first_amount() -> None:
+    sent = body(CHOSEN)
+    assert sent["amountChoice"] == {
+        "minimum": Decimal("3.00"), "suggested": [Decimal("5.00"), Decimal("10.50")],
+    }  # fmt: skip
+    assert sent["receivers"] == [{"sendAmount": Decimal("5.00"), "destination": "$anna"}]
+    assert (sent["goal"], sent["thanks"]) == (Decimal("1000.00"), "Thank you!\nSee you")
+    least = body(replace(PLAIN, amount=300, choice=AmountChoice(300, (), 50_000)))
+    assert least["amountChoice"] == {"minimum": Decimal("3.00"), "maximum": Decimal("500.00")}
+    drop = body(replace(FULL, max_quantity=3))
+    assert drop["maxQuantity"] == 3
+
+
+LINK = "https://t.me/my_bot?start=r-{requestId}-{transactionId}"
+
+
+@pytest.mark.parametrize(("name", "link"), [("my_bot", LINK), ("", None)])
+def test_the_bot_keeps_the_receipts_of_the_embedded_service(name: str, link: str | None) -> None:
+    listing = Listing("abcdefghij", 1, 1, "token", CREATING, PLAIN, None, None, 0, NOW)
+    sent = request_body(listing, replace(ADDRESSES, bot_name=lambda: name), None, NOW)
+    CreateBody.model_validate(sent)
+    assert sent.get("keepUrl") == link
+    assert "keepUrl" not in body(PLAIN)
+
+
+def test_receipts_are_kept_on_the_chat_page_of_the_demo() -> None:
+    name = "my_bot"
+    here = replace(ADDRESSES, bot_name=lambda: name, chat_page="http://127.0.0.1:8080/chat")
+    assert here.keep == "http://127.0.0.1:8080/chat?start=r-{requestId}-{transactionId}"
+    name = ""
+    assert here.keep is None, "before the bot was reached"
 
 
 def test_a_full_wish_sends_each_field() -> None:

@@ -59,6 +59,27 @@ def refused(status: int, **parameters: Any) -> bytes:
     return http_response(status, body)
 
 
+async def test_what_a_message_quotes_is_not_stored(chat: ChatHarness) -> None:
+    """It may be a receipt with a code: the buyer answers it, or pins it."""
+    receipt = {"message_id": 3, "text": "Your code: ABC-123"}
+    for number, field in enumerate(("reply_to_message", "pinned_message", "quote"), 1):
+        update = message(number)
+        await chat.intake.take([{**update, "message": update["message"] | {field: receipt}}])
+    assert stored(chat) == [1, 2, 3]
+    assert "ABC-123" not in str(chat.rows("outbox"))
+
+
+async def test_of_a_message_with_buttons_its_place_is_stored_alone(chat: ChatHarness) -> None:
+    """It may show what a payer wrote, cut off in a list, where an erasure would not find it."""
+    shown = {"text": "Your code: ABC-123", "reply_markup": {"inline_keyboard": []}}
+    below = {"message_id": 3, "chat": {"id": 7}, "date": 1, "photo": [{"file_id": "p"}]}
+    query = {"id": "q", "data": "help", "message": below | shown}
+    await chat.intake.take([{"update_id": 1, "callback_query": query}])
+    (row,) = chat.rows("outbox")
+    kept = exact_json.loads(row["body"])["callback_query"]
+    assert kept == {"id": "q", "data": "help", "message": below}
+
+
 class Polling:
     """A poller that records its delays instead of sleeping."""
 

@@ -40,14 +40,14 @@ def big_listing(chat: ChatHarness) -> Listing:
 
 def test_takings_of_a_listing_are_exact(chat: ChatHarness, big_listing: Listing) -> None:
     taken = chat.db.run(lambda tx: takings.takings(tx, big_listing.id))
-    assert taken == Takings(((sum(AMOUNTS), "USD"),), len(AMOUNTS))
+    assert taken == Takings(((sum(AMOUNTS), "USD"),), len(AMOUNTS), pieces=len(AMOUNTS))
     assert format_money(sum(AMOUNTS), "USD", "en") in chat.texts[-1]
 
 
 def test_takings_of_a_day_are_exact(chat: ChatHarness, big_listing: Listing) -> None:
     now, seller = chat.clock(), big_listing.seller_id
     (day,) = chat.db.run(lambda tx: takings.takings_between(tx, seller, now, now + 1))
-    assert day.takings == Takings(((sum(AMOUNTS), "USD"),), len(AMOUNTS))
+    assert day.takings == Takings(((sum(AMOUNTS), "USD"),), len(AMOUNTS), pieces=len(AMOUNTS))
 
 
 @given(st.lists(st.integers(0, MAX_MINOR), min_size=1, max_size=20))

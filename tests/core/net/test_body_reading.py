@@ -63,7 +63,7 @@ async def test_the_limit_is_64_kib_and_the_error_names_it() -> None:
     assert len(await request_body.read(sending(b"a" * 65_536))) == 65_536
     with pytest.raises(BodyTooLarge, match=r"^The body is larger than 64 KiB\.$"):
         await request_body.read(sending(b"a" * 65_537))
-    with pytest.raises(BodyTooLarge, match=r"^The body is larger than 1024 KiB\.$"):
+    with pytest.raises(BodyTooLarge, match=r"^The body is larger than 1 MiB\.$"):
         await request_body.read(sending(b"a" * 1_048_577), 1024 * 1024)
 
 

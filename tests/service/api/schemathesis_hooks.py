@@ -29,6 +29,13 @@ BEYOND = tuple(
         r"receivers: An amount is at most 1000000000",
         r"receivers\.\d+\.sendAmount: comes to nothing in [A-Z]+",
         r"denominationCurrencyCode: The price (comes to nothing in|in) .*",
+        r"amountChoice\.maximum: is less than the minimum",
+        r"amountChoice\.suggested\.\d+: does not lie between the minimum and the maximum",
+        r"amountChoice\.minimum: is required where nothing is suggested",
+        r"receivers: must add up to (the first suggestion|the minimum) of amountChoice",
+        r"priceBeforeDiscount: does not go together with amountChoice",
+        # An address of the web with two words in it.
+        r"keepUrl: .*",
         # Bytes, and keys at any depth.
         r"notifications\.webhook\.customParameters: is larger than 8192 bytes",
         r"notifications\.webhook\.customParameters: has control characters in a key",
@@ -40,13 +47,21 @@ BEYOND = tuple(
         # What banks check: the details of each kind and scheme are described in words.
         r"kind: must be one of bank",
         r"details(\.\w+)*: .*",
+        # Files that were uploaded, and codes as they are stored: without the spaces around them.
+        r"delivery\.(fileId|codesFileId): is no file of this application",
+        r"(delivery\.)?codes: (\d+ codes? (is|are) repeated: .*|number \d+ .*)",
+        # Characters by their category in Unicode.
+        r"name: (is empty|must be a name without a path|has characters that can't be seen)",
         # What the request was before an edit.
+        r"(goal|maxQuantity): goes with expirationType \w+, not with \w+",
         r"(notifications\.webhook\.webhookUrl|seller\.name): is required: there is none yet",
     )
 )
 """Bodies that match the schema and are refused, with the reason why no schema can say so."""
 
-AMOUNTS = frozenset({"sendAmount", "priceBeforeDiscount"})
+AMOUNTS = frozenset(
+    {"sendAmount", "priceBeforeDiscount", "goal", "minimum", "maximum", "suggested"}
+)
 CENTS = 100
 
 
@@ -61,7 +76,7 @@ def _rounded(value: Any, name: str | None = None) -> Any:
     if isinstance(value, dict):
         return {name: _rounded(inner, name) for name, inner in value.items()}
     if isinstance(value, list):
-        return [_rounded(inner) for inner in value]
+        return [_rounded(inner, name) for inner in value]
     if name in AMOUNTS and isinstance(value, float) and value * CENTS % 1:
         return math.ceil(value)
     return value

@@ -284,6 +284,8 @@ async def test_payments_are_listed_and_verified(service: ServiceHarness) -> None
         "receivers": [{"sendAmount": 5, "destination": "alice", "currencyCode": "USD"}],
         "userData": {"paymail": "p0@a.example"},
         "completedAt": "2027-01-15T08:00:01.000Z",
+        "firstUnit": 1,
+        "totalUnits": 3,
     }
     assert refusal_code(await service.seller.get(f"{path}/{'0' * 24}")) == (404, "notFound")
 

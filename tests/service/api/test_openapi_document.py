@@ -45,8 +45,12 @@ async def test_every_call_is_there_with_its_answers(service: ServiceHarness) -> 
         "delete paymentRequests/{id}": "200 401 404",
         "get paymentRequests/{id}/payments": "200 400 401 404",
         "get paymentRequests/{id}/payments/{transactionId}": "200 401 404",
+        "put paymentRequests/{id}/payments/{transactionId}": "200 400 401 404 413 415",
         "get paymentRequests/public/{id}": "200 404",
         "get paymentRequests/public/stats/{id}": "200 404",
+        "get paymentRequests/public/{id}/receipts/{transactionId}": "200 404",
+        "post paymentRequests/{id}/codes": "200 400 401 404 409 413 415",
+        "post files": "200 400 401 409 413 415",
         "get payoutAccounts": "200 400 401",
         "post payoutAccounts": "200 400 401 413 415",
         "delete payoutAccounts/{id}": "200 400 401 404",
@@ -77,7 +81,7 @@ async def test_links_lead_to_calls_by_parameters_that_they_take(service: Service
             assert needed <= set(link["parameters"]) <= taken
     assert set(calls["createPaymentRequest"]["responses"]["200"]["links"]) == {
         *("getPaymentRequest", "editPaymentRequest", "deletePaymentRequest", "listPayments"),
-        *("getPublicPaymentRequest", "getPublicStats", "listDeliveries"),
+        *("getPublicPaymentRequest", "getPublicStats", "listDeliveries", "addCodes"),
     }
     page = (await service.anyone.get("/docs")).text
     assert 'Leads to: <a href="#getPaymentRequest">getPaymentRequest</a>' in page
@@ -204,13 +208,13 @@ async def test_the_examples_of_refusals_are_real_answers(service: ServiceHarness
 
 
 async def test_calls_without_a_body_mention_none(service: ServiceHarness) -> None:
-    """Their 400 is about a parameter, never about email; nor is that of a payout account."""
+    """Their 400 is about a parameter, never about email; nor is that of an account or a mark."""
     for call in operations_of(await document(service)).values():
-        takes_body = "requestBody" in call and call["tags"] == ["payment requests"]
+        writes = call["operationId"] in {"createPaymentRequest", "editPaymentRequest"}
         for code in ("400", "404"):
             told = str(call["responses"].get(code))
-            assert ("emailUnavailable" in told) == (takes_body and code == "400")
-            assert ("the key made" in told) == (takes_body and code == "404")
+            assert ("emailUnavailable" in told) == (writes and code == "400")
+            assert ("the key made" in told) == (writes and code == "404")
     said = operations_of(await document(service))["listDeliveries"]["responses"]["400"]
     refused = await service.seller.get("/v3/deliveries", params={"cursor": "x"})
     assert refused.json() == said["content"]["application/json"]["example"]

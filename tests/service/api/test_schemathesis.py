@@ -115,7 +115,8 @@ async def run(folder: Path) -> list[Run]:
 
 async def fill(service: ServiceHarness) -> list[str]:
     """Make requests that are paid, each payment with a webhook and an email owed; their ids."""
-    made = [(await service.create(**DROP, **TOLD))["id"] for _ in range(MADE)]
+    codes = {"codes": [f"CODE-{number}" for number in range(3)]}
+    made = [(await service.create(**DROP, **TOLD, delivery=codes))["id"] for _ in range(MADE)]
     for request_id in made:
         for _ in range(2):
             service.clock.advance(1)

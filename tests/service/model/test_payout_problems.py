@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from pathlib import Path
 
-from bot.chat.forms.payout_texts import refusal_text
+from bot.chat.forms.sellers.payout_texts import refusal_text
 from bot.core.errors import FieldProblem
 from bot.core.text import translations
 from bot.service.model import payout_problems

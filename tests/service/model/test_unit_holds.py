@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from bot.service.model.checkout import Held, Holder, may_reserve
+from bot.service.model.checkout import Held, Holder, may_claim, may_reserve
+from bot.service.model.request import Units
 from bot.service.store import checkouts, unit_moves
 from bot.service.usecases import claiming
 from tests.support.databases import SQLITE
@@ -20,29 +21,52 @@ NAMELESS, KNOWN = Holder("n"), Holder("n", "p")
 
 
 @pytest.mark.parametrize(
-    ("holder", "held", "unsold", "may"),
+    ("holder", "held", "unsold", "quantity", "may"),
     [
-        (NAMELESS, Held(0, 0), 37, True),
-        (NAMELESS, Held(4, 4), 37, True),
-        (NAMELESS, Held(5, 5), 37, False),
-        (NAMELESS, Held(17, 4), 37, True),
-        (NAMELESS, Held(18, 4), 37, False),
-        (NAMELESS, Held(5, 5), None, False),
-        (NAMELESS, Held(900, 4), None, True),
-        (KNOWN, Held(5, 5), 37, True),
-        (KNOWN, Held(17, 5), 37, True),
-        (KNOWN, Held(18, 5), 37, False),
-        (KNOWN, Held(4, 0), 6, True),
-        (KNOWN, Held(5, 0), 6, False),
-        (KNOWN, Held(0, 0), 1, True),
-        (KNOWN, Held(900, 5), None, True),
+        (NAMELESS, Held(0, 0), 37, 1, True),
+        (NAMELESS, Held(4, 4), 37, 1, True),
+        (NAMELESS, Held(5, 5), 37, 1, False),
+        (NAMELESS, Held(17, 4), 37, 1, True),
+        (NAMELESS, Held(18, 4), 37, 1, False),
+        (NAMELESS, Held(5, 5), None, 1, False),
+        (NAMELESS, Held(900, 4), None, 1, True),
+        (KNOWN, Held(5, 5), 37, 1, True),
+        (KNOWN, Held(17, 5), 37, 1, True),
+        (KNOWN, Held(18, 5), 37, 1, False),
+        (KNOWN, Held(4, 0), 6, 1, True),
+        (KNOWN, Held(5, 0), 6, 1, False),
+        (KNOWN, Held(0, 0), 1, 1, True),
+        (KNOWN, Held(900, 5), None, 1, True),
+        (NAMELESS, Held(3, 3), 37, 2, True),
+        (NAMELESS, Held(3, 3), 37, 3, False),
+        (NAMELESS, Held(0, 0), 37, 9, True),
+        (NAMELESS, Held(9, 0), 37, 9, True),
+        (NAMELESS, Held(10, 0), 37, 9, False),
+        (KNOWN, Held(0, 0), 3, 3, True),
+        (KNOWN, Held(4, 0), 37, 14, True),
+        (KNOWN, Held(4, 0), 37, 15, False),
+        (KNOWN, Held(4, 0), None, 100, True),
     ],
 )
 def test_a_network_holds_five_checkouts_without_cookies_and_half_of_the_unsold_units(
-    *, holder: Holder, held: Held, unsold: int | None, may: bool
+    *, holder: Holder, held: Held, unsold: int | None, quantity: int, may: bool
 ) -> None:
-    """Always at least five; donations have no units that could run out."""
-    assert may_reserve(holder, held, unsold, 5) is may
+    """Always at least five; donations have no units that could run out.
+
+    A checkout of several units counts as many, but the first one may have what the seller allows.
+    """
+    assert may_reserve(holder, held, unsold, 5, quantity) is may
+
+
+@pytest.mark.parametrize(
+    ("held", "quantity", "may"),
+    [(1, 1, True), (5, 1, True), (6, 1, False), (5, 5, True), (7, 7, True), (8, 7, False)],
+)
+def test_half_of_a_drop_may_wait_for_its_seller_or_one_checkout(
+    *, held: int, quantity: int, may: bool
+) -> None:
+    assert may_claim(Units(12, 12, decreased=2), held, quantity) is may
+    assert may_claim(None, held, quantity)
 
 
 async def test_unpaid_checkouts_are_deleted_a_bounded_number_at_a_time(

@@ -371,3 +371,15 @@ def test_the_page_loads_nothing_and_runs_nothing() -> None:
     assert page.addresses == [receipt, stop]
     assert not {"script", "img", "link", "iframe", "form"} & set(page.tags)
     assert "url(" not in html(letter())
+
+
+def test_the_words_of_a_payer_are_told_and_do_nothing() -> None:
+    """No mail program makes a link of them: an invisible mark stands within."""
+    joined = "\u2060"
+    message = letter(name="Mia", message="See https://evil.example\nor mail x@evil.example")
+    rows = text(message).splitlines()
+    assert "From: Mia" in rows
+    (told,) = (row for row in rows if row.startswith("Message: "))
+    assert "evil.example" not in told
+    assert told.replace(joined, "") == "Message: See https://evil.example or mail x@evil.example"
+    assert [one for one in Page(html(message)).addresses if "evil" in one] == []

@@ -16,7 +16,7 @@ from bot.service.notify.letter_delivery import CONCURRENCY, LetterDelivery
 from bot.service.notify.smtp_sender import Mailer
 from bot.service.store import deliveries
 from bot.service.usecases import delivery_queues
-from bot.service.usecases.letter_limits import MAILS
+from bot.service.usecases.letters.letter_limits import MAILS
 from tests.support.letters import SENDER
 from tests.support.mail_servers import MailServerStub, mail_server, scripted_smtp_server
 from tests.support.service_harness import (

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import re
+from dataclasses import replace
 from html import unescape
 from typing import Any
 
@@ -16,10 +17,11 @@ from bot.core.accents import ACCENTS, colour_of
 from bot.core.images import text_fitting
 from bot.core.net.rates import Rate
 from bot.core.text import translations
-from bot.service.page import preview_picture, template_values
+from bot.service.page import money_texts, preview_picture
 from bot.service.page.forms import Reader
 from bot.service.page.preview_picture import Content
 from bot.service.page.template_values import PREVIEW_SIZE
+from bot.service.store import requests
 from tests.support.sample_pictures import readings
 from tests.support.service_harness import DROP, URL, ServiceHarness, open_service
 
@@ -187,12 +189,26 @@ def test_a_worn_picture_can_be_scanned(accent: str) -> None:
     assert readings(shown) == [{f"{URL}/pay/1"}] * 2
 
 
+async def test_a_choice_and_a_goal_are_named(service: ServiceHarness) -> None:
+    """But not what was raised: chats keep the picture for days."""
+    made = await service.create(
+        amountChoice={"minimum": 3, "suggested": [5]}, goal=1000, instrumentCurrencyCode="EUR"
+    )
+    found = await requests.read(service.db, made["id"], service.clock())
+    assert found
+    german = preview_picture.content(Reader("de", "de"), found, URL)
+    assert (german.price, german.goal) == ("Ab 3 €", "Spendenziel: 1.000 €")
+    assert preview_picture.draw(german) != preview_picture.draw(replace(german, goal=None))
+    page = (await service.anyone.get(f"/pay/{made['id']}")).text
+    assert '<meta property="og:description" content="From €3">' in page
+
+
 async def test_a_price_that_no_font_has_is_written_plainly(
     service: ServiceHarness,
 ) -> None:
     made = await service.create(instrumentCurrencyCode="KHR")
     khmer = {"Accept-Language": "km-KH"}
-    assert text_fitting.drawable_text(template_values.money_text(500, "KHR", "km-kh")) is None
+    assert text_fitting.drawable_text(money_texts.money_text(500, "KHR", "km-kh")) is None
     answer = await service.anyone.get(f"/pay/{made['id']}/card.png", headers=khmer)
     with Image.open(io.BytesIO(answer.content)) as shown:
         plain = drawn(url=made["paymentRequestUrl"], price="5.00 KHR")

@@ -21,6 +21,8 @@ from tests.support.sqlite_engine import sqlite
 if TYPE_CHECKING:
     import httpx
 
+GOAL = {"expirationType": "never", "goal": 1000}
+
 
 async def look(service: ServiceHarness, request_id: str, **headers: str) -> httpx.Response:
     return await service.anyone.get(f"/pay/{request_id}/live", headers=headers)
@@ -44,6 +46,7 @@ def of(text: str, name: str) -> str | None:
     ("fields", "pays"),
     [
         ({}, 0),
+        (GOAL, 1),
         (DROP, 1),
         (DROP, 3),
         ({"expirationType": "onPaymentCompleted"}, 1),
@@ -59,8 +62,10 @@ async def test_it_has_the_same_parts_as_the_page(
         await service.pay(made["id"], str(number) * 32)
     part = (await look(service, made["id"])).text
     page = (await service.anyone.get(f"/pay/{made['id']}")).text
-    pieces = re.split(r'(?=<div id="(?:state|stock|times)")', part.removesuffix("</div>").strip())
-    assert len(pieces) == 4
+    pieces = re.split(
+        r'(?=<div id="(?:state|goal|stock|times)")', part.removesuffix("</div>").strip()
+    )
+    assert len(pieces) == 5
     for piece in pieces:
         assert piece.strip() in page
 
@@ -180,3 +185,32 @@ async def test_guessed_ids_count_as_calls_of_a_payer(database_url: str) -> None:
     async with open_service(database_url, payer_rate=Rate(2, 60)) as service:
         codes = [(await look(service, str(number) * 24)).status_code for number in range(3)]
         assert codes == [404, 404, 429]
+
+
+async def test_a_goal_moves_for_each_reader_in_their_own_spelling(service: ServiceHarness) -> None:
+    """Amounts follow the region, which is no part of the language; refunds do not count."""
+    made = await service.create(**GOAL, instrumentCurrencyCode="EUR")
+    tags = {"de-DE": "€ von 1.000", "de-CH": "von EUR\xa01’000"}
+    for tag, text in tags.items():
+        assert text in (await look(service, made["id"], **{"Accept-Language": tag})).text
+    path = (await service.pay(made["id"])).headers["location"]
+    service.clock.at += FRESH
+    assert ">€5 of €1,000</strong>" in (await look(service, made["id"])).text
+    payment = f"/v3/paymentRequests/{made['id']}/payments/{path.rpartition('/')[2]}"
+    await service.seller.put(payment, json={"paidBack": {}})
+    service.clock.at += FRESH
+    assert ">€0 of €1,000</strong> <span>0%</span>" in (await look(service, made["id"])).text
+
+
+async def test_past_the_goal_a_donation_stays_open(service: ServiceHarness) -> None:
+    """The share is rounded down: 100 % is a goal that was reached."""
+    made = await service.create(expirationType="never", goal=15.01)
+    shares: list[str] = []
+    for token in "abcd":
+        await service.pay(made["id"], token * 32)
+        page = (await service.anyone.get(f"/pay/{made['id']}")).text
+        shares += re.findall(r"<span>(\d+)%</span>", page)
+        assert "data-payable" in page
+    assert shares == ["33", "66", "99", "133"]
+    assert "Goal reached!" in page
+    assert '<progress value="100" max="100" aria-label="Goal" aria-valuetext="$20 of $15.01' in page

@@ -210,6 +210,15 @@ async def test_units_taken_out_do_not_count_as_sold(service: ServiceHarness) -> 
     assert "45 of 45 left" in (await page(service, made["id"])).text
 
 
+@pytest.mark.parametrize("token", ["", "\x00" * 32, "é" * 32])
+async def test_a_form_without_a_sound_token_pays_no_unknown_request(
+    service: ServiceHarness, token: str
+) -> None:
+    """PostgreSQL takes no NUL."""
+    answer = await service.anyone.post(f"/pay/{'f' * 24}", data={"token": token})
+    assert answer.status_code == 404
+
+
 async def test_unknown_and_deleted_requests_have_a_404_page(service: ServiceHarness) -> None:
     made = await service.create()
     await service.seller.delete(f"/v3/paymentRequests/{made['id']}")

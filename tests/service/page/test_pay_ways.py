@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from bot.service.model.request import UNPRICED, WAY_CLOSED
+from bot.service.model.amount_choice import AmountChoice
+from bot.service.model.request import UNPRICED, WAY_CLOSED, Units
 from bot.service.page import pay_ways
 from bot.service.page.forms import Reader
 from tests.support.drawn_checkouts import request, way
@@ -48,6 +49,20 @@ def test_each_way_says_what_happens_and_what_it_costs() -> None:
     assert bank["how"] == "From your banking app; Mia's Ceramics confirms when it arrives."
     (slow,) = shown(way("lightning", automatic=False))
     assert slow["how"] == "From any Lightning wallet; Mia's Ceramics confirms when it arrives."
+
+
+@pytest.mark.parametrize(
+    ("terms", "units"),
+    [({"choice": AmountChoice(300, (1850,))}, None), ({"max_quantity": 3}, Units(9, 9))],
+)
+def test_ways_show_no_sum_that_the_payer_still_decides(
+    terms: dict[str, Any], units: Units | None
+) -> None:
+    """The rate alone; the checkout names what is to be paid."""
+    open_sum = replace(request(), terms=replace(request().terms, **terms), units=units)
+    shown = pay_ways.values(ENGLISH, open_sum, [LIGHTNING, BANK], None)["ways"]
+    assert [card["amount"] for card in shown] == [None, None]
+    assert shown[0]["rate"].before.startswith("1 EUR = 1,097.946 sat")
 
 
 def test_wallets_are_one_way_to_payers_and_told_apart_all_the_same() -> None:

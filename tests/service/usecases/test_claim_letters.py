@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from bot.service.usecases.letter_limits import ANSWERED, TO_MAILBOX
+from bot.service.usecases.letters.letter_limits import ANSWERED, TO_MAILBOX
 from tests.support.consent_letters import VICTIM, LetterHarness, link, open_letter_harness, plain
 
 if TYPE_CHECKING:

@@ -17,7 +17,7 @@ from bot.service.store import deliveries, requests
 from bot.service.store import deliveries as store
 from bot.service.usecases import delivery_queues
 from bot.service.usecases.delivery_queues import WEBHOOKS
-from bot.service.usecases.letter_limits import MAILS
+from bot.service.usecases.letters.letter_limits import MAILS
 from bot.service.usecases.settling import record_settlement
 from tests.support.databases import SQLITE
 from tests.support.outbox_queue import claim

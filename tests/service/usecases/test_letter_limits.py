@@ -11,8 +11,9 @@ from bot.core.outbox import outbox
 from bot.core.outbox.worker import CRASHED
 from bot.service.notify.letter_delivery import LetterDelivery
 from bot.service.store import joined_letters as store
-from bot.service.usecases import delivery_queues, letter_limits
-from bot.service.usecases.letter_limits import FROM_SELLER, TO_MAILBOX, UNSUBSCRIBED
+from bot.service.usecases import delivery_queues
+from bot.service.usecases.letters import letter_limits
+from bot.service.usecases.letters.letter_limits import FROM_SELLER, TO_MAILBOX, UNSUBSCRIBED
 from tests.support.consent_letters import VICTIM, LetterHarness, link, open_letter_harness, plain
 from tests.support.databases import SQLITE
 from tests.support.service_harness import URL
@@ -268,3 +269,16 @@ async def test_a_letter_names_the_seller_of_its_request(database_url: str) -> No
         question, report = (plain(one) for one in post.letters)
     assert "Anna" not in question
     assert report.splitlines()[0] == "Anna & Ben"
+
+
+async def test_a_message_that_was_hidden_meanwhile_is_not_in_the_letter(
+    post: LetterHarness,
+) -> None:
+    """The payer's words are queued with the letter, and the seller may hide them first."""
+    request_id = await post.sell("seller@shop.example")
+    await post.pay(request_id, 2)
+    added = """UPDATE outbox SET body = REPLACE(body, '"product":', '"message":"Boo","product":')"""
+    first = "UPDATE payments SET message_hidden = 1 WHERE id = (SELECT MIN(id) FROM payments)"
+    await post.service.db.transaction(lambda tx: [tx.execute(sql) for sql in (added, first)])
+    assert await post.work() == 2
+    assert sorted("Boo" in plain(one) for one in post.letters) == [False, True]

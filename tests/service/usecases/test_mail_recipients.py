@@ -9,7 +9,7 @@ import pytest
 from bot.core.mail import mailboxes
 from bot.service.model.recipient import DAY, MOST_ASKS, MOST_OPEN, VALID
 from bot.service.usecases import delivery_queues
-from bot.service.usecases.letter_limits import ASK_MAILBOX, ASK_SELLER, UNCONFIRMED
+from bot.service.usecases.letters.letter_limits import ASK_MAILBOX, ASK_SELLER, UNCONFIRMED
 from bot.wiring.maintenance import payer_erasure
 from tests.support.consent_letters import VICTIM, LetterHarness, link, open_letter_harness, plain
 from tests.support.databases import text_of

@@ -18,11 +18,10 @@ from bot.service.store.apps import IdempotencyKey
 from bot.service.usecases import (
     applications,
     delivery_queues,
-    letter_limits,
     paying,
-    recipient_consent,
 )
 from bot.service.usecases.delivery_queues import WEBHOOKS
+from bot.service.usecases.letters import letter_limits, recipient_consent
 from bot.service.usecases.paying import PaymentForm
 from tests.support.consent_letters import VICTIM, LetterHarness, open_letter_harness
 from tests.support.overlapping import overlap

@@ -12,9 +12,16 @@ from bot.service.model import receipt_links
 from bot.service.model.request import Payment, Quote
 from bot.service.rails.sandbox import DELAY
 from bot.service.store import deliveries, requests
-from bot.service.usecases import delivery_queues, payer_receipts
-from bot.service.usecases.letter_limits import UNSUBSCRIBED
-from bot.service.usecases.payer_receipts import DAY, OF_TEST_MONEY, TO_ALL, TO_PAYER, TOO_LATE
+from bot.service.usecases import delivery_queues
+from bot.service.usecases.letters import payer_receipts
+from bot.service.usecases.letters.letter_limits import UNSUBSCRIBED
+from bot.service.usecases.letters.payer_receipts import (
+    DAY,
+    OF_TEST_MONEY,
+    TO_ALL,
+    TO_PAYER,
+    TOO_LATE,
+)
 from tests.support.checkout_steps import ONE, RESERVATION, hear
 from tests.support.consent_letters import link, plain
 from tests.support.payer_receipts import (

@@ -2,37 +2,37 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from bot.service.model.checkout import Holder
+from bot.service.model.checkout import Holder, Settlement
+from bot.service.model.order import Order
 from bot.service.model.rail_answers import Manner
-from bot.service.usecases import paying
+from bot.service.usecases import paying, settling
 from bot.service.usecases.paying import PaymentForm
 from tests.support.counted_statements import statements_of
 from tests.support.databases import POSTGRESQL, SQLITE
-from tests.support.service_harness import DROP, HOOK, NOON, ServiceHarness, open_service
+from tests.support.service_harness import DROP, HOOK, NOON, ServiceHarness, open_on_engine
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
 
+CHOSEN: dict[str, Any] = {"maxQuantity": 3, "amountChoice": {"suggested": [5, 10]}}
+
+
 @pytest.fixture(params=[SQLITE, POSTGRESQL])
 async def service(request: pytest.FixtureRequest, tmp_path: Any) -> AsyncIterator[ServiceHarness]:
-    """Open the service on either engine."""
-    databases = request.getfixturevalue("postgres") if request.param == POSTGRESQL else None
-    url = databases.new() if databases else f"sqlite:///{tmp_path}/bot.db"
-    async with open_service(url) as it:
+    async with open_on_engine(request, tmp_path) as it:
         yield it
-    if databases:
-        databases.drop(url)
 
 
 async def statements(service: ServiceHarness, token: str, **form: Any) -> list[str]:
-    """Return the statements of a payment of a drop with a webhook."""
+    """Return the statements of a payment of a drop with a webhook, chosen and of several pieces."""
     hook = {"notifications": {"webhook": HOOK}}
-    made = await service.create(**DROP, **hook)
+    made = await service.create(**DROP, **hook, **CHOSEN)
     posted = PaymentForm(made["id"], token * 32, {}, **form)
     return await service.db.transaction(
         statements_of(lambda tx: paying.pay(tx, service.context, posted, NOON))
@@ -50,6 +50,32 @@ async def test_a_payment_with_a_webhook_is_eight_statements(service: ServiceHarn
     On PostgreSQL also the lock of the lane: taking the unit locks the request.
     """
     assert len(await statements(service, "a")) == 8 + lane_locks(service)
+
+
+async def test_choice_quantity_and_message_cost_no_more(service: ServiceHarness) -> None:
+    plain = await statements(service, "a")
+    order: dict[str, Any] = {"price": 750, "quantity": 3, "payer_name": "Mia", "message": "Hi!"}
+    assert await statements(service, "b", **order) == plain
+    later = await statements(service, "c", manner=Manner.NEVER, **order)
+    assert later == await statements(service, "d", manner=Manner.NEVER)
+
+
+async def test_money_that_comes_later_for_an_order_is_as_many_statements(
+    service: ServiceHarness,
+) -> None:
+    made = await service.create(**DROP | {"totalUnits": 9}, **CHOSEN)
+    found = []
+    for token, order in (("a", Order()), ("b", Order(750, 3))):
+        form = PaymentForm(
+            made["id"], token * 32, {}, Manner.NEVER, price=order.price, quantity=order.quantity
+        )
+        opened = await service.db.transaction(
+            partial(paying.pay, context=service.context, form=form, now=NOON)
+        )
+        money = Settlement("sandbox", opened.checkout_id, token)
+        work = statements_of(partial(settling.record_settlement, settlement=money, now=NOON + 1))
+        found.append(await service.db.transaction(work))
+    assert found[0] == found[1]
 
 
 async def test_a_payer_with_a_cookie_costs_one_more(service: ServiceHarness) -> None:

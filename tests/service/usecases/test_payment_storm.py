@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from bot.core.database.big_sums import BILLION
 from bot.core.errors import BotError
 from bot.core.outbox import outbox
 from bot.service.model.checkout import Holder
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
 
 REQUESTS, TURNS, AT_ONCE = 3, 600, 8
 MINUTE = 60_000
+QUANTITIES = (1, 1, 2, 3)
 
 
 @pytest.fixture
@@ -75,7 +77,10 @@ class Storm:
     async def pay(self, number: int, now: int) -> None:
         request_id, holder = self.random.choice(self.requests), Holder(f"net-{number % 9}", None)
         manner = self.random.choice([*Manner])
-        form = PaymentForm(request_id, f"{number:032d}", {}, manner, holder)
+        quantity = self.random.choice(QUANTITIES)
+        form = PaymentForm(
+            request_id, f"{number:032d}", {}, manner, holder, price=500 + number, quantity=quantity
+        )
         work = partial(paying.pay, context=self.service.context, form=form, now=now)
         opened = await self.service.db.transaction(work)
         self.opened.append((request_id, opened.checkout_id))
@@ -110,9 +115,9 @@ async def test_a_storm_has_no_circle_of_locks_and_loses_no_unit(service: Service
     counted = Counter[tuple[str, ...]]()
     service.db.count_with(lambda name, *labels: counted.update([(name, *labels)]))
     hook = {"notifications": {"webhook": HOOK}}
-    drops = [
-        await service.create(expirationType="limit", totalUnits=60, **hook) for _ in range(REQUESTS)
-    ]
+    drop = {"expirationType": "limit", "totalUnits": 60, "maxQuantity": 3}
+    choice = {"amountChoice": {"minimum": 5}}
+    drops = [await service.create(**drop, **choice, **hook) for _ in range(REQUESTS)]
     storm, turns = Storm(service, [made["id"] for made in drops]), iter(range(TURNS))
 
     async def run() -> None:
@@ -127,12 +132,17 @@ async def test_a_storm_has_no_circle_of_locks_and_loses_no_unit(service: Service
     for row in await service.rows("payment_requests"):
         of = {"id": row["id"]}
         (held,) = await service.db.query(
-            "SELECT COUNT(*) AS n FROM checkouts WHERE request_id = :id"
+            "SELECT COALESCE(SUM(quantity), 0) AS n FROM checkouts WHERE request_id = :id"
             " AND state IN ('opening', 'open', 'claimed')", **of,
         )  # fmt: skip
-        (took,) = await service.db.query(
-            "SELECT COUNT(*) AS n FROM payments WHERE request_id = :id"
+        took = await service.db.query(
+            "SELECT amount, quantity, first_unit FROM payments WHERE request_id = :id"
             " AND state IN ('paid', 'late')", **of,
         )  # fmt: skip
-        assert (row["reserved_units"], row["paid_count"]) == (held["n"], took["n"])
+        given = [one["first_unit"] + n for one in took for n in range(one["quantity"])]
+        assert (row["reserved_units"], row["paid_count"]) == (held["n"], len(given))
+        assert sorted(given) == list(range(1, len(given) + 1))
+        assert row["raised_billions"] * BILLION + row["raised_rest"] == sum(
+            one["amount"] for one in took
+        )
         assert row["remaining_units"] + row["reserved_units"] + row["paid_count"] == 60

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from bot.core.mail import mailboxes
-from bot.service.usecases import payer_receipts
+from bot.service.usecases.letters import payer_receipts
 from bot.wiring.maintenance import payer_erasure
 from tests.support.payer_receipts import PAYER, ReceiptHarness, open_receipt_harness
 from tests.support.service_harness import NOON

@@ -10,8 +10,9 @@ from bot.core.database.sqlite.engine import SqliteDatabase
 from bot.core.outbox import outbox
 from bot.service.model.rail_answers import Arrived
 from bot.service.store import apps, checkouts, unit_moves
-from bot.service.usecases import delivery_queues, letter_limits
+from bot.service.usecases import delivery_queues
 from bot.service.usecases.delivery_queues import WEBHOOKS
+from bot.service.usecases.letters import letter_limits
 from bot.service.usecases.looking import LOOKS, LookHandler
 from tests.support import run_twice
 from tests.support.consent_letters import VICTIM, LetterHarness, link, open_letter_harness

@@ -208,3 +208,16 @@ async def test_a_confirmed_payer_is_counted_once(
     assert (await the_payment(service))["payer_number"] is None
     await confirm(service, it)
     assert (await the_payment(service))["payer_number"] == 1
+
+
+async def test_a_hidden_message_stays_hidden_and_other_marks_end_with_the_sale(
+    service: ServiceHarness, wallet: ScriptedRail
+) -> None:
+    """What was paid back is not what arrived since; nobody shows again what was hidden."""
+    it = await short(service, wallet)
+    sql = "UPDATE payments SET message = 'Boo', message_hidden = 1, sent_at = 1, paid_back_at = 1"
+    await service.db.transaction(lambda tx: tx.execute(sql))
+    await arrive(service, wallet, it.quote.amount)
+    row = await the_payment(service)
+    assert (row["state"], row["message_hidden"]) == ("paid", 1)
+    assert (row["sent_at"], row["paid_back_at"]) == (None, None)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from bot.sandbox.bot_api.answers import CALLBACK_SECONDS
 from tests.simulation.faults import alert_reading
+from tests.simulation.faults.shop_invariants import shop_problems
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -15,6 +16,9 @@ if TYPE_CHECKING:
     from tests.simulation.faults.fault_schedule import Schedule
     from tests.simulation.faults.faulty_product import SimulatedProduct
     from tests.simulation.faults.seller_and_payer import Payer, Seller
+
+BY_CHAT = "SELECT id FROM payment_requests WHERE name NOT LIKE '% of the shop'"
+"""The requests that sellers made in the chat."""
 
 SENDS = {"sendMessage", "sendPhoto"}
 
@@ -29,6 +33,7 @@ def problems(product: SimulatedProduct, schedule: Schedule) -> list[str]:
         *(line for seller in schedule.sellers for line in _chat(product, seller)),
         *(line for seller in schedule.sellers for line in _requests(product, seller)),
         *_presses(product),
+        *(shop_problems(product, schedule.shop) if schedule.shop else ()),
     ]
 
 
@@ -41,7 +46,9 @@ def _owed(product: SimulatedProduct) -> Iterator[str]:
 
 def _payments(product: SimulatedProduct, schedule: Schedule) -> Iterator[str]:
     """Check that service, bot and payers know the same payments, and nobody paid twice."""
-    made = product.rows("service", "SELECT id, user_data FROM payments")
+    made = product.rows(
+        "service", f"SELECT id, user_data FROM payments WHERE request_id IN ({BY_CHAT})"
+    )
     got = product.rows("bot", "SELECT transaction_id, body FROM received_payments")
     there = {row["id"]: json.loads(row["user_data"])["email"] for row in made}
     here = {row["transaction_id"]: json.loads(row["body"]).get("email") for row in got}
@@ -66,7 +73,7 @@ def _units(product: SimulatedProduct) -> Iterator[str]:
     sql = (
         "SELECT name, total_units AS total, remaining_units AS remaining, reserved_units AS"
         " reserved, (SELECT COUNT(*) FROM payments WHERE request_id = payment_requests.id) AS sold"
-        " FROM payment_requests WHERE total_units IS NOT NULL"
+        f" FROM payment_requests WHERE total_units IS NOT NULL AND id IN ({BY_CHAT})"
     )
     for row in product.rows("service", sql):
         if row["remaining"] + row["sold"] != row["total"] or row["reserved"]:

@@ -11,6 +11,7 @@ from bot.sandbox.world import people
 from tests.simulation.faults.fault_proxy import AFTER, BEFORE
 from tests.simulation.faults.faulty_product import COMMIT, Conditions
 from tests.simulation.faults.seller_and_payer import PRICE, Browser, Draft, Offer, Payer, Seller
+from tests.simulation.faults.service_shop import TAKES_PART, Shop
 
 if TYPE_CHECKING:
     from collections.abc import Coroutine
@@ -54,6 +55,9 @@ FATAL: dict[str, tuple[tuple[str, str, int], ...]] = {
         ("page", "POST", 12),
         ("receiver", "webhook", 12),
         ("service", "POST all", 4),
+        ("shop", "POST onecodes", 3),
+        ("shop", "PUT onepayments", 5),
+        ("hooks", "webhook", 8),
     ),
 }
 """Exchanges around whose answers each part may die: link, kind, and the latest of them."""
@@ -79,11 +83,14 @@ class Schedule:
     chance: Random = field(init=False)
     sellers: list[Seller] = field(default_factory=list)
     payers: list[Payer] = field(default_factory=list)
+    shop: Shop | None = None
 
     def __post_init__(self) -> None:
         self.chance = Random(f"{self.seed}/schedule")
         mode = self.chance.choice(["polling", "polling", "webhook"])
         self.conditions = Conditions(self.chance.choice(SEVERITIES), mode)
+        if Random(f"{self.seed}/has shop").random() < TAKES_PART:
+            self.shop = Shop(self.seed)
         self.patient = self.chance.random() < PATIENT
         self.crashes = [self._crash() for _ in range(self.chance.choice([0, 2, 3, 4, 5]))]
 
@@ -94,6 +101,8 @@ class Schedule:
         await product.start("bot")
         await self._act(product)
         await self._finish_drafts(product)
+        if self.shop:
+            await self.shop.look(product)
 
     def _crash(self) -> Crash:
         part = self.chance.choice(["bot", "bot", "service"])
@@ -133,6 +142,7 @@ class Schedule:
             *(one.sell(product, Random(f"{self.seed}/{one.person.id}")) for one in self.sellers),
             *(one.pay(product, browser, chance.uniform(0, storm)) for one in self.payers),
             *self._presses(product),
+            *(self.shop.acts(product, storm) if self.shop else ()),
         ]
         async with browser.http, asyncio.TaskGroup() as tasks:
             acting = [tasks.create_task(act) for act in acts]

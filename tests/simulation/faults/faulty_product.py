@@ -1,8 +1,9 @@
 """The parts of a schedule and the links between them; any part can be killed and restarted.
 
 sellers ── world (Bot API) ◀─telegram─ bot ─service─▶ service ◀─page─ payers
-                └──────────receiver──▶  ▲              │
-                                        └───receiver───┘
+                └──────────receiver──▶  ▲              │ ▲
+                                        └───receiver───┤ └─shop─ shop
+                                                       └─hooks─▶ ┘
 """
 
 from __future__ import annotations
@@ -30,6 +31,7 @@ from tests.simulation.product_templates import Life, settings
 from tests.simulation.simulated_time import Clock, Loop
 from tests.support.asgi_server import serve_asgi
 from tests.support.free_ports import free_port
+from tests.support.webhook_receiver import open_receiver
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable
@@ -78,6 +80,11 @@ class SimulatedProduct:
     service_link: Proxy
     page: Proxy
     receiver: Proxy
+    shop_link: Proxy
+    hooks: Proxy
+    shop_keys: Credentials
+    shop_port: int = 0
+    hook_url: str = ""
     receiver_port: int = 0
     page_port: int = 0
     lives: dict[str, Life] = field(default_factory=dict)
@@ -98,7 +105,8 @@ class SimulatedProduct:
 
     @property
     def links(self) -> tuple[Proxy, ...]:
-        return self.telegram, self.service_link, self.page, self.receiver
+        own = (self.telegram, self.service_link, self.page, self.receiver)
+        return *own, self.shop_link, self.hooks
 
     @property
     def story(self) -> list[str]:
@@ -158,11 +166,16 @@ class SimulatedProduct:
         life = self.lives.pop(part)
         life.dead = True
         life.application._db.close()
-        links = (self.receiver,) if part == "bot" else (self.page, self.service_link)
+        links = (self.receiver,) if part == "bot" else self._ways_in
         for link in links:
             link.target = None
             link.cut_all()
         self._burials.append(asyncio.create_task(life.clean_up()))
+
+    @property
+    def _ways_in(self) -> tuple[Proxy, ...]:
+        """Return the links to the service."""
+        return self.page, self.service_link, self.shop_link
 
     async def close(self) -> None:
         for part in tuple(self.lives):
@@ -182,7 +195,8 @@ class SimulatedProduct:
         public = f"http://127.0.0.1:{self.page_port}"
         chosen = self._settings("service", port=port, public_url=public)
         application = Application(chosen, chat=False, now=self.clock)
-        self.page.target = self.service_link.target = port
+        for link in self._ways_in:
+            link.target = port
         return Life("service", application)
 
     async def _bot(self) -> Life:
@@ -294,6 +308,9 @@ async def opened(
         Proxy(seed, "service", request_kinds.call, conditions.severity),
         Proxy(seed, "page", request_kinds.visit, conditions.severity),
         Proxy(seed, "receiver", request_kinds.hook, conditions.severity),
+        Proxy(seed, "shop", request_kinds.call, conditions.severity),
+        Proxy(seed, "hooks", request_kinds.hook, conditions.severity),
+        made.shop,
     )  # fmt: skip
     async with AsyncExitStack() as stack:
         stack.enter_context(error_log.listening(product.errors))
@@ -301,6 +318,10 @@ async def opened(
         stack.push_async_callback(world.close)
         product.telegram.target = int(root.rpartition(":")[2])
         product.page_port = await stack.enter_async_context(product.page.door())
+        product.hooks.target = (await stack.enter_async_context(open_receiver())).port
+        hooks = await stack.enter_async_context(product.hooks.door())
+        product.hook_url = f"http://127.0.0.1:{hooks}/hook"
+        product.shop_port = await stack.enter_async_context(product.shop_link.door())
         product.receiver_port = await stack.enter_async_context(product.receiver.door())
         stack.push_async_callback(product.close)
         yield product

@@ -1,4 +1,4 @@
-"""Two hundred schedules in which the network fails and parts die.
+"""A hundred and twenty schedules in which the network fails and parts die.
 
 No payment is lost, no second alert is unmarked, and no alert is out of order.
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from concurrent.futures import ProcessPoolExecutor
 
-MOST = 200
+MOST = 120
 """Schedules in a build."""
 
 ONE = os.environ.get("FAULT_SEED")

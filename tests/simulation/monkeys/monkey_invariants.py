@@ -29,6 +29,9 @@ TAG = re.compile("<[^<>]*>")
 TAKINGS = ("card-paid", "card-taken")
 """What only a seller reads of a request."""
 
+OF_PAYERS = {"look", "bought", "receipt", "receipt-remove"}
+"""What buttons about somebody else's request carry: its card, and receipts that were kept."""
+
 SHUT = ("Forbidden: bot was blocked", "Forbidden: bot was kicked", "Bad Request: group chat was up")
 GONE = ("Bad Request: message to edit not found",)
 PAID = "SELECT user_data FROM payments WHERE request_id = :request"
@@ -157,7 +160,7 @@ def _public_card(seller: Seller, text: str, markup: Any) -> Iterator[str]:
     rows = (markup or {}).get("inline_keyboard", [])
     for button in (button for row in rows for button in row):
         action = decode(button.get("callback_data", ""))
-        if action and action[0] != "look":
+        if action and action[0] not in OF_PAYERS:
             yield f"{seller.mark.public} is offered {action} of somebody else's: {text}"
 
 

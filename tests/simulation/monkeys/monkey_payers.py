@@ -73,6 +73,10 @@ class Payers:
         form = {name: address for name in known if name in ("email", "paymail")}
         if "phoneNumber" in known:
             form["phoneNumber"] = "+44 20 7946 0958"
+        if 'name="quantity"' in page.text:
+            form["quantity"] = self.chance.choice(["1", "2", "3", "9"])
+        if 'name="amount"' in page.text:
+            form["amount"] = self.chance.choice(["3", "5", "7,50", "1.000", "0.01", "lots"])
         (manner,) = self.chance.choices(list(MANNERS), list(MANNERS.values()))
         await asyncio.sleep(self.chance.uniform(0, 3))
         sent = {"token": known["token"], "manner": manner, **form}

@@ -33,6 +33,13 @@ FORGED = (
 """What buttons carry that only a request's own seller has."""
 
 
+GIVEN = (
+    "edit:{}:goods", "edit:{}:goods", "edit:{}:perbuyer", "edit:{}:thanks", "edit:{}:goal",
+    "edit:{}:amount", "codes:{}",
+)  # fmt: skip
+"""What sellers press to say what buyers get or may choose."""
+
+
 @dataclass
 class Seller:
     """A person who sells, the marks of their words, and what they have done so far.
@@ -93,11 +100,34 @@ class Seller:
             return self._press(self.chance.choice(fitting))
         if draft["step"] == "picture":
             return self.photo()
+        if draft["step"] in {"goods", "codes"} and self.chance.random() < 0.3:
+            return self.document()
         return self._type(self.mark.answer(draft["step"], draft["form"], self.chance))
 
     def create(self) -> str:
         """Begin a form, or say all in one line."""
         return self._type(self.chance.choice(["/new", *[self.mark.line(self.chance)] * 2]))
+
+    def give(self) -> str:
+        """Set what buyers get or may choose, or send more codes."""
+        if not self.listings:
+            return self.create()
+        listing = self.chance.choice(self.listings)
+        return self._press(self.chance.choice(GIVEN).format(listing))
+
+    def keep(self) -> str:
+        """Keep the receipt of any payment, or one that there is not."""
+        sql = "SELECT id, request_id FROM payments ORDER BY id"
+        found = self.product.rows(sql)
+        if not found:
+            return "nobody paid"
+        paid = self.chance.choice(found)
+        sql = "SELECT seller_id FROM listings WHERE request_id = :id"
+        owner = self.product.rows(sql, id=paid["request_id"])[0]["seller_id"]
+        self.visited.update(one.mark.number for one in self.crowd if one.id == owner)
+        transaction = self.chance.choice([paid["id"], paid["id"], paid["id"], "0" * 24])
+        self.person.start(f"r-{paid['request_id']}-{transaction}")
+        return f"keeps the receipt {transaction}"
 
     # -- pressing
 
@@ -305,6 +335,8 @@ class Seller:
 ACTS: dict[Callable[[Seller], str], float] = {
     Seller.answer: 45,
     Seller.create: 12,
+    Seller.give: 9,
+    Seller.keep: 3,
     Seller.press: 25,
     Seller.press_old: 9,
     Seller.press_twice: 7,
@@ -336,6 +368,7 @@ def _wanted(draft: dict[str, Any], chance: Random) -> frozenset[str]:
         "instrument": {"instrument"},
         "asks": {"ask", "options"},
         "options": {"open", "done"} if chance.random() < 0.6 else {"done"},
+        "goods": {"goods", "done"} if chance.random() < 0.5 else set(),
         "review": {"create"} if chance.random() < 0.7 else {"options"},
     }
     if draft.get("asleep"):

@@ -21,6 +21,9 @@ PRIVATE = re.compile(r"d(\d{3})q")
 
 PAYER = re.compile(r"payer-\d+\.d\d{3}q@example\.org")
 
+CHOICES = ("3+ EUR", "5/10/20 USD", "2+ 5/10 EUR", "2,50/5 €", "5 10 20 EUR")
+"""Amounts that payers choose, and bare numbers that are asked about."""
+
 LONGEST_TEXT = 4096
 """Characters that clients let people type."""
 
@@ -34,7 +37,7 @@ FAVOURITES = (
 COMMANDS = (
     "/start", "/new", "/new", "/list", "/list", "/settings", "/help", "/cancel", "/privacy",
     "/paysupport", "/alerts", "/start new", "/stats", "/donation", "/oneoff x", "/drop 3", "/",
-    "/find", "/find coffee", "/find 4f<b>#",
+    "/bought", "/bought", "/find", "/find coffee", "/find 4f<b>#",
     "/LIST", "/help@PaymentRequestBot", "/help@SomebodyElse", "/ list", "/new\nlines",
 )  # fmt: skip
 
@@ -62,7 +65,9 @@ class Mark:
 
     def line(self, chance: Random) -> str:
         """Return a one-line form."""
-        price = chance.choice(["5 USD", "2,50 €", "$3.20", "1000 JPY", "0.001 BTC", "1.000 EUR"])
+        price = chance.choice(
+            ["5 USD", "2,50 €", "$3.20", "1000 JPY", "0.001 BTC", "1.000 EUR", *CHOICES]
+        )
         kind = chance.choice(["donation", "donation", "oneoff", "drop", "drop"])
         units = f"{chance.randint(1, 9)} " if kind == "drop" else ""
         return f"/{kind} {units}{price} {self.name(chance)}"
@@ -73,7 +78,17 @@ class Mark:
         answers: dict[str, tuple[str, ...]] = {
             "name": (self.name(chance),),
             "description": (f"{self.public} by hand <3 {'very ' * chance.randint(0, 40)}good",),
-            "amount": ("5 USD", "2,50 €", "1.000", "$7", "12", "0.5 BSV", "1 000 JPY"),
+            "amount": ("5 USD", "2,50 €", "1.000", "$7", "12", "0.5 BSV", "1 000 JPY", *CHOICES),
+            "goal": ("100", "1,000 USD", "500 €"),
+            "perbuyer": ("1", "3", "4"),
+            "thanks": (f"{self.public} thanks <you>",),
+            "goods": (
+                f"{self.public} secret: https://example.org/{self.public}",
+                "\n".join(f"{self.public}-{number}" for number in range(chance.randint(1, 9))),
+            ),
+            "codes": (f"{self.public}-{minutes}\n{self.public}-x{minutes}",),
+            "sent": (f"RR-{self.public}",),
+            "paidback": ("by bank",),
             "currency": ("USD", "eur", "JPY"),
             "units": ("1",) if form == "edit" else ("1", "3", "5", "12"),
             "destination": (f"${self.private}", f"wallet-{self.private}"),
@@ -134,6 +149,7 @@ def documents() -> tuple[tuple[str, bytes], ...]:
     return (
         ("good.jpg", whole), ("cut.jpg", whole[: len(whole) // 2]), ("no.png", b"\x89PNG no"),
         ("huge.png", huge.getvalue()), ("empty.webp", b"RIFF"), ("paper.pdf", b"%PDF-1.4"),
+        ("codes.txt", b"AAA-1\nBBB-2\nCCC-3\n"), ("album.zip", b"PK" * 900),
     )  # fmt: skip
 
 

@@ -19,7 +19,7 @@ from bot.core.database.database import open_database
 from bot.core.database.sqlite import writer
 from bot.core.outbox import outbox
 from bot.service.usecases.delivery_queues import WEBHOOKS
-from bot.service.usecases.letter_limits import MAILS
+from bot.service.usecases.letters.letter_limits import MAILS
 from bot.wiring.doctor import database_checks, examination
 from bot.wiring.doctor.examination import examine
 from tests.support.command_line import start_once

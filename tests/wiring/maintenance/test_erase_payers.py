@@ -10,10 +10,13 @@ import pytest
 from bot.chat.alerts import alert_text
 from bot.chat.messages.jobs import EditRequest, ReplyTo
 from bot.chat.messages.payloads import TextMessage
+from bot.chat.model.payer_words import PayerWords
 from bot.chat.model.payment_key import PaymentKey
+from bot.chat.model.payment_marks import PAID_BACK
 from bot.chat.payments.recording import Ledger
-from bot.chat.store import paybacks
+from bot.chat.store import payment_marks, sent_alerts
 from bot.chat.store.payment_search import payment_by_key
+from bot.chat.store.posts import MessagePlace
 from bot.chat.store.received_payments import Payment
 from bot.core.outbox import outbox
 from bot.core.privacy import erasure
@@ -163,6 +166,38 @@ async def test_records_and_waiting_alerts_of_the_chat_lose_their_payer(
     assert "é.example" not in await text_of(chat.db)
     assert "Ann Bee" not in await text_of(chat.db)
     assert "bob@mail.example" in "\n".join(told)
+
+
+@pytest.mark.parametrize("who", ["anna@mail.example", "t1"])
+async def test_what_a_payer_wrote_is_erased_from_waiting_and_sent_alerts(
+    chat: ChatHarness, who: str
+) -> None:
+    """By the payer's address, and by the payment's id; the words of others stay."""
+    listing = chat.add_listing(chat.add_person(), COFFEE, service_answer())
+    for number, (email, words) in enumerate(
+        (("anna@mail.example", ("Mia", "Drums forever")), ("bob@mail.example", ("Tom", "Rock on"))),
+        1,
+    ):
+        request, data = listing.request_id or "", {"email": email}
+        payment = Payment(request, f"t{number}", 500, "USD", data, words=PayerWords(*words))
+        record_words(chat, listing, payment, number)
+    await erase(chat.db, who)
+    kept = await text_of(chat.db)
+    assert not [word for word in ("Mia", "Drums", "forever", "anna@") if word in kept]
+    assert not [word for word in ("Tom", "Rock on", "bob@") if word not in kept]
+    assert [alert.payments[0].words.name for alert in chat.said] == [None, "Tom"]
+
+
+def record_words(chat: ChatHarness, listing: Listing, payment: Payment, number: int) -> None:
+    """Record a payment, and keep a copy of its waiting alert as one that was sent."""
+
+    def work(tx: Transaction) -> None:
+        Ledger(tx, chat.queues, chat.clock()).record(listing.id, payment, None)
+
+    chat.db.run(work)
+    place = MessagePlace(str(listing.chat_id), number)
+    alert = chat.said[-1]
+    chat.db.run(lambda tx: sent_alerts.save(tx, place, alert, chat.clock()))
 
 
 async def test_the_text_of_an_alert_is_erased_from_stored_button_presses(chat: ChatHarness) -> None:
@@ -322,8 +357,8 @@ def note(chat: ChatHarness, listing: Listing, key: PaymentKey, text: str) -> Non
     def mark(tx: Transaction) -> None:
         found = payment_by_key(tx, listing.seller_id, key)
         assert found is not None
-        assert paybacks.mark_paid_back(tx, found, chat.clock())
-        assert paybacks.save_note(tx, found, text)
+        assert payment_marks.set_mark(tx, found, PAID_BACK, chat.clock())
+        assert payment_marks.save_note(tx, found, PAID_BACK, text)
 
     chat.db.run(mark)
 

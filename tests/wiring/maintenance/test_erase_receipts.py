@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from bot.core.database.snapshot import compact
-from bot.service.usecases.letter_limits import ERASED
+from bot.service.usecases.letters.letter_limits import ERASED
 from bot.wiring.maintenance import payer_erasure
 from tests.support.databases import SQLITE
 from tests.support.payer_receipts import PAYER, open_receipt_harness

@@ -92,7 +92,10 @@ CHAT = (
     # `number` is the transaction's, folded for searches, `number_reversed` the same backwards; NULL
     # for a placeholder. `paid_by` is how it was paid, in JSON, if its server says; `reference` is
     # the transfer's, folded. `paid_back_at`: when its seller paid it back, by their word.
-    # `short_at`: the `received_at` of the underpaid record that it took the place of.
+    # `short_at`: the `received_at` of the underpaid record that it took the place of. `payer_name`
+    # and `message` are the payer's words, `message_hidden`: 1 once the seller has hidden them.
+    # `alerted_in`: the message_id of the alert that shows them (sent_alerts). `sent_told` and
+    # `paid_back_told`: 1 once the seller has read who hears of these marks.
     """
     CREATE TABLE received_payments (
         request_id TEXT NOT NULL,
@@ -114,6 +117,15 @@ CHAT = (
         paid_back_at BIGINT,
         paid_back_note TEXT,
         short_at BIGINT,
+        quantity INTEGER NOT NULL DEFAULT 1,
+        payer_name TEXT,
+        message TEXT,
+        message_hidden INTEGER NOT NULL DEFAULT 0,
+        sent_at BIGINT,
+        sent_note TEXT,
+        alerted_in BIGINT,
+        sent_told INTEGER NOT NULL DEFAULT 0,
+        paid_back_told INTEGER NOT NULL DEFAULT 0,
         PRIMARY KEY (request_id, transaction_id)
     )
     """,
@@ -168,6 +180,31 @@ CHAT = (
     "CREATE INDEX claims_waiting ON claims (seller_id, claimed_at) WHERE state = 'waiting'",
     "CREATE INDEX claims_reference ON claims (seller_id, folded) WHERE folded IS NOT NULL",
     "CREATE INDEX claims_due ON claims (remind_at) WHERE state = 'waiting'",
+    # Receipts that payers keep in Telegram, one account each: as they were when they were fetched
+    # last. `id` names one in buttons; `sent`: 1 once its seller has sent it; `awaited` is the last
+    # unit whose code is to come.
+    """
+    CREATE TABLE kept_receipts (
+        request_id TEXT NOT NULL,
+        transaction_id TEXT NOT NULL,
+        id TEXT NOT NULL UNIQUE,
+        account_id BIGINT NOT NULL,
+        language TEXT NOT NULL,
+        kept_at BIGINT NOT NULL,
+        name TEXT NOT NULL,
+        amount BIGINT NOT NULL,
+        currency TEXT NOT NULL,
+        status TEXT NOT NULL,
+        sent INTEGER NOT NULL DEFAULT 0,
+        awaited BIGINT,
+        PRIMARY KEY (request_id, transaction_id)
+    )
+    """,
+    "CREATE INDEX kept_receipts_account ON kept_receipts (account_id, kept_at, id)",
+    """
+    CREATE INDEX kept_receipts_awaited ON kept_receipts (request_id, awaited)
+    WHERE awaited IS NOT NULL
+    """,
     # The reconciler's memory. A sighting: units of the listing were gone without a payment, `sold`
     # of them in all; they count as sold if they still are after a while.
     """
@@ -196,13 +233,15 @@ CHAT = (
     """,
     # The sum of a listing's payments, for alerts and cards, in `billions` and `rest` of minor units
     # (core/database/big_sums.py). `settlement` as in chat/store/takings.py: oversold and underpaid
-    # payments are not earned, and what was paid back is summed up beside them.
+    # payments are not earned, and what was paid back is summed up beside them. `pieces` are those
+    # that the payments bought, one each unless a payer took several.
     """
     CREATE TABLE takings (
         listing_id TEXT NOT NULL REFERENCES listings (id),
         currency TEXT NOT NULL,
         settlement INTEGER NOT NULL DEFAULT 0,
         payments BIGINT NOT NULL,
+        pieces BIGINT NOT NULL DEFAULT 0,
         billions BIGINT NOT NULL DEFAULT 0,
         rest BIGINT NOT NULL DEFAULT 0,
         PRIMARY KEY (listing_id, currency, settlement)
@@ -239,6 +278,17 @@ CHAT = (
     )
     """,
     "CREATE INDEX shown_texts_oldest ON shown_texts (shown_at)",
+    # Alerts that show words of payers, as queued: hiding those writes the message again.
+    """
+    CREATE TABLE sent_alerts (
+        lane TEXT NOT NULL,
+        message_id BIGINT NOT NULL,
+        body TEXT NOT NULL,
+        sent_at BIGINT NOT NULL,
+        PRIMARY KEY (lane, message_id)
+    )
+    """,
+    "CREATE INDEX sent_alerts_oldest ON sent_alerts (sent_at)",
     # Sellers' pictures, JPEG. `kept`: 1 once a request has it; else it is deleted with its draft.
     """
     CREATE TABLE images (

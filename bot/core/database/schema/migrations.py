@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from bot.core.database.schema.chat import CHAT
 from bot.core.database.schema.floor import FLOOR
+from bot.core.database.schema.goods import GOODS
 from bot.core.database.schema.service import SERVICE
 from bot.core.errors import BotError
 
@@ -47,7 +48,7 @@ class Concurrent(str):
     __slots__ = ()
 
 
-MIGRATIONS: tuple[tuple[str, ...], ...] = ((*FLOOR, *SERVICE, *CHAT),)
+MIGRATIONS: tuple[tuple[str, ...], ...] = ((*FLOOR, *SERVICE, *GOODS, *CHAT),)
 """The statements of each migration; the first has the number 1."""
 
 COLUMNS = "(number INTEGER PRIMARY KEY, needs INTEGER NOT NULL DEFAULT 0)"

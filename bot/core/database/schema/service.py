@@ -21,6 +21,15 @@ SERVICE = (
     # A one-off is a request of one unit; `remaining_units` is null where any number may pay.
     # `payout` is the owner of the payout accounts that its receiver names (`account:REF`), null for
     # another destination; `webhook_events` are the events, in JSON, that its application asks for.
+    # `paid_count` counts the units sold, `sales_count` the payments that took them, and
+    # `oversold_count` those that took none; `volume_billions` and `volume_rest` are the sum of all
+    # of these payments (core/database/big_sums.py).
+    # `amount_choice` are the amounts that a payer may choose, in JSON; `raised_billions` and
+    # `raised_rest` are the sum of payments that took their units and were not paid back, which
+    # counts towards the `goal`. `delivery` is the kind of what a payer gets: `text`
+    # (`delivery_text`), `file` (`delivery_file`) or `codes`; `codes_count` is the last unit that
+    # has a code, and `codes_skipped` the number of units up to it that have none, as they were
+    # sold with something else. `keep_url` is where a receipt can be kept.
     # `stage` is the status that it was last seen in (see service/store/status_index.py);
     # `paused`: 1 where its end was set by an edit that ended it at once.
     """
@@ -47,12 +56,27 @@ SERVICE = (
         seller TEXT,
         payout TEXT,
         webhook_events TEXT,
+        amount_choice TEXT,
+        goal BIGINT,
+        max_quantity INTEGER,
+        thanks TEXT,
+        keep_url TEXT,
+        delivery TEXT,
+        delivery_text TEXT,
+        delivery_file TEXT,
+        codes_count BIGINT NOT NULL DEFAULT 0,
+        codes_skipped BIGINT NOT NULL DEFAULT 0,
+        volume_billions BIGINT NOT NULL DEFAULT 0,
+        volume_rest BIGINT NOT NULL DEFAULT 0,
+        raised_billions BIGINT NOT NULL DEFAULT 0,
+        raised_rest BIGINT NOT NULL DEFAULT 0,
         expiration_type TEXT NOT NULL,
         total_units BIGINT,
         remaining_units BIGINT CHECK (remaining_units >= 0),
         reserved_units BIGINT NOT NULL DEFAULT 0 CHECK (reserved_units >= 0),
         decreased_units BIGINT NOT NULL DEFAULT 0,
         paid_count BIGINT NOT NULL DEFAULT 0,
+        sales_count BIGINT NOT NULL DEFAULT 0,
         oversold_count BIGINT NOT NULL DEFAULT 0,
         stage TEXT NOT NULL DEFAULT 'active',
         enabled_at BIGINT,
@@ -125,6 +149,8 @@ SERVICE = (
         PRIMARY KEY (source, currency)
     )
     """,
+    # `price` is what the payer chose to pay for one of `quantity` pieces, null for the request's
+    # own; `payer_name` and `message` are the payer's words to the seller.
     # `quote` is what the payer pays, `way` the way and `account_id` the account that takes it;
     # `automatic`: 0 where its seller has to confirm it, `host` the wallet's. `external_id` is the
     # invoice's, over all rails, null for test money that arrives at once, `reference` is written on
@@ -163,6 +189,10 @@ SERVICE = (
         looked_at BIGINT,
         expires_at BIGINT,
         claimed_at BIGINT,
+        price BIGINT,
+        quantity INTEGER NOT NULL DEFAULT 1,
+        payer_name TEXT,
+        message TEXT,
         UNIQUE (request_id, token)
     )
     """,
@@ -195,7 +225,9 @@ SERVICE = (
     # One checkout can bring several payments; `rail` is its kind of money. `amount`, `currency` and
     # `receivers` are what was asked, `instrument_*` what the payer paid, at `rate` where the two
     # differ. `payer_number` numbers the payers of a request who gave their data, at the first
-    # payment of each: the highest is their count, also once their data is erased.
+    # payment of each: the highest is their count, also once their data is erased. The units of a
+    # payment are numbered from `first_unit`, null where it took none. `message_hidden`, `sent_at`
+    # and `paid_back_at` are the seller's marks.
     """
     CREATE TABLE payments (
         id TEXT PRIMARY KEY,
@@ -216,7 +248,16 @@ SERVICE = (
         user_data TEXT NOT NULL,
         payer TEXT,
         payer_number BIGINT,
-        completed_at BIGINT NOT NULL
+        completed_at BIGINT NOT NULL,
+        quantity INTEGER NOT NULL DEFAULT 1,
+        first_unit BIGINT,
+        payer_name TEXT,
+        message TEXT,
+        message_hidden INTEGER NOT NULL DEFAULT 0,
+        sent_at BIGINT,
+        sent_note TEXT,
+        paid_back_at BIGINT,
+        paid_back_note TEXT
     )
     """,
     "CREATE INDEX payments_newest ON payments (request_id, completed_at, id)",

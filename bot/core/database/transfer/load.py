@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from bot.core.database.tables import Table
     from bot.core.database.transfer.sessions import Connection
 
-CHUNK = 1_000
-"""Rows that a reader holds at a time."""
+CHUNK, CHUNK_OF_BYTES = 1_000, 16
+"""Rows that a reader holds at a time; of tables with bytes, such as parts of files, fewer."""
 
 TYPES = {"INTEGER": "int4", "BIGINT": "int8", "TEXT": "text", "BYTEA": "bytea"}
 
@@ -54,4 +54,5 @@ def stream(conn: Connection, table: Table) -> Iterator[tuple[object, ...]]:
     """Yield the rows of a server's table in any order; a large table takes no more memory."""
     sql = f"SELECT {table.names} FROM {table.name}"  # noqa: S608 - our own names
     with conn.cursor(binary=True) as cursor:
-        yield from cursor.stream(sql, size=CHUNK)
+        has_bytes = any(column.type == "BYTEA" for column in table.columns)
+        yield from cursor.stream(sql, size=CHUNK_OF_BYTES if has_bytes else CHUNK)

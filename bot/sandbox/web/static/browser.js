@@ -5,7 +5,8 @@ import { byId, dress, element } from "./dom.js";
 const AWAY = "This page leads to another site. The sandbox doesn’t open other sites; a phone would.";
 
 export class InAppBrowser {
-  constructor() {
+  constructor(app) {
+    this.app = app;
     this.sheet = byId("in-app");
     dress({ "in-app-close": "close" });
     this.sheet.addEventListener("close", () => byId("in-app-page").replaceChildren());
@@ -28,10 +29,20 @@ export class InAppBrowser {
     const page = frame.contentDocument;
     if (page) {
       this.name(page.title, new URL(page.location.href));
+      page.addEventListener("click", (event) => this.clicked(event));
       frame.focus();
     } else {
       byId("in-app-page").replaceChildren(element("p", { className: "none" }, AWAY));
     }
+  }
+
+  // A link to the bot leads back to the chats, as on a phone.
+  clicked(event) {
+    const address = event.target.closest("a[href]")?.href;
+    if (!address || !this.app.isInternal(address)) return;
+    event.preventDefault();
+    this.sheet.close();
+    this.app.link(address);
   }
 
   name(title, { host, pathname }) {

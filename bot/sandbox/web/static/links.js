@@ -2,11 +2,13 @@
 
 const WINDOW = { width: 430, height: 860 };
 
-// What a Telegram client does itself: {start}, {share}, or null for an address of the web.
+// What a Telegram client does itself: {start}, {share}, or null for an address of the web. The
+// receipts of the demo lead to this page, where those of a real bot lead to t.me.
 export function deepLink(address, bot) {
   let url;
   try { url = new URL(address); } catch { return null; }
   const name = url.protocol === "tg:" ? url.searchParams.get("domain") : url.host === "t.me" && url.pathname.slice(1);
+  if (url.origin === location.origin && url.pathname === "/chat") return { start: url.searchParams.get("start") || "" };
   if (!name) return null;
   if (name.toLowerCase() === bot.username.toLowerCase()) return { start: url.searchParams.get("start") || "" };
   if (name === "share/url") return { share: [url.searchParams.get("text"), url.searchParams.get("url")].filter(Boolean).join("\n") };
@@ -33,9 +35,10 @@ export function follow(event, address, actions) {
   window.open(address, "_blank", `popup,noopener,noreferrer,width=${WINDOW.width},height=${WINDOW.height},left=${left},top=60`);
 }
 
-// Whether it is a pay page of this server, which the demo lets its chat page show.
+// Whether it is a pay page or a receipt of this server, which the demo lets its chat page show.
 export function isOwnPayPage(address) {
-  return isPayPage(address) && ownAddress(address) !== "";
+  const own = ownAddress(address);
+  return own !== "" && /^\/pay\/\w+(\/receipt\/\w+)?$/.test(new URL(own).pathname);
 }
 
 // The pay pages that the messages name, in the order in which they were found: {url, title, date}.

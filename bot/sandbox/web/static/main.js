@@ -12,7 +12,7 @@ import { People } from "./people.js";
 import { markRead, unread } from "./reads.js";
 import { Side } from "./side.js";
 import { Typing } from "./typing.js";
-import { chosenHere, embedded } from "./viewer.js";
+import { chosenHere, embedded, remember, takeStart } from "./viewer.js";
 
 const RETRY = 1500;
 const NEAR = 120; // pixels from the end within which new messages are followed
@@ -29,7 +29,7 @@ class App {
     document.documentElement.classList.toggle("embedded", embedded);
     dress({ back: "back", "to-end": "down" });
     prepareLightbox();
-    this.browser = new InAppBrowser();
+    this.browser = new InAppBrowser(this);
     this.side = new Side(this);
     this.mails = new Mails(this);
     this.composer = new Composer(this);
@@ -70,6 +70,17 @@ class App {
     } catch (error) {
       toast(error.message);
     }
+  }
+
+  // Who comes from a pay page is a payer: somebody else than the seller who is played first.
+  async arrive(payload) {
+    await this.play(null);
+    const payer = this.people.find((one) => one.id !== this.user);
+    if (payer) {
+      remember(payer.id);
+      await this.play(payer.id);
+    }
+    await this.startBot(payload);
   }
 
   hold(held) {
@@ -344,4 +355,6 @@ function withMessages(chat) {
 }
 
 const app = new App();
-app.play(chosenHere());
+const asked = takeStart();
+if (asked === null) app.play(chosenHere());
+else app.arrive(asked);

@@ -9,6 +9,13 @@ export function chosenHere() {
   return new URLSearchParams(location.search).get("user");
 }
 
+// What a link from a page asks the bot for, once: a reload doesn't ask again.
+export function takeStart() {
+  const start = new URLSearchParams(location.search).get("start");
+  if (start !== null) history.replaceState(null, "", "/chat");
+  return start;
+}
+
 export function chosenOnPhone() {
   try { return sessionStorage.getItem(KEY); } catch { return null; }
 }

@@ -1,5 +1,5 @@
 // Keeps an open page up to date: asks for the parts that change, counts down, goes on when it is over;
-// shows times in the payer's zone. The page is complete without it.
+// shows times in the payer's zone and the sum of what is chosen. The page is complete without it.
 (() => {
   "use strict";
 
@@ -65,7 +65,7 @@
   // ---- what the server says of it
 
   const title = document.title;
-  const PARTS = "#state, #stock, #times, #paywith, #claim, #facts, #folded, #next";
+  const PARTS = "#state, #delivered, #goal, #stock, #times, #paywith, #claim, #facts, #folded, #next";
   const shown = new Map();
   let quiet = -1; // looks in a row that brought nothing new; the page itself brings nothing either
   let failures = 0;
@@ -180,10 +180,11 @@
 
   // Without the clipboard's API, as on a page without TLS, the shown text is selected and copied.
   async function copy(button) {
+    const value = button.parentNode.querySelector(".value");
     try {
-      await navigator.clipboard.writeText(button.dataset.copy);
+      await navigator.clipboard.writeText(button.dataset.copy || value.textContent);
     } catch {
-      getSelection().selectAllChildren(button.parentNode.querySelector(".value"));
+      getSelection().selectAllChildren(value);
       if (!document.execCommand("copy")) return;
     }
     const text = button.firstChild;
@@ -201,6 +202,86 @@
     const button = event.target.closest("[data-copy]");
     if (button) copy(button);
   });
+
+  // ---- the sum, where the payer chooses the amount or the quantity
+
+  const OTHER = "other"; // the button beside the payer's own amount
+  const ZEROS = [0x660, 0x6f0, 0x966, 0x9e6, 0xff10]; // of digits that are not ASCII
+  const form = document.getElementById("pay");
+  const own = document.getElementById("amount");
+  const button = document.querySelector("[data-sum]");
+
+  function ascii(char) {
+    const zero = ZEROS.find((code) => char.charCodeAt(0) >= code && char.charCodeAt(0) < code + 10);
+    return zero === undefined ? char : String(char.charCodeAt(0) - zero);
+  }
+
+  // The minor units of an amount; null for all that the server may read otherwise.
+  function minor(text) {
+    const plain = Array.from(text.trim(), ascii).join("");
+    const [, whole, part = ""] = /^(\d{1,10})(?:[.,\u066b](\d{1,9}))?$/.exec(plain) ?? [];
+    const decimals = Number(form.dataset.decimals);
+    const shown = part.replace(/0+$/, "");
+    if (!whole || shown.length > decimals) return null;
+    if (part.length === 3 && /^[1-9]\d{0,2}$/.test(whole)) return null;
+    return BigInt(whole + shown.padEnd(decimals, "0"));
+  }
+
+  // A header may name a language that no browser knows.
+  function known(tag) {
+    try {
+      return Intl.NumberFormat.supportedLocalesOf([tag, page])[0];
+    } catch {
+      return page;
+    }
+  }
+
+  function money(units) {
+    const { before, after, decimals, shown, tag } = form.dataset;
+    const digits = String(units).padStart(Number(decimals) + 1, "0");
+    const cut = digits.length - decimals;
+    const number = decimals === "0" ? digits : `${digits.slice(0, cut)}.${digits.slice(cut)}`;
+    const how = { minimumFractionDigits: shown, maximumFractionDigits: decimals, numberingSystem: "latn" };
+    return before + new Intl.NumberFormat(known(tag), how).format(number) + after;
+  }
+
+  function each() {
+    const pressed = form.querySelector("[name=amount]:checked");
+    if (pressed && pressed.value !== OTHER) return minor(pressed.value);
+    return minor(own ? own.value : form.dataset.price);
+  }
+
+  const open = button?.textContent;
+
+  function total() {
+    const price = each();
+    const quantity = BigInt(document.getElementById("quantity")?.value ?? 1);
+    const sum = price ? money(price * quantity) : null;
+    const text = (template) => template.replace("{sum}", () => sum);
+    if (button) button.textContent = sum ? text(form.dataset.pay) : open;
+    const output = document.getElementById("sum");
+    if (output) output.textContent = sum ? text(form.dataset.total) : "";
+  }
+
+  // A typed amount presses its button, and another button takes it away: one of both is meant.
+  function choose(event) {
+    if (event.target === own && own.value) {
+      const other = form.querySelector(`[value=${OTHER}]`);
+      if (other) other.checked = true;
+    } else if (own && event.target.name === "amount" && event.target.value !== OTHER) {
+      if (event.target !== own) own.value = "";
+    }
+    total();
+  }
+
+  if (form && "price" in form.dataset) {
+    form.addEventListener("input", choose);
+    form.addEventListener("click", ({ target, detail }) => {
+      if (target.value === OTHER && detail) own.focus();
+    });
+    addEventListener("pageshow", total);
+    total();
+  }
 
   // ---- begin
 

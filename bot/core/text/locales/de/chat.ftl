@@ -53,6 +53,7 @@ help =
     /alerts zeigt Zahlungen, die ich dir nicht melden konnte.
     /find sucht eine Zahlung über Verwendungszweck oder Transaktionsnummer und einen Zahlungslink über seinen Namen.
     /getpaid legt fest, wohin dein Geld geht.
+    /bought zeigt, was du gekauft hast, mit deinen Belegen.
     /settings: Profil, Empfangsadresse, Zeitzone, Ruhezeit und Tagesübersicht.
     /privacy erklärt, was ich speichere, /paysupport hilft bei einer Zahlung.
 not-understood = Ich weiß nicht recht, was ich damit anfangen soll. Tippe auf <b>Neuer Zahlungslink</b> oder sieh dir /help an.
@@ -69,6 +70,7 @@ privacy =
     • Deine Zahlungslinks mit ihren Fotos und angefangene Eingaben, um sie dir zu zeigen und für dich zu verwalten.
     • Welche Nachrichten einen Zahlungslink zeigen, auch in anderen Chats, um sie aktuell zu halten.
     • Was du schreibst und antippst, bis es erledigt ist, damit nichts verloren geht.
+    • Belege, die du hier aufbewahrst: was du wann gekauft hast. Was du bekommen hast, bleibt beim Zahlungsdienst. Ich hole es nur, um es dir zu zeigen.
     • Zahlungen an dich, mit den Angaben, um die du gebeten hast (etwa einer E-Mail-Adresse), und deinen Notizen dazu, um sie dir zu melden.
 
     <b>Wer es sieht</b>

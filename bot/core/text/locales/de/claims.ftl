@@ -132,7 +132,10 @@ claims-returned =
     })
 claims-toast-unchanged = Das ist schon so vermerkt.
 ask-paidback =
-    Als zurückgezahlt vermerkt. Ich bewege kein Geld: Das ist nur für deine Unterlagen.
+    Als zurückgezahlt vermerkt. Ich bewege kein Geld{ $there ->
+        [elsewhere] { "" }: Das ist nur für deine Unterlagen. Über diesen Zahlungsdienst kann ich es nicht weitergeben.
+       *[here] { "" }. Wer gezahlt hat, erfährt es nach deiner Antwort.
+    }
     Möchtest du eine Notiz dazu, zum Beispiel, wie du es zurückgezahlt hast? Schick sie jetzt, oder überspring sie.
 claims-note-saved = 📝 Notiz gespeichert.
 claims-note-skipped = Gut, keine Notiz.

@@ -4,6 +4,10 @@ mail-subject = { $amount } für { $name }
 mail-subject-oversold = { $amount } für { $name }: bitte erstatten
 mail-heading = { $amount } erhalten
 mail-oversold = Diese Zahlung kam, als schon alles verkauft war. Bitte erstatten Sie sie.
+mail-oversold-few = Diese Zahlung war für { NUMBER($quantity) } Stück, aber es { $left ->
+    [one] war nur noch eins
+   *[other] waren nur noch { NUMBER($left) }
+} da. Bitte erstatten Sie sie.
 mail-subject-underpaid = { $name }: nur { $paid } von { $amount } eingegangen
 mail-heading-underpaid = Nur { $paid } von { $amount } eingegangen
 mail-underpaid = Das ist weniger als der Preis und zählt deshalb nicht als Verkauf. Bitte schicken Sie es zurück und bitten Sie um den vollen Betrag.
@@ -16,6 +20,9 @@ mail-claimed = Gemeldet
 mail-answer-by = Bitte antworten bis
 
 mail-product = Für
+mail-quantity = Anzahl
+mail-payer-name = Von
+mail-message = Nachricht
 mail-paid-in = Gezahlt als
 mail-left = Übrig
 mail-left-units =
@@ -27,6 +34,11 @@ mail-left-reserved =
     { NUMBER($left) }, dazu { $reserved ->
         [one] { $reserved }, das gerade bezahlt wird
        *[other] { NUMBER($reserved) }, die gerade bezahlt werden
+    }
+mail-codes-waiting =
+    { $count ->
+        [one] Ein verkauftes Stück wartet noch auf seinen Code. Bitte fügen Sie Codes hinzu.
+       *[other] { NUMBER($count) } verkaufte Stück warten noch auf ihren Code. Bitte fügen Sie Codes hinzu.
     }
 mail-when = Datum
 mail-at = { DATETIME($at, dateStyle: "long", timeStyle: "medium") } UTC
@@ -76,7 +88,7 @@ mail-ask = Jemand, der über { $host } verkauft, möchte Zahlungen an diese Adre
 mail-ask-confirm = Adresse bestätigen
 mail-ask-why = Sie bekommen diese E-Mail, weil jemand diese Adresse eingegeben hat.
 
-# A payer's receipt. No word of it is the seller's.
+# A payer's receipt. No message of the seller's is in it.
 
 mail-payer-subject = Beleg für Ihre Zahlung über { $amount }
 mail-payer-subject-test = Beleg für Ihre Testzahlung über { $amount }
@@ -96,3 +108,35 @@ mail-unfound-heading = Der Verkäufer hat Ihre Zahlung über { $amount } nicht g
 mail-unfound = Wenn Sie das Geld überwiesen haben, nennen Sie dem Verkäufer den Verwendungszweck unten und bitten Sie ihn, noch einmal nachzusehen. Wenn nicht, müssen Sie nichts tun.
 mail-unfound-open = Zahlung öffnen
 mail-payer-reference = Verwendungszweck
+
+# An Zahlende, über das, was sie gekauft haben: Nummern, Codes, Notiz des Verkäufers.
+
+mail-payer-units = Für Sie
+mail-payer-numbers = { $count ->
+    [one] Nummer { NUMBER($first) } von { NUMBER($total) }
+   *[other] Nummer { NUMBER($first) }–{ NUMBER($last) } von { NUMBER($total) }
+}
+mail-payer-code = Ihr Code
+mail-payer-code-of = Code für Nr. { NUMBER($unit) }
+mail-payer-goods = Ihr Kauf
+mail-payer-goods-there = Auf Ihrem Beleg
+mail-payer-goods-wait = Kommt noch. Sie bekommen eine E-Mail, sobald alles da ist.
+mail-payer-note = Notiz des Verkäufers
+mail-payer-note-there = Auf Ihrem Beleg
+mail-payer-keep = In Telegram aufbewahren
+
+# Neues zu einer Zahlung, an die Zahlenden. Keine Nachricht des Verkäufers steht darin.
+
+mail-sent-subject = Ihre Bestellung über { $amount } ist unterwegs
+mail-sent-heading = Ihre Bestellung ist unterwegs
+mail-paid-back-subject = Ihre Zahlung über { $amount } wurde zurückgezahlt
+mail-paid-back-heading = Der Verkäufer hat { $amount } zurückgezahlt
+mail-paid-back-text = Der Verkäufer hat Ihre Zahlung als zurückgezahlt vermerkt. Bis das Geld bei Ihnen ankommt, kann es ein paar Tage dauern.
+mail-codes-subject = { $count ->
+    [one] Ihr Code ist da
+   *[other] Ihre Codes sind da
+}
+mail-codes-heading = { $count ->
+    [one] Ihr Code ist da
+   *[other] Ihre Codes sind da
+}

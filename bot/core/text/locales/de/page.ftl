@@ -153,7 +153,10 @@ page-invoice-ends = Rechnung läuft ab
 page-checkout-opening = Die Rechnung wird erstellt …
 page-checkout-opening-why = Das dauert ein paar Sekunden. Die Rechnung erscheint hier von selbst.
 page-checkout-open = Warten auf die Zahlung
-page-checkout-open-why = Bis { $at } ist ein Stück für Sie reserviert. Diese Seite aktualisiert sich von selbst, sobald { $amount } eingegangen sind.
+page-checkout-open-why = Bis { $at } { $count ->
+        [one] ist ein Stück
+       *[other] sind { $count } Stück
+    } für Sie reserviert. Diese Seite aktualisiert sich von selbst, sobald { $amount } eingegangen sind.
 page-checkout-open-free = Diese Seite aktualisiert sich von selbst, sobald { $amount } eingegangen sind. Sie haben Zeit bis { $at }.
 page-checkout-open-lightning = Scannen Sie den Code mit einer Lightning-Wallet, oder öffnen Sie ihn auf diesem Gerät. Die Rechnung gilt bis { $at }. Sobald Sie bezahlt haben, aktualisiert sich diese Seite von selbst.
 page-checkout-open-tap = Scannen Sie den Code mit einer Lightning-Wallet, oder öffnen Sie ihn auf diesem Gerät. Tippen Sie nach dem Bezahlen bis { $at } auf „Ich habe bezahlt“.
@@ -168,11 +171,20 @@ page-checkout-lapsed = Die Zeit ist um
 page-checkout-ended = Diese Rechnung ist abgelaufen
 page-checkout-lapsed-lightning = Bitte bezahlen Sie sie nicht mehr, sondern fordern Sie eine neue an. Falls Sie schon bezahlt haben, zahlen Sie bitte nicht noch einmal: Das Geld kann noch ankommen, und dann steht es hier.
 page-checkout-lapsed-tap = Bitte bezahlen Sie sie nicht mehr, sondern fordern Sie eine neue an. Falls Sie schon bezahlt haben, tippen Sie auf „Ich habe bezahlt“, damit { $seller } nachsehen kann.
-page-checkout-lapsed-bank = Ihre Zeit zum Bezahlen endete um { $at }. Falls Sie das Geld gesendet haben, tippen Sie auf „Ich habe das Geld gesendet“: Solange noch etwas da ist, reservieren wir wieder ein Stück für Sie, bis { $seller } bestätigt. Falls nicht, fangen Sie bitte neu an.
-page-checkout-lapsed-why = Bis { $at } ist keine Zahlung eingegangen, deshalb ist das Stück wieder im Verkauf. Falls Sie schon bezahlt haben, zahlen Sie bitte nicht noch einmal: Das Geld kann noch ankommen, und dann steht es hier.
+page-checkout-lapsed-bank = Ihre Zeit zum Bezahlen endete um { $at }. Falls Sie das Geld gesendet haben, tippen Sie auf „Ich habe das Geld gesendet“: { $count ->
+        [one] Solange noch etwas da ist, reservieren wir wieder ein Stück für Sie,
+       *[other] Solange noch genug da ist, reservieren wir wieder { $count } Stück für Sie,
+    } bis { $seller } bestätigt. Falls nicht, fangen Sie bitte neu an.
+page-checkout-lapsed-why = Bis { $at } ist keine Zahlung eingegangen, { $count ->
+        [one] deshalb ist das Stück
+       *[other] deshalb sind die Stücke
+    } wieder im Verkauf. Falls Sie schon bezahlt haben, zahlen Sie bitte nicht noch einmal: Das Geld kann noch ankommen, und dann steht es hier.
 page-checkout-lapsed-free = Bis { $at } ist keine Zahlung eingegangen. Falls Sie schon bezahlt haben, zahlen Sie bitte nicht noch einmal: Das Geld kann noch ankommen, und dann steht es hier.
 page-checkout-cancelled = Abgebrochen
-page-checkout-cancelled-why = Es wurde nichts abgebucht, und das Stück ist wieder im Verkauf. Falls Sie das Geld schon geschickt haben, zahlen Sie bitte nicht noch einmal: Es kann noch ankommen, und dann steht es hier.
+page-checkout-cancelled-why = Es wurde nichts abgebucht, { $count ->
+        [one] und das Stück ist
+       *[other] und die Stücke sind
+    } wieder im Verkauf. Falls Sie das Geld schon geschickt haben, zahlen Sie bitte nicht noch einmal: Es kann noch ankommen, und dann steht es hier.
 page-checkout-cancelled-free = Es wurde nichts abgebucht. Falls Sie das Geld schon geschickt haben, zahlen Sie bitte nicht noch einmal: Es kann noch ankommen, und dann steht es hier.
 page-checkout-cancelled-lightning = Bitte bezahlen Sie die Rechnung nicht mehr. Falls Sie schon bezahlt haben, zahlen Sie bitte nicht noch einmal: Das Geld kann noch ankommen, und dann steht es hier.
 page-checkout-cancelled-tap = Bitte bezahlen Sie die Rechnung nicht mehr. Falls Sie schon bezahlt haben, hilft { $seller } weiter: Zeigen Sie dort die Zahlung in Ihrer Wallet.
@@ -188,9 +200,18 @@ page-checkout-rejected-why = Falls Sie { $amount } gesendet haben, melden Sie si
 page-checkout-rejected-tap = Falls Sie { $amount } bezahlt haben, melden Sie sich beim Verkäufer und zeigen Sie die Zahlung in Ihrer Wallet. Sobald das Geld gefunden ist, erscheint hier Ihr Beleg. Falls nicht, können Sie noch einmal bezahlen.
 page-checkout-rejected-bank = Falls Sie { $amount } gesendet haben, melden Sie sich mit dem Verwendungszweck { $reference } und der Bestätigung Ihrer Bank beim Verkäufer. Sobald das Geld gefunden ist, erscheint hier Ihr Beleg. Falls nicht, können Sie noch einmal bezahlen.
 page-checkout-unconfirmed = { $seller } hat nicht bestätigt
-page-checkout-unconfirmed-why = Sie haben angegeben, dass Sie { $amount } gesendet haben, aber { $seller } hat das nicht rechtzeitig bestätigt. Deshalb ist nichts mehr für Sie reserviert. Falls Sie das Geld gesendet haben, zahlen Sie bitte nicht noch einmal, sondern melden Sie sich dort: Ihre Zahlung lässt sich noch bestätigen oder erstatten.
-page-checkout-unconfirmed-tap = Sie haben angegeben, dass Sie { $amount } bezahlt haben, aber { $seller } hat das nicht rechtzeitig bestätigt. Deshalb ist nichts mehr für Sie reserviert. Falls Sie bezahlt haben, zahlen Sie bitte nicht noch einmal: Tippen Sie auf „Ich habe bezahlt“, um noch einmal nachzufragen, oder melden Sie sich dort.
-page-checkout-unconfirmed-bank = Sie haben angegeben, dass Sie { $amount } gesendet haben, aber { $seller } hat das nicht rechtzeitig bestätigt. Deshalb ist nichts mehr für Sie reserviert. Falls Sie das Geld gesendet haben, zahlen Sie bitte nicht noch einmal: Tippen Sie auf „Ich habe das Geld gesendet“, um noch einmal nachzufragen, oder melden Sie sich dort.
+page-checkout-unconfirmed-why = Sie haben angegeben, dass Sie { $amount } gesendet haben, aber { $seller } hat das nicht rechtzeitig bestätigt. Deshalb { $count ->
+        [one] ist nichts mehr
+       *[other] sind die Stücke nicht mehr
+    } für Sie reserviert. Falls Sie das Geld gesendet haben, zahlen Sie bitte nicht noch einmal, sondern melden Sie sich dort: Ihre Zahlung lässt sich noch bestätigen oder erstatten.
+page-checkout-unconfirmed-tap = Sie haben angegeben, dass Sie { $amount } bezahlt haben, aber { $seller } hat das nicht rechtzeitig bestätigt. Deshalb { $count ->
+        [one] ist nichts mehr
+       *[other] sind die Stücke nicht mehr
+    } für Sie reserviert. Falls Sie bezahlt haben, zahlen Sie bitte nicht noch einmal: Tippen Sie auf „Ich habe bezahlt“, um noch einmal nachzufragen, oder melden Sie sich dort.
+page-checkout-unconfirmed-bank = Sie haben angegeben, dass Sie { $amount } gesendet haben, aber { $seller } hat das nicht rechtzeitig bestätigt. Deshalb { $count ->
+        [one] ist nichts mehr
+       *[other] sind die Stücke nicht mehr
+    } für Sie reserviert. Falls Sie das Geld gesendet haben, zahlen Sie bitte nicht noch einmal: Tippen Sie auf „Ich habe das Geld gesendet“, um noch einmal nachzufragen, oder melden Sie sich dort.
 page-checkout-underpaid = { $paid } von { $amount } eingegangen
 page-checkout-underpaid-why = Das ist weniger als der Preis, deshalb ist der Kauf nicht abgeschlossen. Bitte senden Sie den Rest nicht nach. Inzwischen weiß { $seller } Bescheid und kann Ihnen das Geld erstatten oder es so annehmen. Nennen Sie dafür die Transaktionsnummer unten.
 page-checkout-oversold = Erstattung steht aus
@@ -224,15 +245,24 @@ page-reference-hint = Bitte genau so in die Überweisung eintragen: Daran erkenn
 page-sent = Ich habe das Geld gesendet
 page-sent-tap = Ich habe bezahlt
 page-sent-then = Danach prüft und bestätigt { $seller } die Zahlung.
-page-sent-held = Danach prüft und bestätigt { $seller } die Zahlung. Bis dahin bleibt ein Stück für Sie reserviert.
+page-sent-held = Danach prüft und bestätigt { $seller } die Zahlung. Bis dahin { $count ->
+        [one] bleibt ein Stück
+       *[other] bleiben { $count } Stück
+    } für Sie reserviert.
 page-claimed-at = Von Ihnen gemeldet
 page-held-until = Für Sie reserviert bis
 page-claimed-emailed = Sie können diese Seite schließen. Wir schreiben Ihnen eine E-Mail, sobald { $seller } nachgesehen hat.
 page-claimed-kept = Sie können diese Seite schließen. Bewahren Sie diese Adresse auf, um später nachzusehen.
 page-field-link = Adresse dieser Seite
 page-payment-data = Zahlungsdaten
-page-claim-none = Es ist nichts mehr für Sie frei
-page-claim-none-why = Inzwischen ist alles verkauft oder für andere reserviert. Falls Sie das Geld gesendet haben, hilft { $seller } weiter: Nennen Sie dort den Verwendungszweck { $reference }. Ihre Zahlung lässt sich noch bestätigen oder erstatten.
+page-claim-none = { $count ->
+        [one] Es ist nichts mehr
+       *[other] Es ist nicht mehr genug
+    } für Sie frei
+page-claim-none-why = { $count ->
+        [one] Inzwischen ist alles verkauft oder für andere reserviert.
+       *[other] Inzwischen ist so viel verkauft oder für andere reserviert, dass es nicht mehr reicht.
+    } Falls Sie das Geld gesendet haben, hilft { $seller } weiter: Nennen Sie dort den Verwendungszweck { $reference }. Ihre Zahlung lässt sich noch bestätigen oder erstatten.
 page-again = Zurück zur Zahlung
 page-restart = Neu beginnen
 page-retry = Noch einmal versuchen
@@ -267,7 +297,7 @@ page-internal-why = Der Fehler liegt bei uns und ist protokolliert. Bevor Sie no
 page-private = Datenschutz
 page-private-lead = Was wir über Sie speichern, wenn Sie einen Zahlungslink bei { $host } öffnen oder bezahlen.
 page-private-typed = Was Sie eingeben
-page-private-typed-why = Wenn der Verkäufer nach einer Paymail, einer E-Mail-Adresse oder einer Telefonnummer fragt, speichern wir sie mit der Zahlung, und der Verkäufer bekommt sie. An die E-Mail-Adresse schicken wir eventuell den Beleg. Nach mehr fragen wir nicht.
+page-private-typed-why = Wenn der Verkäufer nach einer Paymail, einer E-Mail-Adresse oder einer Telefonnummer fragt, speichern wir sie mit der Zahlung, und der Verkäufer bekommt sie. Dasselbe gilt für einen Namen oder eine Nachricht, wenn Sie freiwillig etwas hinzufügen. An die E-Mail-Adresse schicken wir eventuell den Beleg. Nach mehr fragen wir nicht.
 page-private-cookie = Ein Cookie
 page-private-cookie-why = Es unterscheidet Ihre Zahlungen von denen anderer, damit niemand alles auf einmal reservieren kann. Es ist eine Zufallszahl ohne Ihren Namen, und Ihr Browser löscht es nach { $minutes } Minuten. Es gibt kein Tracking und keine Werbung.
 page-private-address = Ihre IP-Adresse
@@ -277,5 +307,5 @@ page-private-pictures-why = Die Bilder eines Verkäufers können auf einer ander
 page-private-time = Wie lange wir es behalten
 page-private-time-why = Was Sie eingegeben haben, bleibt bei der Zahlung, bis der Betreiber dieser Website es löscht. Bitten Sie ihn darum, wenn Sie das möchten. Betrag, Datum und Transaktionsnummer bleiben als Nachweis des Verkaufs.
 page-private-who = Wer es sieht
-page-private-who-why = Der Verkäufer und der Betreiber dieser Website. Ihren Beleg kann jeder öffnen, der seine Adresse hat, deshalb zeigt er Ihre Angaben nur zum Teil.
+page-private-who-why = Der Verkäufer und der Betreiber dieser Website. Ihren Beleg kann jeder öffnen, der seine Adresse hat, deshalb zeigt er Ihre Angaben nur zum Teil und Ihre Nachricht gar nicht. Was Sie gekauft haben, zeigt er.
 page-private-ask = Fragen? Wenden Sie sich an den Betreiber dieser Website:

@@ -52,6 +52,7 @@ help =
     /alerts lists payments I couldn't notify you about.
     /find finds a payment by its reference or transaction number, or a payment link by its name.
     /getpaid sets where your money goes.
+    /bought lists what you've bought, with your receipts.
     /settings has your profile, payout address, time zone, quiet hours and daily summary.
     /privacy explains what I store, /paysupport helps with a payment.
 not-understood = I'm not sure what to do with that. Tap <b>New payment link</b> to make one, or see /help.
@@ -68,6 +69,7 @@ privacy =
     • Your payment links with their photos, and the form you're filling in, to show and run them.
     • Which messages show a payment link, including in other chats, to keep them up to date.
     • Your messages and button taps until they've been handled, so none get lost.
+    • Receipts you keep here, with what you bought and when. What you got stays with the payment service. I only fetch it to show it to you.
     • Payments through your links, with the details you ask payers for (such as an email address) and your notes, to let you know about them.
 
     <b>Who can see it</b>

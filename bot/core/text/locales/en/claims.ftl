@@ -132,7 +132,10 @@ claims-returned =
     })
 claims-toast-unchanged = It's marked that way already.
 ask-paidback =
-    Marked as paid back. I don't move any money: this is for your records.
+    Marked as paid back. I don't move any money{ $there ->
+        [elsewhere] { "" }: this is for your records. I can't pass it on to the buyer through this payment service.
+       *[here] { "" }. The buyer will hear of it once you've answered.
+    }
     Would you like to add a note, like how you sent it back? Send it now, or skip it.
 claims-note-saved = 📝 Note saved.
 claims-note-skipped = OK, no note.

@@ -4,6 +4,10 @@ mail-subject = { $amount } for { $name }
 mail-subject-oversold = { $amount } for { $name }: please refund
 mail-heading = { $amount } received
 mail-oversold = This payment arrived after you sold out. Please refund the payer.
+mail-oversold-few = This payment was for { NUMBER($quantity) }, but only { $left ->
+    [one] { $left } was
+   *[other] { NUMBER($left) } were
+} left. Please refund the payer.
 mail-subject-underpaid = { $name }: only { $paid } of { $amount } received
 mail-heading-underpaid = Only { $paid } of { $amount } received
 mail-underpaid = That's less than the price, so it doesn't count as a sale. Please send it back, and ask the payer for the full amount.
@@ -16,6 +20,9 @@ mail-claimed = Reported
 mail-answer-by = Please answer by
 
 mail-product = For
+mail-quantity = Quantity
+mail-payer-name = From
+mail-message = Message
 mail-paid-in = Paid as
 mail-left = Left
 mail-left-units =
@@ -27,6 +34,11 @@ mail-left-reserved =
     { NUMBER($left) }, plus { $reserved ->
         [one] { $reserved } being paid for right now
        *[other] { NUMBER($reserved) } being paid for right now
+    }
+mail-codes-waiting =
+    { $count ->
+        [one] One item sold is still waiting for its code. Please add more codes.
+       *[other] { NUMBER($count) } items sold are still waiting for their codes. Please add more codes.
     }
 mail-when = Date
 mail-at = { DATETIME($at, dateStyle: "long", timeStyle: "medium") } UTC
@@ -76,7 +88,7 @@ mail-ask = Someone who sells at { $host } would like payment notifications sent 
 mail-ask-confirm = Confirm this address
 mail-ask-why = You're getting this email because someone entered this address.
 
-# A payer's receipt. No word of it is the seller's.
+# A payer's receipt. No message of the seller's is in it.
 
 mail-payer-subject = Receipt for your payment of { $amount }
 mail-payer-subject-test = Receipt for your test payment of { $amount }
@@ -96,3 +108,35 @@ mail-unfound-heading = The seller hasn't found your payment of { $amount }
 mail-unfound = If you've sent the money, give the seller the reference below and ask them to check again. If you haven't, you don't need to do anything.
 mail-unfound-open = Open your payment
 mail-payer-reference = Reference
+
+# To a payer, about what they bought: the numbers of their units, their codes, the seller's note.
+
+mail-payer-units = Yours
+mail-payer-numbers = { $count ->
+    [one] { NUMBER($first) } of { NUMBER($total) }
+   *[other] { NUMBER($first) }–{ NUMBER($last) } of { NUMBER($total) }
+}
+mail-payer-code = Your code
+mail-payer-code-of = Code for no. { NUMBER($unit) }
+mail-payer-goods = What you bought
+mail-payer-goods-there = On your receipt
+mail-payer-goods-wait = On its way. You'll get an email when it's here.
+mail-payer-note = Note from the seller
+mail-payer-note-there = On your receipt
+mail-payer-keep = Keep it in Telegram
+
+# News of a payment, to its payer. No message of the seller's is in them.
+
+mail-sent-subject = Your { $amount } order has been sent
+mail-sent-heading = Your order has been sent
+mail-paid-back-subject = Your payment of { $amount } has been paid back
+mail-paid-back-heading = The seller has paid you back { $amount }
+mail-paid-back-text = The seller has marked your payment as paid back. It may take a few days for the money to reach you.
+mail-codes-subject = { $count ->
+    [one] Your code is here
+   *[other] Your codes are here
+}
+mail-codes-heading = { $count ->
+    [one] Your code is here
+   *[other] Your codes are here
+}

@@ -154,7 +154,10 @@ page-invoice-ends = Invoice expires
 page-checkout-opening = Getting the invoice…
 page-checkout-opening-why = This takes a few seconds. The invoice will appear here on its own.
 page-checkout-open = Waiting for your payment
-page-checkout-open-why = We're holding one for you until { $at }. This page updates automatically when your { $amount } arrives.
+page-checkout-open-why = { $count ->
+        [one] We're holding one
+       *[other] We're holding { $count }
+    } for you until { $at }. This page updates automatically when your { $amount } arrives.
 page-checkout-open-free = This page updates automatically when your { $amount } arrives. You have until { $at }.
 page-checkout-open-lightning = Scan the code with a Lightning wallet, or open it on this device. The invoice is valid until { $at }. This page updates automatically when you've paid.
 page-checkout-open-tap = Scan the code with a Lightning wallet, or open it on this device. Then tap “I've paid” by { $at }.
@@ -169,11 +172,20 @@ page-checkout-lapsed = Time's up
 page-checkout-ended = This invoice has expired
 page-checkout-lapsed-lightning = Don't pay it; get a new one instead. If you've already paid it, don't pay again: your money may still arrive, and this page will update when it does.
 page-checkout-lapsed-tap = Don't pay it; get a new one instead. If you've already paid it, tap “I've paid”, so that { $seller } can check.
-page-checkout-lapsed-bank = Your time to pay ended at { $at }. If you've sent the money, tap “I've sent the money”: we'll hold one for you, if any are left, until { $seller } confirms. If you haven't, start again.
-page-checkout-lapsed-why = Your payment hadn't arrived by { $at }, so your item is back on sale. If you've already paid, don't pay again: your money may still arrive, and this page will update when it does.
+page-checkout-lapsed-bank = Your time to pay ended at { $at }. If you've sent the money, tap “I've sent the money”: { $count ->
+        [one] we'll hold one for you, if any are left,
+       *[other] we'll hold { $count } for you, if enough are left,
+    } until { $seller } confirms. If you haven't, start again.
+page-checkout-lapsed-why = Your payment hadn't arrived by { $at }, { $count ->
+        [one] so your item is
+       *[other] so your items are
+    } back on sale. If you've already paid, don't pay again: your money may still arrive, and this page will update when it does.
 page-checkout-lapsed-free = Your payment hadn't arrived by { $at }. If you've already paid, don't pay again: your money may still arrive, and this page will update when it does.
 page-checkout-cancelled = Cancelled
-page-checkout-cancelled-why = You haven't been charged, and your item is back on sale. If you've already sent the money, don't pay again: it may still arrive, and this page will update when it does.
+page-checkout-cancelled-why = You haven't been charged, { $count ->
+        [one] and your item is
+       *[other] and your items are
+    } back on sale. If you've already sent the money, don't pay again: it may still arrive, and this page will update when it does.
 page-checkout-cancelled-free = You haven't been charged. If you've already sent the money, don't pay again: it may still arrive, and this page will update when it does.
 page-checkout-cancelled-lightning = Don't pay the invoice any more. If you've already paid it, don't pay again: your money may still arrive, and this page will update when it does.
 page-checkout-cancelled-tap = Don't pay the invoice any more. If you've already paid it, contact { $seller } and show the payment in your wallet.
@@ -189,9 +201,18 @@ page-checkout-rejected-why = If you've sent { $amount }, contact the seller. Onc
 page-checkout-rejected-tap = If you've paid { $amount }, contact the seller and show the payment in your wallet. Once they find it, your receipt will appear here. If you haven't, you can pay again.
 page-checkout-rejected-bank = If you've sent { $amount }, contact the seller with the reference { $reference } and your bank's confirmation. Once they find it, your receipt will appear here. If you haven't, you can pay again.
 page-checkout-unconfirmed = { $seller } hasn't confirmed your payment
-page-checkout-unconfirmed-why = You said you've sent { $amount }, but { $seller } didn't confirm it in time, so we're no longer holding one for you. If you've sent it, don't pay again: contact { $seller }, who can still confirm your payment or refund you.
-page-checkout-unconfirmed-tap = You said you've paid { $amount }, but { $seller } didn't confirm it in time, so we're no longer holding one for you. If you've paid, don't pay again: tap “I've paid” to ask once more, or contact { $seller }.
-page-checkout-unconfirmed-bank = You said you've sent { $amount }, but { $seller } didn't confirm it in time, so we're no longer holding one for you. If you've sent it, don't pay again: tap “I've sent the money” to ask once more, or contact { $seller }.
+page-checkout-unconfirmed-why = You said you've sent { $amount }, but { $seller } didn't confirm it in time, so we're no longer holding { $count ->
+        [one] one
+       *[other] them
+    } for you. If you've sent it, don't pay again: contact { $seller }, who can still confirm your payment or refund you.
+page-checkout-unconfirmed-tap = You said you've paid { $amount }, but { $seller } didn't confirm it in time, so we're no longer holding { $count ->
+        [one] one
+       *[other] them
+    } for you. If you've paid, don't pay again: tap “I've paid” to ask once more, or contact { $seller }.
+page-checkout-unconfirmed-bank = You said you've sent { $amount }, but { $seller } didn't confirm it in time, so we're no longer holding { $count ->
+        [one] one
+       *[other] them
+    } for you. If you've sent it, don't pay again: tap “I've sent the money” to ask once more, or contact { $seller }.
 page-checkout-underpaid = { $paid } of { $amount } arrived
 page-checkout-underpaid-why = That's less than the price, so your purchase isn't complete. Don't send the rest. We've notified { $seller }, who can refund you or accept what you've paid. Give them the transaction number below.
 page-checkout-oversold = Refund due
@@ -225,15 +246,24 @@ page-reference-hint = Put this reference in your transfer, so that { $seller } c
 page-sent = I've sent the money
 page-sent-tap = I've paid
 page-sent-then = { $seller } will then check and confirm.
-page-sent-held = { $seller } will then check and confirm. We'll hold one for you until then.
+page-sent-held = { $seller } will then check and confirm. { $count ->
+        [one] We'll hold one
+       *[other] We'll hold { $count }
+    } for you until then.
 page-claimed-at = Reported by you
 page-held-until = Held for you until
 page-claimed-emailed = You can close this page. We'll email you once { $seller } has checked.
 page-claimed-kept = You can close this page. To check on your payment later, keep this address.
 page-field-link = Address of this page
 page-payment-data = Payment details
-page-claim-none = We can't hold one for you any more
-page-claim-none-why = The others have been sold or are being held for someone else. If you've sent the money, contact { $seller } and give the reference { $reference }: they can still confirm your payment, or refund you.
+page-claim-none = We can't hold { $count ->
+        [one] one
+       *[other] them
+    } for you any more
+page-claim-none-why = { $count ->
+        [one] The others have been sold or are being held for someone else.
+       *[other] Too few are left: the others have been sold or are being held for someone else.
+    } If you've sent the money, contact { $seller } and give the reference { $reference }: they can still confirm your payment, or refund you.
 page-again = Back to payment
 page-restart = Start again
 page-retry = Try again
@@ -268,7 +298,7 @@ page-internal-why = It's our fault, and we've logged the error. Before you pay a
 page-private = Privacy
 page-private-lead = What we store about you when you open or pay a payment link at { $host }.
 page-private-typed = What you type
-page-private-typed-why = If the seller asks for a paymail, an email address or a phone number, we store it with your payment, and the seller gets it. We may send your receipt to your email address. We ask for nothing else.
+page-private-typed-why = If the seller asks for a paymail, an email address or a phone number, we store it with your payment, and the seller gets it. The same goes for a name or a message, if you choose to add them. We may send your receipt to your email address. We ask for nothing else.
 page-private-cookie = One cookie
 page-private-cookie-why = It tells your payments from other people's, so that nobody can hold every item at once. It's a random number without your name, and your browser deletes it after { $minutes } minutes. There's no tracking and no advertising.
 page-private-address = Your IP address
@@ -278,5 +308,5 @@ page-private-pictures-why = A seller's pictures may be on another website, which
 page-private-time = How long we keep it
 page-private-time-why = What you typed stays with the payment until the operator of this website deletes it. Ask the operator if you want that. Amount, date and transaction number stay, as records of the sale.
 page-private-who = Who sees it
-page-private-who-why = The seller and the operator of this website. Anyone who has the address of your receipt can open it, so it shows only parts of what you typed.
+page-private-who-why = The seller and the operator of this website. Anyone who has the address of your receipt can open it, so it shows only parts of what you typed, and never your message. It does show what you bought.
 page-private-ask = Questions? Contact the operator of this website:

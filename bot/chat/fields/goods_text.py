@@ -1,0 +1,203 @@
+"""What sellers give to buyers, as they type it or in files: parsed, and in words."""
+
+from __future__ import annotations
+
+import codecs
+import csv
+import unicodedata
+from collections import Counter
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from bot.chat.messages.reply import Problem, escaped
+from bot.chat.model.goods import CODES, FILE, MAX_CODE, MAX_CODES, MAX_TEXT, TEXT, Goods
+from bot.core.text.translations import t
+
+if TYPE_CHECKING:
+    from bot.chat.model.draft import Draft, Seller
+
+CODE_FILES = (".txt", ".csv")
+"""Endings of the names of files that may be lists of codes."""
+
+_SHOWN = 40  # UTF-16 units of a code or a file's name
+_SHOWN_TEXT = 300
+_NAMED = 3  # codes that are named
+_MEGABYTE = 1_048_576
+_SEPARATORS = ",;\t"
+
+
+@dataclass(frozen=True, slots=True)
+class CodeList:
+    """Different codes in their order; those of `doubled` came more than once."""
+
+    codes: tuple[str, ...]
+    doubled: tuple[str, ...] = ()
+
+    @property
+    def text(self) -> str:
+        """Return the codes one a line, as the service reads them."""
+        return "\n".join(self.codes)
+
+    def as_goods(self) -> Goods:
+        """Return the codes as what buyers get, without their text."""
+        first, last = (code[:_SHOWN] for code in (self.codes[0], self.codes[-1]))
+        return Goods(CODES, count=len(self.codes), first=first, last=last)
+
+    def note(self, language: str) -> str | None:
+        """Return which codes came more than once; None where each came once."""
+        if not self.doubled:
+            return None
+        return t(language, "goods-doubled", count=len(self.doubled), codes=_named(self.doubled))
+
+
+def read_codes(text: str) -> CodeList | Problem:
+    """Parse codes, one a line; blank lines are dropped, and a code that is repeated counts once."""
+    lines = [line.strip() for line in text.splitlines()]
+    counts = Counter(filter(None, lines))
+    if not counts:
+        return Problem("problem-goods-empty")
+    for number, line in enumerate(lines, 1):
+        if len(line) > MAX_CODE:
+            given: dict[str, object] = {"line": number, "length": len(line), "most": MAX_CODE}
+            return Problem("problem-goods-code-long", given)
+        if any(unicodedata.category(char) in ("Cc", "Cs") for char in line if char != "\t"):
+            return Problem("problem-goods-code-control", {"line": number})
+    if len(counts) > MAX_CODES:
+        return Problem("problem-goods-many", {"count": len(counts), "most": MAX_CODES})
+    doubled = tuple(code for code, times in counts.items() if times > 1)
+    return CodeList(tuple(counts), doubled)
+
+
+def read_code_file(name: str, data: bytes) -> CodeList | Problem:
+    """Parse a file of codes: UTF-8, or UTF-16 with its mark; of a .csv, its only column."""
+    text = _decoded(data)
+    if text is None:
+        return Problem("problem-goods-no-text")
+    if name.lower().endswith(".csv"):
+        return _read_column(text)
+    return read_codes(text)
+
+
+def is_code_file(name: str) -> bool:
+    """Return whether a file may be a list of codes, by its name."""
+    return name.lower().endswith(CODE_FILES)
+
+
+def read_message(text: str) -> tuple[Goods, ...] | Problem:
+    """Return what a message may mean: the text itself and, of several lines, a list of codes."""
+    words = text.strip()
+    if not words:
+        return Problem("problem-goods-nothing")
+    found: tuple[Goods, ...] = ()
+    if len(words) <= MAX_TEXT:
+        found = (Goods(TEXT, text=words),)
+    codes = read_codes(words)
+    if isinstance(codes, CodeList) and len(words.splitlines()) > 1:
+        found = (*found, replace(codes.as_goods(), text=codes.text))
+    if not found:
+        return Problem("problem-goods-long", {"length": len(words), "most": MAX_TEXT})
+    return found
+
+
+def fit_line(goods: Goods, pieces: int | None, language: str) -> str:
+    """Compare codes with the pieces on sale; None for an unlimited number."""
+    count = goods.count or 0
+    if pieces is None:
+        return t(language, "goods-codes", count=count)
+    key = "fits" if count == pieces else "few" if count < pieces else "many"
+    return t(language, f"goods-codes-{key}", count=count, pieces=pieces, off=abs(pieces - count))
+
+
+def pieces_of(draft: Draft) -> int | None:
+    """Return how many pieces a request sells: those of a drop, one of a one-off."""
+    return 1 if draft.kind == "oneoff" else draft.units
+
+
+def goods_words(value: object, seller: Seller, _now: int | None = None) -> str:
+    """Return what buyers get, as one line of plain text."""
+    goods = value if isinstance(value, Goods) else Goods.from_json(value)
+    if goods is None:
+        return ""
+    if goods.kind == CODES:
+        return t(seller.language, "goods-codes", count=goods.count or 0)
+    return file_words(goods, seller.language) if goods.kind == FILE else goods.text or ""
+
+
+def file_words(goods: Goods, language: str) -> str:
+    """Return the name and the size of a file: `album.zip, 3.2 MB`."""
+    return t(
+        language, "goods-file", name=goods.name or "", size=size_words(goods.size or 0, language)
+    )
+
+
+def size_words(size: int, language: str) -> str:
+    """Return a number of bytes in MB, or in KB below a tenth of one."""
+    if size < _MEGABYTE // 10:
+        return t(language, "goods-kilobytes", size=max(1, round(size / 1024)))
+    return t(language, "goods-megabytes", size=round(size / _MEGABYTE, 1))
+
+
+def goods_brief(value: object, seller: Seller) -> str:
+    """Return what buyers get in a word or two, for a button."""
+    goods = value if isinstance(value, Goods) else None
+    if goods is None or goods.kind == TEXT:
+        return t(seller.language, "goods-brief-text")
+    return goods.name or "" if goods.kind == FILE else goods_words(goods, seller)
+
+
+def goods_line(draft: Draft, seller: Seller) -> str | None:
+    """Return the lines of the review: what buyers get; codes beside the pieces on sale."""
+    goods, language = draft.goods, seller.language
+    if goods is None:
+        return None
+    if goods.kind != CODES:
+        value = escaped(goods_words(goods, seller), _SHOWN_TEXT)
+        return t(language, "review-goods", value=value)
+    fit = t(language, "review-goods", value=fit_line(goods, pieces_of(draft), language))
+    if goods.first is None or goods.last is None:
+        return fit
+    ends = t(language, "goods-ends", first=escaped(goods.first), last=escaped(goods.last))
+    return f"{fit}\n{ends}" if (goods.count or 0) > 1 else fit
+
+
+def sent_goods(goods: Goods | None) -> dict[str, object] | None:
+    """Return what buyers get as the interface has it."""
+    if goods is None:
+        return None
+    if goods.kind == FILE:
+        return {"fileId": goods.file_id}
+    if goods.kind == TEXT:
+        return {"text": goods.text}
+    return {"codesFileId": goods.file_id} if goods.file_id else {"codes": [*goods.codes]}
+
+
+def _named(codes: tuple[str, ...]) -> str:
+    shown = ", ".join(escaped(code, _SHOWN) for code in codes[:_NAMED])
+    return f"{shown}, …" if len(codes) > _NAMED else shown
+
+
+def _decoded(data: bytes) -> str | None:
+    """Return the text of a file; None for one that is no text."""
+    marked = data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
+    try:
+        text = data.decode("utf-16" if marked else "utf-8-sig")
+    except UnicodeDecodeError:
+        return None
+    return None if "\0" in text else text
+
+
+def _read_column(text: str) -> CodeList | Problem:
+    """Parse a file of comma-separated values that has one column of codes."""
+    try:
+        rows = [[cell.strip() for cell in row] for row in _rows(text)]
+    except csv.Error:
+        return Problem("problem-goods-csv")
+    if any(len([cell for cell in row if cell]) > 1 for row in rows):
+        return Problem("problem-goods-columns")
+    return read_codes("\n".join("".join(row) for row in rows))
+
+
+def _rows(text: str) -> list[list[str]]:
+    first = next(filter(str.strip, text.splitlines()), "")
+    separator = max(_SEPARATORS, key=first.count)
+    return [*csv.reader(text.splitlines(), delimiter=separator, strict=True)]

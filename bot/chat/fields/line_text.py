@@ -1,0 +1,90 @@
+"""The amount and the name of a request in one line, as sellers type them: `5 USD Coffee`."""
+
+from __future__ import annotations
+
+from itertools import takewhile
+from typing import TYPE_CHECKING
+
+from bot.chat.fields import typed_text
+from bot.chat.fields.choice_text import count_words, is_choice, joined_slashes, read_amounts
+from bot.chat.messages.reply import Problem, escaped
+from bot.core.money.amounts import currencies
+
+if TYPE_CHECKING:
+    from bot.chat.fields.typed_text import AmbiguousAmount, Price
+
+_QUOTED = 32  # UTF-16 units of an amount in an example
+
+
+def has_bare_amounts(words: list[str]) -> bool:
+    """Return whether three whole numbers or more stand before a currency."""
+    numbers = [*takewhile(str.isdecimal, words)]
+    return len(numbers) > 2 and "".join(words[len(numbers) :][:1]) in currencies()  # noqa: PLR2004 - more than a pair
+
+
+def read_line(
+    words: list[str], *, may_choose: bool
+) -> tuple[Price | AmbiguousAmount, str] | Problem:
+    """Parse `5 USD Coffee`, `$5 Coffee` or `3+ 5/10/20 USD Coffee`.
+
+    `may_choose`: the service takes amounts to choose from.
+    """
+    words = joined_slashes(words)
+    if not words:
+        return Problem("line-no-amount")
+    count = count_words(words)
+    amount, rest = " ".join(words[:count]), words[count:]
+    price = read_amounts(amount, None, may_choose=may_choose)
+    if isinstance(price, Problem):
+        return _in_their_currency(price, amount, rest, may_choose=may_choose)
+    if price.currency is None:
+        price, rest = _with_currency(amount, rest, may_choose=may_choose), rest[1:]
+    elif rest and typed_text.read_code(rest[0]) == price.currency:
+        rest = rest[1:]
+    elif rest and rest[0] in currencies():
+        return Problem("line-two-currencies", {"one": price.currency, "other": rest[0]})
+    if isinstance(price, Problem):
+        return price
+    if rest and is_choice(rest[0]) and may_choose:
+        return Problem("line-choice-order")
+    name = typed_text.read_name(" ".join(rest))
+    return name if isinstance(name, Problem) else (price, name)
+
+
+def _in_their_currency(
+    problem: Problem, amount: str, rest: list[str], *, may_choose: bool
+) -> Problem:
+    """Return the Problem with an example in the currency of the word after the amount."""
+    if not (rest and rest[0] in currencies()):
+        return problem
+    again = read_amounts(amount, rest[0], may_choose=may_choose)
+    return again if isinstance(again, Problem) else problem
+
+
+def _with_currency(
+    amount: str, rest: list[str], *, may_choose: bool
+) -> Price | AmbiguousAmount | Problem:
+    """Parse the amount in the currency of the word after it.
+
+    A capitalised word is no currency: "5 Cup of tea" has nothing to do with Cuban pesos.
+    """
+    if not rest or rest[0].istitle():
+        return Problem("line-no-currency")
+    if rest[0].isdecimal():
+        return _spaced(amount, rest, may_choose=may_choose)
+    code = typed_text.read_code(rest[0])
+    return code if isinstance(code, Problem) else read_amounts(amount, code)
+
+
+def _spaced(amount: str, rest: list[str], *, may_choose: bool) -> Problem:
+    """Return the Problem of several bare numbers: `1 000` or `5 10 20`."""
+    numbers = [amount, *takewhile(str.isdecimal, rest)]
+    code = next(iter(rest[len(numbers) - 1 :]), "")
+    currency = code if code in currencies() else typed_text.USUAL
+    has_zeros = any(each.startswith("0") for each in numbers)  # `1 000 000` is one number
+    one = "".join(numbers) if has_zeros or len(numbers) == 2 else amount  # noqa: PLR2004 - a pair
+    single = escaped(f"{one} {currency}", _QUOTED)
+    if not may_choose or has_zeros or is_choice(amount):
+        return Problem("line-amount-spaced", {"example": single})
+    several = escaped(f"{'/'.join(numbers)} {currency}", _QUOTED)
+    return Problem("line-amount-or-choice", {"example": single, "several": several})

@@ -1,0 +1,155 @@
+"""A payer's receipt as the service answers it, and the key by which it is asked for.
+
+The key is a secret: whoever has it sees what was delivered. It is never logged.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any, NamedTuple
+
+from bot.chat.model.answers import any_time
+from bot.core import errors
+from bot.core.money.amounts import to_minor
+
+PAID, OVERSOLD, PAID_BACK = "paid", "oversold", "paidBack"
+"""The states of a receipt's payment."""
+
+WAITING = "waiting"
+"""The state of a delivery that is still to come."""
+
+_KEY = re.compile(r"r-([A-Za-z0-9]{1,40})-([A-Za-z0-9]{1,40})")
+
+
+class ReceiptKey(NamedTuple):
+    """The ids of a payment: of its request and of its transaction."""
+
+    request_id: str
+    transaction_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class Units:
+    """The numbers of the units that a payment took, the first to the last; `total` of the drop."""
+
+    first: int
+    last: int
+    total: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class DeliveredFile:
+    """A file that a payer may download at `url`; `size` in bytes."""
+
+    name: str
+    size: int
+    url: str
+
+
+@dataclass(frozen=True, slots=True)
+class Delivery:
+    """What a payment brings: a text, a file or codes; while it `waits`, some codes are missing."""
+
+    waits: bool = False
+    text: str | None = None
+    file: DeliveredFile | None = None
+    codes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Receipt:
+    """A receipt; `amount` in minor units, times in epoch ms.
+
+    `status` is PAID, OVERSOLD or PAID_BACK. `url` is the receipt's page. `delivery` is None where
+    the request delivers nothing.
+    """
+
+    product: str
+    amount: int
+    currency: str
+    status: str
+    url: str
+    seller: str | None = None
+    completed_at: int | None = None
+    quantity: int = 1
+    units: Units | None = None
+    thanks: str | None = None
+    sent_at: int | None = None
+    sent_note: str | None = None
+    paid_back_at: int | None = None
+    paid_back_note: str | None = None
+    delivery: Delivery | None = None
+
+    @property
+    def awaited_unit(self) -> int | None:
+        """Return the last unit whose code is still to come, None where nothing is awaited."""
+        if self.delivery is None or not self.delivery.waits:
+            return None
+        return self.units.last if self.units else 0
+
+
+def read_key(payload: str) -> ReceiptKey | None:
+    """Read the payload of a receipt's deep link; None for any other."""
+    found = _KEY.fullmatch(payload)
+    return ReceiptKey(found[1], found[2]) if found else None
+
+
+def read_receipt(data: Any) -> Receipt:
+    """Parse a receipt. Raises BadAnswer."""
+    try:
+        return Receipt(
+            product=_name(data["product"]) or "",
+            amount=to_minor(Decimal(data["amount"]), data["currencyCode"]),
+            currency=data["currencyCode"],
+            status=str(data["status"]),
+            url=str(data.get("receiptUrl") or ""),
+            seller=_name(data.get("seller")),
+            completed_at=any_time(data.get("completedAt")),
+            quantity=int(data.get("quantity") or 1),
+            units=_units(data.get("units")),
+            thanks=_text(data.get("thanks")),
+            sent_at=any_time(data.get("sentAt")),
+            sent_note=_text(data.get("sentNote")),
+            paid_back_at=any_time(data.get("paidBackAt")),
+            paid_back_note=_text(data.get("paidBackNote")),
+            delivery=_delivery(data.get("delivery")),
+        )
+    except (
+        KeyError,
+        TypeError,
+        AttributeError,
+        ValueError,
+        ArithmeticError,
+        errors.MoneyError,
+    ) as error:
+        raise errors.BadAnswer("the answer is no receipt") from error
+
+
+def _delivery(data: Any) -> Delivery | None:
+    if data is None:
+        return None
+    file = data.get("file")
+    return Delivery(
+        waits=data["state"] == WAITING,
+        text=_text(data.get("text")),
+        file=file and DeliveredFile(str(file["name"]), int(file["size"]), str(file["url"])),
+        codes=tuple(str(code) for code in data.get("codes") or ()),
+    )
+
+
+def _units(data: Any) -> Units | None:
+    if data is None:
+        return None
+    total = data.get("total")
+    return Units(int(data["first"]), int(data["last"]), None if total is None else int(total))
+
+
+def _name(value: Any) -> str | None:
+    """Return a name that stands alone, or in an object that describes its bearer."""
+    return _text(value.get("name") if isinstance(value, dict) else value)
+
+
+def _text(value: Any) -> str | None:
+    return value if isinstance(value, str) and value.strip() else None

@@ -1,0 +1,1 @@
+"""Jobs about sellers themselves: their payout accounts and their profile."""

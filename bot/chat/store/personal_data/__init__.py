@@ -1,0 +1,1 @@
+"""SQL of what operators' commands take out: personal data to erase, and exports."""

@@ -1,0 +1,77 @@
+# Receipts that payers keep in Telegram. HTML as in chat.ftl.
+
+command-bought = Was du gekauft hast, mit deinen Belegen
+
+## A receipt in its payer's chat
+
+receipt-kept = 🧾 <b>{ $name }</b>
+receipt-kept-seller = von { $name }
+receipt-kept-quantity =
+    { $count ->
+        [one] { $count } Stück
+       *[other] { $count } Stück
+    }
+receipt-kept-units = Für dich: Nummer { $numbers }
+receipt-kept-units-of = Für dich: Nummer { $numbers } von { $total }
+receipt-kept-list = { $others } und { $last }
+receipt-kept-range = { NUMBER($first) } bis { NUMBER($last) }
+receipt-kept-oversold = ⚠ Als deine Zahlung ankam, war schon alles ausverkauft. Bitte lass sie dir erstatten.
+receipt-kept-sent = 📦 Verschickt am { $moment }
+receipt-kept-back = ↩ Zurückgezahlt am { $moment }
+receipt-kept-note = 📝 { $note }
+receipt-kept-waits = ⏳ <b>Es fehlt noch etwas.</b> Sobald alles da ist, schicke ich es dir hierher.
+receipt-kept-codes =
+    { $count ->
+        [one] 🔑 Dein Code (zum Kopieren antippen):
+       *[other] 🔑 Deine { $count } Codes (zum Kopieren antippen):
+    }
+receipt-kept-file = 📎 { $name } · { $size }
+receipt-kept-megabytes = { NUMBER($size) } MB
+receipt-kept-kilobytes = { NUMBER($size) } KB
+receipt-kept-rest = … Der Rest passt hier nicht mehr hin, er steht auf deinem Beleg.
+receipt-kept-page = Dein Beleg: { $url }
+receipt-kept-gone = Der Beleg für <b>{ $name }</b> lässt sich nicht mehr öffnen.
+
+## Keeping one, and the list
+
+receipt-unknown = Diesen Beleg finde ich nicht. Öffne deinen Beleg im Browser und tippe dort auf <b>In Telegram aufbewahren</b>.
+receipt-taken = Dieser Beleg ist schon in einem anderen Telegram-Konto gespeichert, deshalb kann ich ihn hier nicht zeigen. Im Browser kannst du ihn weiter öffnen.
+receipt-later = Der Zahlungsdienst antwortet gerade nicht. Sobald er wieder da ist, schicke ich dir deinen Beleg. Du musst nichts weiter tun.
+receipt-given-up = Der Zahlungsdienst hat einen Tag lang nicht geantwortet, deshalb konnte ich deinen Beleg nicht holen. Er ist nicht verloren: Öffne ihn im Browser und tippe noch einmal auf <b>In Telegram aufbewahren</b>.
+bought =
+    <b>Deine Käufe</b>{ $pages ->
+        [one] { "" }
+       *[other] { " " }(Seite { $page } von { $pages })
+    }
+    Tippe auf einen Kauf: Dann siehst du den Beleg und was du bekommen hast.
+bought-none =
+    <b>Du hast noch keine Belege gespeichert.</b>
+    Öffne nach dem Bezahlen deinen Beleg und tippe auf <b>In Telegram aufbewahren</b>. Dann findest du ihn immer hier, mit allem, was du bekommen hast.
+bought-line =
+    { $standing ->
+        [sent] 📦 { $name } · { $price } · verschickt
+        [paidBack] ↩ { $name } · { $price } · zurückgezahlt
+        [oversold] ⚠ { $name } · { $price } · ausverkauft
+        [waits] ⏳ { $name } · { $price } · kommt noch
+       *[paid] ✅ { $name } · { $price }
+    }
+toast-receipt-gone = Dieser Beleg steht nicht mehr in deiner Liste. Wenn du ihn wieder speichern möchtest, öffne ihn im Browser.
+toast-receipt-removed = Aus deiner Liste entfernt. Ich schicke dir dazu nichts mehr. Wenn du ihn wieder speichern möchtest, öffne ihn im Browser.
+
+## News about a kept receipt
+
+receipt-news-sent = 📦 <b>{ $name }</b> wurde verschickt.
+receipt-news-back = ↩ Deine Zahlung von <b>{ $amount }</b> für <b>{ $name }</b> wurde zurückgezahlt.
+receipt-news-code =
+    { $count ->
+        [one] 🎉 <b>Dein Code ist da.</b>
+       *[other] 🎉 <b>Deine Codes sind da.</b>
+    }
+
+## Buttons
+
+button-copy-code = 📄 Code kopieren
+button-receipt = 🧾 Beleg öffnen
+button-bought = 🛍 Meine Käufe
+button-receipt-remove = 🗑 Entfernen
+button-receipt-show = 🧾 Beleg zeigen

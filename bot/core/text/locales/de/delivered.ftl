@@ -1,0 +1,39 @@
+# The receipt: what was bought, and what the seller noted.
+
+page-receipt-through = Die Zahlung ist angekommen.
+page-for-you = Für Sie
+page-codes =
+    { $count ->
+        [one] Ihr Code
+       *[other] Ihre Codes
+    }
+page-units = Für Sie: Nummer { $units } von { NUMBER($total) }
+page-units-range = Für Sie: Nummer { NUMBER($first) } bis { NUMBER($last) } von { NUMBER($total) }
+page-on-its-way =
+    { $count ->
+        [one] Ihr Code kommt noch
+       *[other] Ihre Codes kommen noch
+    }
+page-more-on-its-way =
+    { $count ->
+        [one] Ein weiterer Code kommt noch
+       *[other] { $count } weitere Codes kommen noch
+    }
+page-on-its-way-why =
+    { $count ->
+        [one] { $seller } muss Ihren Code noch nachreichen. Er erscheint auf dieser Seite: Speichern Sie sie bitte als Lesezeichen.
+       *[other] { $seller } muss Ihre Codes noch nachreichen. Sie erscheinen auf dieser Seite: Speichern Sie sie bitte als Lesezeichen.
+    }
+page-download = Herunterladen
+page-size-bytes =
+    { $size ->
+        [one] 1 Byte
+       *[other] { $size } Byte
+    }
+page-size-kilobytes = { $size } KB
+page-size-megabytes = { NUMBER($size) } MB
+page-marked-sent = Verschickt
+page-paid-back = Zurückgezahlt
+page-paid-back-why = { $seller } hat Ihr Geld am { $at } zurückgezahlt.
+page-keep = In Telegram aufbewahren
+page-receipt-bookmark = Diese Seite ist Ihr Beleg, und nur ihre Adresse führt zu dem, was Sie gekauft haben. Speichern Sie sie als Lesezeichen und geben Sie sie nicht weiter.

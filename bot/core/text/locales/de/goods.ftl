@@ -1,0 +1,115 @@
+# Was man nach der Zahlung bekommt: eine Nachricht, eine Datei oder Codes; und Codes, die später dazukommen.
+
+## Einrichten
+
+option-goods = Was es dafür gibt
+button-edit-goods = Was es dafür gibt
+ask-goods =
+    <b>Was gibt es dafür?</b>
+    Schick es mir: eine Nachricht (gern mit Links), ein Foto oder eine Datei bis 20 MB, oder Codes, einen pro Zeile, getippt oder als .txt- oder .csv-Datei. Es steht nur auf dem Beleg, sonst sieht es niemand. Bei Codes gibt es für jedes Stück einen.
+
+    <i>Telegrams Regel: Digitale Waren, die in Telegram verkauft werden, müssen mit Telegram-Sternen bezahlt werden, und die nehme ich nicht. Teile Links zu Downloads und Codes also außerhalb von Telegram, zum Beispiel auf deiner Website. Karten für Veranstaltungen und alles, was du verschickst, kannst du überall anbieten.</i>
+ask-which-goods =
+    <b>Wie soll ich das ausgeben?</b>
+    { $count ->
+        [one] Ich habe { $count } Zeile gefunden, die ein Code sein könnte. Ich kann sie einmal ausgeben oder allen dasselbe zeigen.
+       *[other] Ich habe { $count } Zeilen gefunden, die Codes sein könnten. Ich kann pro Stück einen ausgeben oder allen dasselbe zeigen.
+    }
+button-goods-codes = Codes, einer pro Zeile
+button-goods-text = Ein Text für alle
+button-goods-file = Eine Datei für alle
+button-goods-again = Etwas anderes schicken
+goods-fetching = ⏳ Ich hole deine Datei …
+goods-late = Deine Datei kam erst an, als du schon weiter warst. Deshalb habe ich sie nicht verwendet. Öffne „Was es dafür gibt“ und schick sie noch einmal, wenn du sie brauchst.
+goods-no-caption = Der Text dazu zählt nicht mit: Ausgegeben wird nur die Datei. Schreib ihn in das Dankeschön oder die Beschreibung.
+goods-doubled =
+    { $count ->
+        [one] Dieser Code kam mehrmals vor, ich verwende ihn nur einmal: { $codes }
+       *[other] { $count } Codes kamen mehrmals vor, ich verwende jeden nur einmal: { $codes }
+    }
+toast-elsewhere = Das gibt es bei dem Zahlungsdienst dieses Bots nicht.
+
+## Prüfen und ändern
+
+goods-brief-text = eine Nachricht
+goods-file = { $name }, { $size }
+goods-megabytes = { $size } MB
+goods-kilobytes = { $size } KB
+goods-codes =
+    { $count ->
+        [one] { $count } Code
+       *[other] { $count } Codes
+    }
+goods-codes-fits =
+    { $count ->
+        [one] { $count } Code für { $pieces } Stück: passt
+       *[other] { $count } Codes für { $pieces } Stück: passt
+    }
+goods-codes-few =
+    { $count ->
+        [one] { $off ->
+            [one] { $count } Code für { $pieces } Stück: Für das letzte fehlt noch ein Code
+           *[other] { $count } Code für { $pieces } Stück: Für die letzten { $off } fehlen noch Codes
+        }
+       *[other] { $off ->
+            [one] { $count } Codes für { $pieces } Stück: Für das letzte fehlt noch ein Code
+           *[other] { $count } Codes für { $pieces } Stück: Für die letzten { $off } fehlen noch Codes
+        }
+    }
+goods-codes-many =
+    { $pieces ->
+        [one] { $count } Codes für { $pieces } Stück: { $off } bleiben übrig
+       *[other] { $count } Codes für { $pieces } Stück: { $off } übrig
+    }
+goods-ends = Erster Code: <code>{ $first }</code>, letzter Code: <code>{ $last }</code>
+review-goods = Dafür gibt es: { $value }
+saved-goods = Dafür gibt es jetzt: { $value }
+cleared-goods = Jetzt gibt es nur noch den Beleg.
+goods-not-copied = Was es für die Zahlung gibt, habe ich nicht kopiert: Codes und Dateien gehören zu einem einzigen Link. Unter „Mehr Angaben“ kannst du es neu festlegen.
+
+## Probleme
+
+problem-goods-nothing = ⚠ Darin habe ich nichts gefunden. Schick eine Nachricht, eine Datei oder Codes.
+problem-goods-empty = ⚠ Darin habe ich keine Codes gefunden. Schick einen pro Zeile.
+problem-goods-long = ⚠ Das sind { $length } Zeichen, erlaubt sind { $most }. Kürze es oder schick es als Datei.
+problem-goods-code-long = ⚠ Zeile { $line } hat { $length } Zeichen, ein Code darf { $most } haben. Steht in jeder Zeile nur einer?
+problem-goods-code-control = ⚠ Zeile { $line } hat Zeichen, die sich nicht anzeigen lassen. Ist das eine Liste von Codes?
+problem-goods-many = ⚠ Das sind { $count } Codes, pro Link gehen höchstens { $most }.
+problem-goods-csv = ⚠ Diese .csv-Datei konnte ich nicht lesen. Schick die Codes als .txt-Datei, einen pro Zeile.
+problem-goods-columns = ⚠ Die Datei hat mehrere Spalten, und ich weiß nicht, in welcher die Codes stehen. Schick nur die Codes, einen pro Zeile.
+problem-goods-no-text = ⚠ Diese Datei konnte ich nicht als Text lesen. Speichere sie als UTF-8, mit einem Code pro Zeile, und schick sie noch einmal.
+problem-goods-no-list = ⚠ Das ist keine Liste von Codes. Schick einen pro Zeile, getippt oder als .txt- oder .csv-Datei.
+problem-goods-album = ⚠ Das sind mehrere Dateien auf einmal. Schick nur eine. Wenn es mehrere sein sollen, pack sie in eine .zip-Datei.
+problem-goods-too-large = ⚠ Die Datei ist größer als 20 MB, und mehr gibt mir Telegram nicht. Schick eine kleinere oder eine Nachricht mit einem Link darauf.
+problem-goods-unreachable = ⚠ Ich konnte die Datei nicht holen. Bitte schick sie noch einmal.
+problem-goods-refused = ⚠ Ich konnte die Datei nicht speichern. Bitte schick sie noch einmal oder nimm eine andere.
+
+## Codes, die später dazukommen
+
+button-send-codes = 🔑 Codes schicken
+ask-codes =
+    <b>Schick mir weitere Codes.</b>
+    Einen pro Zeile, getippt oder als .txt- oder .csv-Datei. Wer schon wartet, bekommt seinen sofort.
+codes-adding =
+    { $count ->
+        [one] ⏳ Ich füge { $count } Code hinzu …
+       *[other] ⏳ Ich füge { $count } Codes hinzu …
+    }
+codes-added = ✅ <b>{ $name }</b>: { $count } hinzugefügt.
+codes-known = <b>{ $name }</b> hatte alle diese Codes schon, deshalb kam keiner dazu.
+codes-stored = ✅ <b>{ $name }</b>: Deine Codes sind gespeichert.
+codes-enough = Alle, die gezahlt haben, haben ihren Code.
+codes-still-waiting =
+    { $count ->
+        [one] { $count } Person wartet noch auf einen Code.
+       *[other] Es wird noch auf { $count } Codes gewartet.
+    }
+codes-left = Codes übrig: { $left } von { $total }
+codes-waiting =
+    { $count ->
+        [one] { $count } Person wartet auf einen Code
+       *[other] Es wird auf { $count } Codes gewartet
+    }
+codes-service-down = Der Zahlungsdienst antwortet gerade nicht. Ich versuche weiter, deine Codes zu <b>{ $name }</b> hinzuzufügen, und sage dir Bescheid.
+codes-given-up = ⚠ Ich konnte deine Codes nicht zu <b>{ $name }</b> hinzufügen. Bitte schick sie noch einmal: Was schon da ist, kommt nicht doppelt dazu.
+toast-no-codes = Zu diesem Link gibt es keine Codes.

@@ -1,0 +1,77 @@
+# Receipts that payers keep in Telegram. HTML as in chat.ftl.
+
+command-bought = What you've bought, with your receipts
+
+## A receipt in its payer's chat
+
+receipt-kept = 🧾 <b>{ $name }</b>
+receipt-kept-seller = from { $name }
+receipt-kept-quantity =
+    { $count ->
+        [one] { $count } item
+       *[other] { $count } items
+    }
+receipt-kept-units = Yours: { $numbers }
+receipt-kept-units-of = Yours: { $numbers } of { $total }
+receipt-kept-list = { $others } and { $last }
+receipt-kept-range = { NUMBER($first) } to { NUMBER($last) }
+receipt-kept-oversold = ⚠ Your payment arrived after this sold out. Ask the seller for a refund.
+receipt-kept-sent = 📦 Sent { $moment }
+receipt-kept-back = ↩ Paid back { $moment }
+receipt-kept-note = 📝 { $note }
+receipt-kept-waits = ⏳ <b>Yours is on its way.</b> I'll send it here as soon as everything's ready.
+receipt-kept-codes =
+    { $count ->
+        [one] 🔑 Your code (tap to copy):
+       *[other] 🔑 Your { $count } codes (tap to copy):
+    }
+receipt-kept-file = 📎 { $name } · { $size }
+receipt-kept-megabytes = { NUMBER($size) } MB
+receipt-kept-kilobytes = { NUMBER($size) } KB
+receipt-kept-rest = … The rest doesn't fit here: it's on your receipt.
+receipt-kept-page = Your receipt: { $url }
+receipt-kept-gone = The receipt for <b>{ $name }</b> can't be opened any more.
+
+## Keeping one, and the list
+
+receipt-unknown = I can't find that receipt. Open your receipt in the browser and tap <b>Keep it in Telegram</b> there.
+receipt-taken = This receipt is already kept in another Telegram account, so I can't show it here. You can still open it in the browser.
+receipt-later = The payment service isn't responding. I'll send you your receipt as soon as it does. You don't need to do anything.
+receipt-given-up = The payment service hasn't responded for a day, so I couldn't get your receipt. It isn't lost: open it in the browser and tap <b>Keep it in Telegram</b> again.
+bought =
+    <b>What you've bought</b>{ $pages ->
+        [one] { "" }
+       *[other] { " " }(page { $page } of { $pages })
+    }
+    Tap a purchase to see its receipt and what you got.
+bought-none =
+    <b>You haven't kept any receipts yet.</b>
+    When you've paid, open your receipt and tap <b>Keep it in Telegram</b>. You'll find it here from then on, with everything you got.
+bought-line =
+    { $standing ->
+        [sent] 📦 { $name } · { $price } · sent
+        [paidBack] ↩ { $name } · { $price } · paid back
+        [oversold] ⚠ { $name } · { $price } · sold out
+        [waits] ⏳ { $name } · { $price } · on its way
+       *[paid] ✅ { $name } · { $price }
+    }
+toast-receipt-gone = This receipt isn't in your list any more. To keep it again, open it in the browser.
+toast-receipt-removed = Removed from your list. I won't send you any more news about it. To keep it again, open it in the browser.
+
+## News about a kept receipt
+
+receipt-news-sent = 📦 The seller has sent <b>{ $name }</b>.
+receipt-news-back = ↩ The seller has paid you back <b>{ $amount }</b> for <b>{ $name }</b>.
+receipt-news-code =
+    { $count ->
+        [one] 🎉 <b>Your code has arrived.</b>
+       *[other] 🎉 <b>Your codes have arrived.</b>
+    }
+
+## Buttons
+
+button-copy-code = 📄 Copy code
+button-receipt = 🧾 Open receipt
+button-bought = 🛍 My purchases
+button-receipt-remove = 🗑 Remove
+button-receipt-show = 🧾 Show receipt

@@ -1,0 +1,39 @@
+# The receipt: what was bought, and what the seller noted.
+
+page-receipt-through = Your payment went through.
+page-for-you = For you
+page-codes =
+    { $count ->
+        [one] Your code
+       *[other] Your codes
+    }
+page-units = Yours: { $units } of { NUMBER($total) }
+page-units-range = Yours: { NUMBER($first) } to { NUMBER($last) } of { NUMBER($total) }
+page-on-its-way =
+    { $count ->
+        [one] Yours is on its way
+       *[other] Yours are on their way
+    }
+page-more-on-its-way =
+    { $count ->
+        [one] One more is on its way
+       *[other] { $count } more are on their way
+    }
+page-on-its-way-why =
+    { $count ->
+        [one] { $seller } still has to add your code. It'll appear on this page, so bookmark it.
+       *[other] { $seller } still has to add your codes. They'll appear on this page, so bookmark it.
+    }
+page-download = Download
+page-size-bytes =
+    { $size ->
+        [one] 1 byte
+       *[other] { $size } bytes
+    }
+page-size-kilobytes = { $size } KB
+page-size-megabytes = { NUMBER($size) } MB
+page-marked-sent = Sent
+page-paid-back = Paid back
+page-paid-back-why = { $seller } paid you back on { $at }.
+page-keep = Keep it in Telegram
+page-receipt-bookmark = This page is your receipt, and only its address leads to what you bought. Bookmark it, and don't share it.

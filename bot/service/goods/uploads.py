@@ -1,0 +1,109 @@
+"""Uploads: a file is stored part by part as it arrives, and deleted if it does not arrive whole."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager, suppress
+from functools import partial
+from typing import TYPE_CHECKING
+
+import structlog
+
+from bot.core.errors import InvalidBody, RateLimited, StorageError
+from bot.service.goods import files
+from bot.service.model.goods.code_lists import CodeFile
+from bot.service.model.goods.delivered import StoredFile
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Callable, Iterator
+
+    from bot.core.database.database import Database
+    from bot.service.goods.files import NewFile
+
+log = structlog.get_logger()
+
+MOST_BYTES = 20 * 1024 * 1024
+"""Bytes of a file: what Telegram's bots can download (core.telegram.org/bots/api#getfile)."""
+
+AT_ONCE = 4
+"""Simultaneous uploads of an application, each with one part in memory."""
+
+RETRY_SECONDS = 5
+
+ABOUT = "uploads"
+"""What transactions of uploads have in common: others don't wait behind them."""
+
+
+class UploadSlots:
+    """The uploads under way in this process, by application."""
+
+    def __init__(self) -> None:
+        self._taken: dict[str, int] = {}
+
+    @contextmanager
+    def taken(self, app_id: str) -> Iterator[None]:
+        """Count an upload while it lasts. Raises RateLimited beyond AT_ONCE."""
+        before = self._taken.get(app_id, 0)
+        if before >= AT_ONCE:
+            raise RateLimited(RETRY_SECONDS)
+        self._taken[app_id] = before + 1
+        try:
+            yield
+        finally:
+            self._taken[app_id] -= 1
+            if not self._taken[app_id]:
+                del self._taken[app_id]
+
+
+async def store(
+    db: Database, file: NewFile, parts: AsyncIterator[bytes], now: Callable[[], int]
+) -> StoredFile:
+    """Store a file whose parts have files.PART bytes, each in a transaction of its own.
+
+    Raises TooManyFiles, InvalidBody for an empty file, and what `parts` raises; then nothing of it
+    stays. What is left by a process that was killed is deleted within hours.
+    """
+    await db.transaction(lambda tx: files.begin(tx, file, now()))
+    try:
+        size = await _store_parts(db, file.id, parts)
+    except Exception:
+        with suppress(StorageError):
+            await discard(db, file.id, now())
+        raise
+    await db.transaction(lambda tx: files.finish(tx, file.id, size, now()))
+    log.info("file uploaded", application=file.app_id, file=file.id, bytes=size)
+    return StoredFile(file.id, file.name, file.media_type, size)
+
+
+async def _store_parts(db: Database, file_id: str, parts: AsyncIterator[bytes]) -> int:
+    """Store the parts; return their size."""
+    size = 0
+    async for part in parts:
+        place = size // files.PART
+        add = partial(files.add_part, file_id=file_id, place=place, data=part)
+        await db.transaction(add, about=ABOUT)
+        size += len(part)
+    if not size:
+        raise InvalidBody("The file is empty.")
+    return size
+
+
+async def discard(db: Database, file_id: str, now: int) -> None:
+    """Delete what was stored of a file that is not complete."""
+    await db.transaction(lambda tx: files.expire(tx, file_id, now))
+    await sweep(db, now)
+
+
+async def sweep(db: Database, now: int) -> None:
+    """Delete expired files, a few parts a transaction."""
+    while await db.transaction(partial(files.sweep, now=now), about=ABOUT):
+        pass
+
+
+async def read_codes(db: Database, file: StoredFile) -> tuple[str, ...]:
+    """Return the codes that a file lists. Raises CodesProblem."""
+    found, at = CodeFile(), 0
+    while at < file.size:
+        data = await files.read_slice(db, file.id, at, file.size)
+        found.feed(data)
+        at += len(data)
+    return found.finish()

@@ -1,0 +1,1 @@
+"""What a payer orders on the pay page: amount, quantity, name and message, read and shown."""

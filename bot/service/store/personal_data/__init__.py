@@ -1,0 +1,1 @@
+"""What operators' commands take out of the service: exports, and erasures."""

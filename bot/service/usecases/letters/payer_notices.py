@@ -1,0 +1,65 @@
+"""Letters to payers after the receipt: their order was sent, paid back, or their codes arrived.
+
+They go where receipts go, under the same limits, and have what is true when they are sent.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from bot.core.mail import mailboxes
+from bot.core.text import email_addresses
+from bot.service.model.payment_reports import News, PaymentNotice, payment_facts
+from bot.service.model.payout import SANDBOX
+from bot.service.store import checkouts, deliveries, payments
+from bot.service.usecases.letters import payer_receipts
+
+if TYPE_CHECKING:
+    from bot.core.database.database import Transaction
+    from bot.service.model.request import Payment, PaymentRequest
+
+MOST = 6
+"""Letters about one payment, the receipt too: a mark can be set and taken back for ever."""
+
+MOST_SERVED = 500
+"""Letters about codes that were added at once: the payments of the request wait meanwhile."""
+
+
+def queue(tx: Transaction, request: PaymentRequest, payment: Payment, news: News, now: int) -> bool:
+    """Queue a letter with news of a payment; return False where its payer gets none.
+
+    Call it only where emails are sent.
+    """
+    address = payment.user_data.get("email", "")
+    if email_addresses.ascii_address(address) is None:
+        return False
+    checkout = checkouts.find(tx, payment.checkout_id)
+    if checkout is None or checkout.language is None:
+        return False
+    if payer_receipts.has_stopped(tx, mailboxes.digest(address)):
+        return False
+    if deliveries.count_to_payer(tx, payment.id) >= MOST:
+        return False
+    test_money = payment.rail == SANDBOX
+    if test_money and not payer_receipts.has_room(tx, now):
+        return False
+    notice = PaymentNotice(
+        address=address,
+        language=checkout.language,
+        news=news,
+        noticed_at=now,
+        test_money=test_money,
+        **payment_facts(request.app_id, payment),
+    )
+    payer_receipts.put(tx, request, notice, now)
+    return True
+
+
+def queue_codes(tx: Transaction, request: PaymentRequest, served: range, now: int) -> int:
+    """Queue letters to payers who waited for the codes of these units; return how many.
+
+    Who still waits for another code hears once that has come too. Call it only where emails are
+    sent, once the codes are stored and with the request locked.
+    """
+    found = payments.with_last_unit(tx, request.id, served, MOST_SERVED) if served else []
+    return sum(queue(tx, request, payment, News.CODES, now) for payment in found)

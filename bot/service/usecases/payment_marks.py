@@ -1,0 +1,69 @@
+"""What a seller marks on a payment, and the letters that its payer gets about it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from bot.core.errors import NotFound
+from bot.core.ops import audit
+from bot.service.model import payment_marks
+from bot.service.store import payment_marks as store
+from bot.service.store import payments, requests
+from bot.service.usecases.letters import payer_notices
+
+if TYPE_CHECKING:
+    from bot.core.database.database import Transaction
+    from bot.service.model.payment_marks import MarksEdit
+    from bot.service.model.request import Marks, Payment, PaymentRequest
+    from bot.service.usecases.request_commands import Caller
+
+UNKNOWN = "The application has no such payment of such a request."
+
+
+def mark(
+    tx: Transaction, caller: Caller, request_id: str, transaction_id: str, change: MarksEdit
+) -> tuple[Payment, bool]:
+    """Change the marks of a payment; return it, and whether its payer gets a letter.
+
+    An edit that changes nothing does nothing. Raises NotFound.
+    """
+    requests.lock(tx, request_id)
+    request = requests.find_of_app(tx, caller.app_id, request_id, caller.now)
+    payment = payments.find_of_app(tx, caller.app_id, request_id, transaction_id)
+    if request is None or payment is None:
+        raise NotFound(UNKNOWN)
+    marks = payment_marks.edit(payment.marks, change, caller.now)
+    if marks == payment.marks:
+        return payment, False
+    store.write(tx, payment, marks)
+    marked = replace(payment, marks=marks)
+    notifies = change.notify_payer and caller.policy.mails
+    notified = notifies and _notify(tx, request, payment, marked, caller.now)
+    _audit(tx, caller, payment, marks)
+    return marked, notified
+
+
+def _notify(
+    tx: Transaction, request: PaymentRequest, before: Payment, after: Payment, now: int
+) -> bool:
+    """Queue the letters about what is new; return whether there is one."""
+    news = payment_marks.news(before.marks, after.marks)
+    queued = [payer_notices.queue(tx, request, after, one, now) for one in news]
+    return any(queued)
+
+
+def _audit(tx: Transaction, caller: Caller, payment: Payment, marks: Marks) -> None:
+    """Record which marks are set; notes may name the payer, so only that they changed."""
+    before, details = payment.marks, {"request": payment.request_id}
+    told = {
+        "sent": (before.sent_at, marks.sent_at),
+        "paid_back": (before.paid_back_at, marks.paid_back_at),
+    }
+    changed = {name: new is not None for name, (old, new) in told.items() if old != new}
+    if before.message_hidden != marks.message_hidden:
+        changed["message_hidden"] = marks.message_hidden
+    if (before.sent_note, before.paid_back_note) != (marks.sent_note, marks.paid_back_note):
+        changed["note"] = True
+    actor = audit.app(caller.app_id)
+    audit.record(tx, actor, "payment.marked", payment.id, caller.now, details | changed)

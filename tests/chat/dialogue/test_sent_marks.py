@@ -1,0 +1,176 @@
+"""Payments marked as sent or paid back: the buyer hears of it, and the seller reads how."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+from bot.chat.dialogue.mark_jobs import NOTE_TIME
+from bot.chat.messages.payloads import BuyerNotice, TextMessage
+from bot.chat.requests.payment_jobs.mark_job import TRIED_FOR
+from bot.core.text.translations import t
+from tests.support.chat_harness import REQUEST_ID
+from tests.support.claim_steps import DOWN, ClaimSteps
+from tests.support.http_messages import http_response
+
+if TYPE_CHECKING:
+    from bot.core.database.database import Transaction
+    from bot.sandbox.world.people import Person
+
+SENT, UNSENT, BACK, DETAILS, SKIP = (
+    t("en", key)
+    for key in (
+        *("button-sent", "button-sent-undo", "button-paid-back"),
+        *("button-payment", "button-skip"),
+    )
+)
+MARKED = http_response(200, {"transactionId": "t1"})
+EMAILED = http_response(200, {"transactionId": "t1", "payerNotified": "email"})
+NOT_FOUND = http_response(404, {"code": "notFound", "message": "No.", "info": []})
+
+
+def bodies(steps: ClaimSteps) -> list[object]:
+    """Return the bodies that the service was sent."""
+    return [json.loads(call.body) for call in steps.jobs.peer.calls if call.method == "PUT"]
+
+
+async def test_sent_with_a_tracking_number_reaches_the_buyer_in_one_message(
+    steps: ClaimSteps,
+) -> None:
+    await steps.pay()
+    await steps.press(steps.newest, SENT)
+    assert "Marked as sent." in steps.newest.text
+    assert "The buyer will hear of it once you've answered." in steps.newest.text
+    assert await steps.answer() == []
+    await steps.says("DHL 00340434")
+    assert await steps.answer(EMAILED) == [("PUT", "t1")]
+    assert bodies(steps) == [{"sent": {"note": "DHL 00340434"}, "notifyPayer": True}]
+    assert steps.newest.text == "📦 Stickers is marked as sent. The buyer will get an email."
+    found = await steps.says("/find K7F290XM")
+    assert "📦 Sent Fri, 15 Jan 2027, 08:00" in found.text
+    assert "DHL 00340434" in found.text
+
+
+async def test_without_an_address_it_stands_on_the_receipt(steps: ClaimSteps) -> None:
+    await steps.pay()
+    await steps.press(steps.newest, SENT)
+    await steps.press(steps.newest, SKIP)
+    await steps.answer(MARKED)
+    assert bodies(steps) == [{"sent": {}, "notifyPayer": True}]
+    assert "left no address, so they'll only see it on their receipt" in steps.newest.text
+
+
+async def test_a_buyer_who_keeps_the_receipt_hears_of_it_in_telegram(
+    steps: ClaimSteps, pat: Person
+) -> None:
+    await steps.pay()
+    steps.chat.db.run(lambda tx: keep(tx, pat))
+    await steps.press(steps.newest, SENT)
+    await steps.press(steps.newest, SKIP)
+    calls = await steps.jobs.work(MARKED)
+    assert calls == [("PUT", "t1")]
+    assert bodies(steps) == [{"sent": {}, "notifyPayer": False}]
+    notice = BuyerNotice(REQUEST_ID, "t1", "en", "sent")
+    assert notice in steps.chat.said
+    assert any("I've let the buyer know in Telegram" in text for text in sent_texts(steps))
+
+
+def sent_texts(steps: ClaimSteps) -> list[str]:
+    """Return the texts that wait to be sent."""
+    return [body.text for body in steps.chat.said if isinstance(body, TextMessage)]
+
+
+def keep(tx: Transaction, person: Person) -> None:
+    """Keep the receipt of the payment for a person."""
+    tx.execute(
+        "INSERT INTO kept_receipts (request_id, transaction_id, id, account_id, language, kept_at,"
+        " name, amount, currency, status) VALUES (:request, 't1', 'abcdefghij', :account, 'en', 1,"
+        " 'Stickers', 250, 'USD', 'paid')",
+        request=REQUEST_ID,
+        account=person.id,
+    )
+
+
+async def test_a_seller_who_never_answers_has_told_the_buyer_after_a_while(
+    steps: ClaimSteps,
+) -> None:
+    await steps.pay()
+    await steps.press(steps.newest, SENT)
+    steps.chat.clock.advance(NOTE_TIME / 1000)
+    assert await steps.answer(MARKED) == [("PUT", "t1")]
+    assert "marked as sent" in steps.newest.text
+
+
+async def test_the_seller_reads_once_who_hears_of_it(steps: ClaimSteps) -> None:
+    await steps.pay()
+    await steps.press(steps.newest, SENT)
+    await steps.press(steps.newest, SKIP)
+    await steps.answer(EMAILED)
+    number = len(steps.messages)
+    steps.chat.clock.advance(NOTE_TIME / 1000)
+    assert await steps.answer(MARKED) == [("PUT", "t1")]
+    assert len(steps.messages) == number
+
+
+async def test_a_mark_that_is_taken_back_is_so_at_the_service(steps: ClaimSteps) -> None:
+    await steps.pay()
+    await steps.press(steps.newest, DETAILS)
+    facts = steps.newest
+    await steps.press(facts, SENT)
+    assert "📦 Sent Fri, 15 Jan 2027" in facts.text
+    await steps.press(facts, UNSENT)
+    assert "📦 Sent Fri" not in facts.text
+    await steps.answer(MARKED, MARKED)
+    assert bodies(steps)[0] == {"sent": None}
+    assert "is marked as sent" not in steps.newest.text
+
+
+async def test_paid_back_reaches_the_service_and_refreshes_the_card(steps: ClaimSteps) -> None:
+    await steps.pay()
+    await steps.press(steps.newest, DETAILS)
+    await steps.press(steps.newest, BACK)
+    await steps.press(steps.newest, SKIP)
+    calls = await steps.answer(EMAILED, DOWN)
+    assert calls == [("PUT", "t1"), ("GET", REQUEST_ID)]
+    assert bodies(steps) == [{"paidBack": {}, "notifyPayer": True}]
+    assert "is marked as paid back. The buyer will get an email" in steps.newest.text
+
+
+async def test_a_service_that_is_down_gets_the_mark_later(steps: ClaimSteps) -> None:
+    await steps.pay()
+    await steps.press(steps.newest, SENT)
+    await steps.press(steps.newest, SKIP)
+    await steps.answer(DOWN)
+    assert "I'll keep trying to pass it on" in steps.newest.text
+    steps.chat.clock.advance(60)
+    await steps.answer(MARKED)
+    assert "If they left an address, they'll get an email too." in steps.newest.text
+
+
+async def test_a_mark_is_given_up_after_days(steps: ClaimSteps) -> None:
+    await steps.pay()
+    await steps.press(steps.newest, SENT)
+    await steps.press(steps.newest, SKIP)
+    steps.chat.clock.advance(TRIED_FOR / 1000)
+    await steps.answer(DOWN, DOWN)
+    assert "hasn't responded for days" in steps.newest.text
+    (row,) = steps.chat.rows("received_payments")
+    assert row["sent_at"] is not None
+
+
+async def test_a_service_without_the_call_keeps_the_mark_local(steps: ClaimSteps) -> None:
+    await steps.pay()
+    await steps.press(steps.newest, SENT)
+    await steps.press(steps.newest, SKIP)
+    await steps.answer(NOT_FOUND)
+    assert "can't pass it on to the buyer" in steps.newest.text
+
+
+async def test_a_second_tap_marks_nothing_twice(steps: ClaimSteps) -> None:
+    await steps.pay()
+    alert = steps.newest
+    await steps.press(alert, SENT)
+    await steps.press(steps.newest, SKIP)
+    await steps.answer(MARKED)
+    assert await steps.press(alert, SENT) == t("en", "claims-toast-unchanged")
+    assert len(steps.chat.rows("audit")) == 1

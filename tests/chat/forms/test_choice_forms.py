@@ -1,0 +1,270 @@
+"""Amounts that payers choose, in the forms: typed, pressed and shown; not for other servers."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from decimal import Decimal
+
+import pytest
+
+from bot.chat.forms.bot_texts import help_reply
+from bot.chat.forms.form import ExistingRequest, duplicate, edit_form
+from bot.chat.forms.one_line import offer_line, one_line
+from bot.chat.model.amount_choice import AmountChoice
+from bot.chat.model.draft import PayoutService, Seller
+from tests.support.form_harness import FORM, KNOWN, OTHER, STRANGER, Talk, form_at_step, new_form
+from tests.support.telegram_limits import check, labels
+
+ELSEWHERE = replace(KNOWN, paid_at=PayoutService.at("https://pay.example"))
+CHOICE = AmountChoice(500, (500, 1000, 2000))
+
+
+def line(kind: str, arguments: str, seller: Seller = KNOWN) -> Talk:
+    talk = Talk(seller)
+    talk.take(one_line(kind, arguments, OTHER, seller))
+    return talk
+
+
+def shown(talk: Talk) -> list[str]:
+    return labels(talk.replies[-1].rows)
+
+
+LINES = [
+    ("donation", "5/10/20 EUR Coffee", CHOICE, "EUR", "Coffee"),
+    ("oneoff", "5/10/20 EUR Coffee", CHOICE, "EUR", "Coffee"),
+    ("drop", "7 5/10/20 EUR Coffee", CHOICE, "EUR", "Coffee"),
+    ("donation", "€5/10/20 Coffee", CHOICE, "EUR", "Coffee"),
+    ("donation", "€5/10/20 EUR Coffee", CHOICE, "EUR", "Coffee"),
+    ("donation", "5 / 10 / 20 EUR Coffee", CHOICE, "EUR", "Coffee"),
+    ("donation", "5/10 /20 EUR 1 / 2 price", CHOICE, "EUR", "1 / 2 price"),
+    ("donation", "3+ EUR Coffee", AmountChoice(300), "EUR", "Coffee"),
+    ("donation", "€3+ Coffee", AmountChoice(300), "EUR", "Coffee"),
+    ("donation", "3+ 5/10 EUR Coffee", AmountChoice(300, (500, 1000)), "EUR", "Coffee"),
+    ("donation", "€3+ 5/10 Coffee", AmountChoice(300, (500, 1000)), "EUR", "Coffee"),
+    ("donation", "3-9 EUR Coffee", AmountChoice(300, (), 900), "EUR", "Coffee"),
+    ("donation", "2,50/5 EUR Coffee", AmountChoice(250, (250, 500)), "EUR", "Coffee"),
+]
+
+
+@pytest.mark.parametrize(("kind", "arguments", "choice", "currency", "name"), LINES)
+def test_one_line_takes_the_amounts_to_choose_from(
+    kind: str, arguments: str, choice: AmountChoice[int], currency: str, name: str
+) -> None:
+    (wish,) = line(kind, arguments).wishes
+    assert (wish.choice, wish.currency, wish.name) == (choice, currency, name)
+    assert wish.amount == choice.first
+
+
+BAD_LINES = [
+    ("5 10 20 EUR Coffee", "Type 5 EUR for one price, or 5/10/20 EUR to let payers choose."),
+    ("5 100 EUR Chair", "Type 5100 EUR for one price, or 5/100 EUR to let payers choose."),
+    ("1 000 000 EUR Yacht", "Type the amount without spaces, like 1000000 EUR."),
+    ("1 000 EUR Chair", "Type the amount without spaces, like 1000 EUR."),
+    ("5/10 Coffee", "The currency is missing."),
+    ("5/10 EUR", "It needs a name"),
+    ("3+ EUR 5/10 Coffee", "Suggestions go before the currency"),
+    ("€5/10 USD Coffee", "Is it EUR or USD?"),
+    ("1/2/3/4/5 EUR Coffee", "the limit is 4. Leave some out, like 1/2/3/4 EUR."),
+    ("5//10 EUR Coffee", "Type a number and a currency, like 5 EUR."),
+    ("1.000/2.000 EUR Coffee", "“1.000” can be read in more than one way."),
+]
+
+
+@pytest.mark.parametrize(("arguments", "answer"), BAD_LINES)
+def test_a_line_that_is_unclear_creates_nothing(arguments: str, answer: str) -> None:
+    talk = line("donation", arguments)
+    assert (talk.wishes, talk.draft) == ([], None)
+    assert answer in talk.last
+
+
+def test_a_plain_line_begins_a_form_with_its_choice() -> None:
+    talk, begun = Talk(KNOWN), offer_line("5/10/20 EUR Coffee", FORM, KNOWN)
+    assert begun
+    talk.take(begun)
+    assert "👍 Coffee. From €5.00 · suggested €5.00, €10.00, €20.00." in talk.last
+    talk.press("kind", "donation")
+    assert "Amount: From €5.00 · suggested €5.00, €10.00, €20.00" in talk.last
+    (wish,) = talk.press_label("✅").wishes
+    assert wish.choice == CHOICE
+
+
+def test_a_plain_line_whose_suggestions_are_wrong_is_answered() -> None:
+    begun = offer_line("5/5 EUR Coffee", FORM, KNOWN)
+    assert begun
+    assert "You suggested 5 twice." in begun.replies[0].text
+
+
+def test_a_plain_line_of_several_bare_numbers_is_asked_about() -> None:
+    for text in ("5 10 20 EUR Coffee", "5 100 200 EUR Coffee"):
+        begun = offer_line(text, FORM, KNOWN)
+        assert begun
+        several = "/".join(text.split()[:3])
+        words = f"Type 5 EUR for one price, or {several} EUR to let payers choose."
+        talk = Talk(KNOWN)
+        talk.take(begun)
+        assert words in talk.last
+    for text in ("5 10 20 people came", "5 10 20"):
+        assert offer_line(text, FORM, KNOWN) is None
+
+
+def test_payers_choose_is_the_first_offer_for_a_donation_alone() -> None:
+    seller = replace(KNOWN, prices=((250, "USD"),))
+    talk = new_form(seller).press("kind", "donation").say("Coffee")
+    assert shown(talk)[:2] == ["💝 Payers choose: $5.00, $10.00, $20.00", "$2.50"]
+    assert "Or let payers choose: tap the button below" in talk.last
+    talk.press_label("💝")
+    assert talk.step == "review"
+    assert "Amount: From $1.00 · suggested $5.00, $10.00, $20.00" in talk.last
+    for kind in ("oneoff", "drop"):
+        other = new_form(seller).press("kind", kind).say("Coffee")
+        assert shown(other)[0] == "$2.50"
+        assert "let payers choose" not in other.last
+        assert other.say("3+ EUR").form.choice == AmountChoice(Decimal(3))
+
+
+def test_without_a_usual_currency_payers_choose_after_it() -> None:
+    talk = new_form(STRANGER).press("kind", "donation").say("Coffee").press_label("💝")
+    assert talk.step == "currency"
+    talk.press("currency", "JPY")
+    assert talk.step == "amount"
+    talk.press_label("💝 Payers choose: ¥500, ¥1,000, ¥2,000")
+    choice = AmountChoice(Decimal(100), (Decimal(500), Decimal(1000), Decimal(2000)))
+    assert talk.form.choice == choice
+
+
+def test_a_typed_choice_waits_for_its_currency() -> None:
+    talk = new_form(STRANGER).press("kind", "donation").say("Coffee", "2.50/5")
+    assert (talk.step, talk.form.amount) == ("currency", Decimal("2.50"))
+    talk.say("JPY")
+    assert talk.step == "amount"
+    assert "JPY has no decimals" in talk.last
+    assert talk.form.choice is None
+    talk.say("2.50/5 EUR")
+    assert talk.form.choice == AmountChoice(Decimal("2.50"), (Decimal("2.50"), Decimal(5)))
+
+
+def test_a_fixed_price_takes_the_place_of_a_choice() -> None:
+    talk = form_at_step("review", "donation").press("open", "amount").say("5/10 EUR")
+    assert "✓ Amount: €5.00, €10.00" in shown(talk)
+    talk.press("open", "amount").say("7 EUR")
+    assert talk.form.choice is None
+    assert "✓ Amount: €7.00" in shown(talk)
+
+
+def test_a_create_button_of_another_choice_creates_nothing() -> None:
+    talk = form_at_step("review", "donation")
+    (create,) = (action for action in talk.offered if action[2] == "create")
+    talk.press("open", "amount").say("5+ USD").press("done")
+    assert talk.press(*create[2:]).wishes == []
+
+
+def test_a_duplicate_has_the_choice() -> None:
+    (wish,) = line("donation", "3+ 5/10 EUR Coffee").wishes
+    talk = Talk(KNOWN)
+    talk.take(duplicate(wish, OTHER, KNOWN))
+    assert talk.press_label("✅").wishes == [wish]
+    elsewhere = Talk(ELSEWHERE)
+    elsewhere.take(duplicate(wish, OTHER, ELSEWHERE))
+    assert elsewhere.press_label("✅").wishes == [replace(wish, choice=None)]
+
+
+@pytest.mark.parametrize("arguments", ["5/10 EUR Coffee", "3+ EUR Coffee", "€3+ 5/10 Coffee"])
+def test_another_service_is_named_as_the_reason(arguments: str) -> None:
+    reason = "only works with this bot's own payment service"
+    talk = line("donation", arguments, ELSEWHERE)
+    assert talk.wishes == []
+    assert reason in talk.last
+    offered = offer_line(arguments, FORM, ELSEWHERE)
+    assert offered
+    assert reason in offered.replies[0].text
+    typed = new_form(ELSEWHERE).press("kind", "donation").say("Coffee")
+    assert not [label for label in shown(typed) if label.startswith("💝")]
+    assert "let payers choose" not in typed.last
+    assert reason in typed.say("5/10 EUR").last
+    assert typed.step == "amount"
+
+
+def test_another_service_has_no_goal_quantity_or_thanks() -> None:
+    for kind, name in (("donation", "goal"), ("drop", "perbuyer"), ("oneoff", "thanks")):
+        talk = form_at_step("review", kind)
+        talk.seller = ELSEWHERE
+        talk.press("options")
+        offered = {words[3] for words in talk.offered if words[2:3] == ("open",)}
+        assert offered.isdisjoint({"goal", "perbuyer", "thanks"})
+        assert talk.press("open", name).step == "options"
+
+
+def test_shares_are_said_to_follow_the_amount_that_a_payer_chooses() -> None:
+    talk = form_at_step("review", "donation").press("open", "receivers")
+    assert "grows or shrinks" not in talk.say("$anna 60%\n$ben rest").last
+    talk.press("open", "amount").say("5/10 USD").press("open", "receivers")
+    assert "each share grows or shrinks with it" in talk.last
+    assert "each share grows or shrinks with it" in talk.press("options").press("done").last
+
+
+def test_help_names_the_choice_where_it_works() -> None:
+    assert "/donation 5/10/20 EUR" in check(help_reply("en"))
+    assert "5/10/20" not in check(help_reply("en", may_choose=False))
+
+
+def test_an_ambiguous_goal_is_asked_about() -> None:
+    talk = form_at_step("review", "donation").press("open", "goal").say("1.000")
+    assert talk.form.goal is None
+    assert shown(talk)[:2] == ["$1.00", "$1,000.00"]
+    pressed = talk.offered[1]
+    talk.press_label("$1,000.00")
+    assert talk.form.goal == 100_000
+    assert "👍 Goal: $1,000.00" in talk.last
+    assert talk.press(*pressed[2:]).toast
+
+
+def test_an_ambiguous_goal_of_an_edit_is_asked_about() -> None:
+    (wish,) = line("donation", "5 EUR Coffee").wishes
+    talk = Talk(KNOWN)
+    talk.take(edit_form(OTHER, ExistingRequest("abcdefghij", wish), "goal", KNOWN))
+    talk.say("2.000").press_label("€2,000.00")
+    assert [change.value for change in talk.changes] == [200_000]
+
+
+def test_a_goal_is_in_the_currency_of_the_price() -> None:
+    talk = form_at_step("review", "donation").press("open", "goal").say("1000 EUR")
+    assert "The price is in USD, so the goal must be too." in talk.last
+    talk.say("1000").press("open", "amount").say("7 USD")
+    assert talk.form.goal == 100_000
+    talk.press("open", "amount").say("7 EUR")
+    assert talk.form.goal is None
+    assert "Your goal was in USD, so I've removed it." in talk.last
+
+
+def test_what_the_new_kind_lacks_is_left_out() -> None:
+    talk = form_at_step("review", "donation").press("open", "goal").say("1000").press("done")
+    for _ in range(5):
+        talk.press("back", talk.step or "")
+        if talk.step == "kind":
+            break
+    talk.press("kind", "oneoff")
+    assert talk.form.goal is None
+
+
+@pytest.mark.parametrize(
+    ("text", "answer"),
+    [
+        ("0", "I need a whole number"), ("two", "I need a whole number"),
+        ("101", "the limit is 100 items."),
+        ("9999999", "the limit is 100 items."),
+        ("1", "Each purchase is for one item."), ("2", "Per purchase: up to 2 items"),
+        ("100", "Per purchase: up to 100 items"),
+    ],
+)  # fmt: skip
+def test_items_per_buyer_are_one_to_a_hundred(text: str, answer: str) -> None:
+    talk = form_at_step("review").press("open", "perbuyer").say(text)
+    assert answer in talk.last
+
+
+def test_thanks_keep_their_line_breaks() -> None:
+    talk = (
+        form_at_step("review", "oneoff").press("open", "thanks").say("Thank you!\n  See   you\n\n")
+    )
+    assert talk.form.thanks == "Thank you!\nSee you"
+    talk.press("open", "thanks").say("x" * 501)
+    assert "That's 501 characters; the limit is 500." in talk.last

@@ -1,0 +1,221 @@
+"""What buyers get, in forms: messages, files, codes, and which of them is meant."""
+
+from __future__ import annotations
+
+import pytest
+
+from bot.chat.fields.goods_text import CodeList
+from bot.chat.forms.form import (
+    ExistingRequest,
+    duplicate,
+    edit_form,
+    settings_form,
+    take_file,
+    take_message,
+)
+from bot.chat.forms.goods_form import Fetched, codes_form, receive
+from bot.chat.forms.outcome import NewCodes
+from bot.chat.messages.attachment import Attachment
+from bot.chat.messages.reply import Problem
+from bot.chat.model.draft import PayoutService, Seller
+from bot.chat.model.goods import CODES, FILE, MAX_FILE, TEXT, Goods
+from tests.support.chat_harness import STICKERS
+from tests.support.form_harness import FORM, KNOWN, NOW, OTHER, Talk, form_at_step, open_option
+from tests.support.telegram_limits import labels
+
+LISTING = "abcdefghij"
+ALBUM = Goods(FILE, file_id="f1", name="a.zip", size=5, telegram_id="t1", sent_as="document")
+AS_CODES = Goods(CODES, file_id="f2", name="c.txt", count=2, first="A", last="B")
+ZIP = Attachment("t1", "document", "a.zip", "application/zip", size=5)
+
+
+def take(talk: Talk, file: Attachment = ZIP) -> Talk:
+    assert talk.draft is not None
+    outcome = take_file(talk.draft, file, talk.seller, NOW)
+    assert outcome is not None
+    talk.take(outcome)
+    return talk
+
+
+def fetched(talk: Talk, found: Fetched) -> Talk:
+    talk.take(receive(talk.draft, FORM, found, talk.seller))
+    return talk
+
+
+def test_the_question_names_telegrams_rule_on_digital_goods() -> None:
+    assert "Telegram Stars" in open_option("goods").last
+
+
+def test_one_line_is_taken_as_it_is() -> None:
+    talk = open_option("goods").say("https://a.example/x")
+    assert talk.step == "options"
+    assert talk.form.goods == Goods(TEXT, text="https://a.example/x")
+    assert "Buyers get: https://a.example/x" in talk.press("done").last
+
+
+def test_several_lines_are_asked_about_and_may_be_codes() -> None:
+    talk = open_option("goods").say("A1\nB2\nA1")
+    assert "I found 2 lines that could be codes" in talk.last
+    assert talk.replies[-2].text.startswith("This code was there more than once")
+    assert labels(talk.replies[-1].rows)[:3] == [
+        "One text for everyone", "Codes, one per line", "Send something else"
+    ]  # fmt: skip
+    talk.press_label("Codes")
+    assert (talk.step, talk.form.readings) == ("options", ())
+    assert "2 codes for 10 items: you'll need 8 more" in talk.last
+    assert "First code: A1, last code: B2" in talk.last
+
+
+def test_several_lines_may_be_one_text() -> None:
+    talk = open_option("goods").say("Dear Mia,\nhere it is").press_label("One text")
+    assert talk.form.goods == Goods(TEXT, text="Dear Mia,\nhere it is")
+
+
+def test_something_else_may_be_sent_instead() -> None:
+    talk = open_option("goods").say("A\nB").press_label("Send something else")
+    assert talk.last.startswith("What does the buyer get after paying?")
+    assert talk.say("One").form.goods == Goods(TEXT, text="One")
+    assert talk.press("goods", "codes").toast
+
+
+def test_the_question_stays_after_an_interruption() -> None:
+    talk = open_option("goods").say("A\nB")
+    talk.take(settings_form("zone", OTHER, KNOWN, talk.draft))
+    talk.press("cancel")
+    assert "I found 2 lines" in talk.last
+
+
+def test_a_file_is_fetched_then_set() -> None:
+    talk = take(open_option("goods"))
+    assert talk.replies[-1].is_passing
+    assert talk.last == "⏳ Getting your file…"
+    fetched(talk, Fetched((ALBUM,), has_words=True))
+    assert talk.form.goods == ALBUM
+    assert "The caption isn't part of it" in talk.replies[-2].text
+    assert "Buyers get: a.zip, 1 KB" in talk.last
+
+
+def test_a_text_file_may_be_codes() -> None:
+    codes = CodeList(("A", "B"), ("A",))
+    talk = fetched(take(open_option("goods")), Fetched((ALBUM, AS_CODES), codes))
+    assert "I'll use it only once: A" in talk.replies[-2].text
+    assert labels(talk.replies[-1].rows)[0] == "One file for everyone"
+    assert talk.press_label("Codes").form.goods == AS_CODES
+
+
+@pytest.mark.parametrize(
+    ("file", "words"),
+    [
+        (Attachment("t", "video", "v.mp4", "video/mp4", size=MAX_FILE + 1), "up to 20 MB"),
+        (Attachment("t", "photo", "p.jpg", "image/jpeg", album_id="7"), "several files"),
+    ],
+)
+def test_what_cannot_be_fetched_is_refused_at_once(file: Attachment, words: str) -> None:
+    talk = take(open_option("goods"), file)
+    assert words in talk.last
+    assert talk.form.goods is None
+
+
+def test_the_largest_file_is_fetched() -> None:
+    largest = Attachment("t", "document", "v.zip", "application/zip", size=MAX_FILE)
+    outcome = take_file(open_option("goods").form, largest, KNOWN, NOW)
+    assert outcome is not None
+    assert outcome.fetch == largest
+
+
+def test_a_file_that_did_not_come_is_asked_for_again() -> None:
+    talk = fetched(take(open_option("goods")), Fetched(problem="problem-goods-unreachable"))
+    assert talk.last.startswith("⚠ I couldn't get that file.")
+    assert talk.step == "goods"
+
+
+def test_a_file_that_comes_after_its_question_is_not_used_and_its_seller_reads_so() -> None:
+    talk = take(open_option("goods")).press("back", "goods")
+    assert fetched(talk, Fetched((ALBUM,))).form.goods is None
+    assert "after you'd moved on" in talk.replies[-1].text
+    assert fetched(talk.press("cancel"), Fetched((ALBUM,))).draft is None
+    assert "after you'd moved on" in talk.replies[-1].text
+    said = len(talk.replies)
+    fetched(talk, Fetched(problem="problem-goods-too-large"))
+    assert len(talk.replies) == said
+
+
+@pytest.mark.parametrize(("readings", "goods"), [((ALBUM,), ALBUM), ((ALBUM, AS_CODES), None)])
+def test_a_file_waits_for_its_form_below_a_shorter_one(
+    readings: tuple[Goods, ...], goods: Goods | None
+) -> None:
+    talk = take(open_option("goods"))
+    talk.take(settings_form("zone", OTHER, KNOWN, talk.draft))
+    talk.take(receive(talk.draft, FORM, Fetched(readings), KNOWN))
+    paused = talk.form.paused
+    assert paused is not None
+    assert paused.goods == goods
+    assert paused.readings == (() if goods else readings)
+
+
+def test_a_photo_is_the_requests_picture_at_any_other_step() -> None:
+    assert take_file(form_at_step("review").form, ZIP, KNOWN, NOW) is None
+
+
+def test_a_file_long_after_the_question_is_no_answer() -> None:
+    outcome = take_file(open_option("goods").form, ZIP, KNOWN, NOW + 25 * 3600 * 1000)
+    assert outcome is not None
+    assert (outcome.fetch, outcome.draft and outcome.draft.must_resume) == (None, True)
+
+
+def test_on_another_server_it_is_not_offered() -> None:
+    seller = Seller("en", "$anna", "USD", paid_at=PayoutService("pay.example.org"))
+    talk = form_at_step("review")
+    talk.seller = seller
+    assert "What buyers get" not in labels(talk.press("options").replies[-1].rows)
+    assert talk.press("open", "goods").step == "options"
+
+
+def test_an_edit_sends_the_goods_as_json() -> None:
+    talk = Talk(KNOWN)
+    talk.take(edit_form(FORM, ExistingRequest(LISTING, STICKERS), "goods", KNOWN))
+    change = fetched(take(talk), Fetched((ALBUM,))).changes[-1]
+    assert (change.field, Goods.from_json(change.value)) == ("goods", ALBUM)
+    assert talk.draft is None
+
+
+@pytest.mark.parametrize("typed", [True, False])
+def test_more_codes_are_typed_or_come_in_a_file(*, typed: bool) -> None:
+    talk = Talk(KNOWN)
+    talk.take(codes_form(LISTING, FORM, KNOWN, None))
+    found = Fetched(codes=CodeList(("A", "B"), ("A",)))
+    if typed:
+        outcome = take_message(talk.draft, "A\nB\nA", None, KNOWN, NOW)
+    else:
+        outcome = receive(take(talk).draft, FORM, found, KNOWN)
+    assert talk.take(outcome).codes == NewCodes(LISTING, ("A", "B"))
+    assert talk.last.startswith("⏳ Adding 2 codes…\nThis code was there more than once")
+    assert talk.draft is None
+
+
+@pytest.mark.parametrize(
+    ("found", "words"),
+    [
+        (Fetched(codes=None), "That isn't a list of codes"),
+        (Fetched(codes=Problem("problem-goods-columns")), "more than one column"),
+        (Fetched(problem="problem-goods-too-large"), "larger than 20 MB"),
+    ],
+)
+def test_a_file_without_codes_is_asked_for_again(found: Fetched, words: str) -> None:
+    talk = Talk(KNOWN)
+    talk.take(codes_form(LISTING, FORM, KNOWN, None))
+    assert words in fetched(take(talk), found).last
+    assert talk.step == "codes"
+
+
+def test_more_codes_pause_a_new_request() -> None:
+    talk = form_at_step("review")
+    talk.take(codes_form(LISTING, OTHER, KNOWN, talk.draft))
+    assert talk.press("cancel").step == "review"
+
+
+def test_a_duplicate_shows_the_text_again() -> None:
+    talk = open_option("goods").say("The key is 4711").press("done").press_label("✅")
+    again = Talk(KNOWN)
+    again.take(duplicate(talk.wishes[0], OTHER, KNOWN))
+    assert "Buyers get: The key is 4711" in again.last

@@ -1,0 +1,131 @@
+"""Payments of several pieces: units, sums and the end of a drop count pieces, lists payments."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from bot.chat.messages.payloads import Alert
+from bot.chat.model.answers import read_payment
+from bot.chat.payments.missing_payments import count_sold
+from bot.chat.payments.recording import Ledger
+from bot.chat.store.received_payments import Payment
+from bot.chat.store.takings import takings
+from tests.support.chat_harness import DROP, REQUEST_ID, STICKERS, service_answer, text_of
+from tests.support.service_harness import client as http_client
+from tests.support.webhook_sender import PAID, SECRET, WebhookSender, serve
+
+if TYPE_CHECKING:
+    from bot.chat.store.listings import Listing
+    from bot.core.database.database import Transaction
+    from bot.sandbox.world.people import Person
+    from tests.support.chat_harness import ChatHarness
+
+THREE = PAID | {"quantity": 3, "amount": 7.50, "remainingUnits": 2}
+
+
+@pytest.fixture
+def drop(chat: ChatHarness, sam: Person) -> Listing:
+    wish = replace(DROP, max_quantity=3)
+    return chat.add_listing(sam, wish, service_answer(total_units=5, remaining_units=5))
+
+
+async def send(chat: ChatHarness, listing: Listing, body: dict[str, Any]) -> None:
+    """Send a signed webhook."""
+    async with http_client(serve(chat, SECRET)) as http:
+        assert await WebhookSender(chat, http, listing).send_signed(body) == 200
+
+
+async def test_a_payment_of_three_is_one_payment_of_three_pieces(
+    chat: ChatHarness, drop: Listing
+) -> None:
+    await send(chat, drop, THREE)
+    known = chat.listing(drop.id)
+    assert (known.paid_count, known.pieces, known.left) == (1, 3, 2)
+    sums = chat.db.run(lambda tx: takings(tx, drop.id))
+    assert (sums.earned, sums.earned_count, sums.pieces) == (((750, "USD"),), 1, 3)
+    (text,) = chat.texts
+    assert text.split("\n")[0] == "💰 <b>$7.50</b> received for <b>3 × Stickers</b>"
+    assert "2 of 5 left" in text
+    assert "⚠️" not in text
+
+
+async def test_an_amount_other_than_that_of_all_pieces_is_remarked(
+    chat: ChatHarness, drop: Listing
+) -> None:
+    await send(chat, drop, THREE | {"amount": 2.50})
+    assert "the price is $7.50" in chat.texts[0]
+
+
+@pytest.mark.parametrize("quantity", [0, -1, 1001, True, "3", 2.5, None])
+async def test_an_impossible_quantity_counts_as_one(
+    chat: ChatHarness, drop: Listing, quantity: object
+) -> None:
+    await send(chat, drop, PAID | {"quantity": quantity})
+    assert chat.listing(drop.id).pieces == 1
+
+
+async def test_pieces_that_are_recorded_are_no_lost_payments(
+    chat: ChatHarness, drop: Listing
+) -> None:
+    """By the units of a server that counts no payments, and by one that counts them."""
+    await send(chat, drop, THREE)
+    known = chat.listing(drop.id)
+    gone = service_answer(total_units=5, remaining_units=2)
+    assert count_sold(gone, known, chat.clock()) == known.pieces
+    assert count_sold(replace(gone, paid_count=1), known, chat.clock()) == known.pieces
+    assert count_sold(replace(gone, paid_count=2), known, chat.clock()) == known.pieces + 1
+
+
+async def test_a_late_webhook_takes_the_place_of_a_placeholder_for_each_piece(
+    chat: ChatHarness, drop: Listing
+) -> None:
+    assert await chat.recorder.record_missing(drop.id, 0, 4) == 4
+    await send(chat, drop, THREE)
+    known = chat.listing(drop.id)
+    assert (known.paid_count, known.pieces) == (2, 4)
+    sums = chat.db.run(lambda tx: takings(tx, drop.id))
+    assert (sums.earned, sums.earned_count) == (((1000, "USD"),), 2)
+
+
+async def test_a_drop_ends_with_its_last_piece(chat: ChatHarness, sam: Person) -> None:
+    told = service_answer(total_units=3, remaining_units=3)
+    listing = chat.add_listing(sam, STICKERS, told)
+    chat.db.run(lambda tx: tx.execute("UPDATE listings SET alerts = 'off'") and None)
+
+    def record(tx: Transaction) -> None:
+        for number, pieces in enumerate((1, 2)):
+            paid = Payment(REQUEST_ID, f"t{number}", 250 * pieces, "USD", {}, quantity=pieces)
+            Ledger(tx, chat.queues, chat.clock()).record(listing.id, paid, None)
+
+    chat.db.run(record)
+    (end,) = [text for text in chat.texts if "🏁" in text]
+    assert end == (
+        "🏁 <b>Stickers</b>\nSold out: all 3 sold.\n2 payments came in while alerts were off."
+    )
+
+
+async def test_a_digest_counts_payments_and_pieces(chat: ChatHarness, drop: Listing) -> None:
+    await send(chat, drop, THREE)
+    await send(chat, drop, PAID | {"transactionId": "t2", "remainingUnits": 1})
+    payments = tuple(one.payments[0] for one in chat.said)
+    text = text_of(chat.db, Alert(payments, "en"), chat.clock())
+    assert text.startswith("💰 <b>$10.00</b> received for <b>4 × Stickers</b>: 2 payments\n")
+    assert "3 items" in text
+
+
+async def test_buyers_who_wait_for_codes_are_in_the_alert(chat: ChatHarness, drop: Listing) -> None:
+    await send(chat, drop, PAID | {"codesWaiting": 1})
+    (alert,) = chat.worded
+    assert "1 buyer is waiting: send one code." in alert.text
+    buttons = [one for row in alert.keyboard["inline_keyboard"] for one in row]
+    assert f"codes:{drop.id}" in [one["callback_data"] for one in buttons]
+
+
+def test_the_list_of_the_service_says_quantity_and_words() -> None:
+    paid = read_payment(
+        {"transactionId": "t1", "quantity": 2, "name": " Mia ", "message": "\u200b", "amount": 5}
+    )
+    assert (paid.quantity, paid.words.name, paid.words.message) == (2, "Mia", None)

@@ -1,0 +1,50 @@
+"""A delivered file: sent by Telegram's own id, or left behind the receipt's link."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import pytest
+
+from bot.chat.model.goods import FILE, Goods
+from bot.chat.receipts.delivered_file import telegram_file
+from tests.support.chat_harness import COFFEE, REQUEST_ID, service_answer
+from tests.support.receipt_steps import PAID
+
+if TYPE_CHECKING:
+    from bot.sandbox.world.people import Person
+    from tests.support.chat_harness import ChatHarness
+    from tests.support.receipt_steps import ReceiptSteps
+
+ALBUM = Goods(FILE, file_id="f1", name="album.zip", size=3, telegram_id="doc-1", sent_as="document")
+
+
+@pytest.mark.parametrize(
+    ("goods", "found"),
+    [
+        (ALBUM, ("sendDocument", "doc-1")),
+        (replace(ALBUM, sent_as="photo"), ("sendPhoto", "doc-1")),
+        (replace(ALBUM, sent_as="video"), None),
+        (replace(ALBUM, telegram_id=None), None),
+        (Goods("text", text="Hello"), None),
+        (None, None),
+    ],
+)
+def test_a_file_is_sent_as_its_seller_sent_it(
+    chat: ChatHarness, sam: Person, goods: Goods | None, found: tuple[str, str] | None
+) -> None:
+    chat.add_listing(sam, replace(COFFEE, goods=goods), service_answer())
+    assert chat.db.run(lambda tx: telegram_file(tx, REQUEST_ID)) == found
+    assert chat.db.run(lambda tx: telegram_file(tx, "f" * 24)) is None
+
+
+async def test_a_file_that_is_not_delivered_any_more_is_not_sent(
+    steps: ReceiptSteps, pat: Person, sam: Person
+) -> None:
+    """The service shows nothing of a payment that was paid back."""
+    steps.chat.add_listing(sam, replace(COFFEE, goods=ALBUM), service_answer())
+    steps.receipt = PAID | {"status": "paidBack"}
+    await steps.follow(pat)
+    assert len(pat.chat.from_bot()) == 1
+    assert steps.chat.said == []

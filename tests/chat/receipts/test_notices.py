@@ -1,0 +1,111 @@
+"""News for buyers who keep their receipt: sent, paid back, a code arrived; in their language."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from bot.chat.receipts.notices import CODE, PAID_BACK, SENT
+from bot.core.text.translations import t
+from tests.support.receipt_steps import PAID, WAITING, WITH_CODE
+
+if TYPE_CHECKING:
+    from bot.sandbox.world.people import Person
+    from tests.support.chat_harness import ChatHarness
+    from tests.support.receipt_steps import ReceiptSteps
+
+AT = "2027-01-16T09:30:00.000Z"
+SHOW = t("en", "button-receipt-show")
+
+
+async def test_the_buyer_hears_that_it_was_sent_with_the_note(
+    steps: ReceiptSteps, pat: Person
+) -> None:
+    await steps.follow(pat)
+    steps.receipt = PAID | {"sentAt": AT, "sentNote": "DHL <0034>"}
+    assert await steps.notify(SENT)
+    news = pat.chat.from_bot()[-1]
+    assert news.text == "📦 The seller has sent Coffee.\n📝 DHL <0034>"
+    await steps.press(pat, news, SHOW)
+    assert "📦 Sent Sat, 16 Jan 2027, 09:30 (UTC)\n📝 DHL <0034>" in pat.chat.from_bot()[-1].text
+
+
+async def test_the_buyer_hears_that_it_was_paid_back(
+    steps: ReceiptSteps, chat: ChatHarness
+) -> None:
+    max_ = chat.add_person("Max", language_code="de")
+    await steps.follow(max_)
+    steps.receipt = PAID | {"status": "paidBack", "paidBackAt": AT}
+    await steps.notify(PAID_BACK)
+    assert (
+        max_.chat.from_bot()[-1].text
+        == "↩ Deine Zahlung von 7,50 € für Coffee wurde zurückgezahlt."
+    )
+
+
+async def test_a_code_that_arrives_comes_with_the_receipt(steps: ReceiptSteps, pat: Person) -> None:
+    steps.receipt = WAITING
+    await steps.follow(pat)
+    await steps.notify(CODE)
+    assert len(pat.chat.from_bot()) == 1, "the code isn't there yet"
+    steps.receipt = WITH_CODE
+    await steps.notify(CODE)
+    news = pat.chat.from_bot()[-1]
+    assert news.text.startswith("🎉 Your code has arrived.")
+    assert "ABC-123" in news.text
+    (row,) = steps.chat.rows("kept_receipts")
+    assert row["awaited"] is None
+
+
+@pytest.mark.parametrize("event", [SENT, PAID_BACK])
+async def test_what_the_seller_took_back_is_not_sent(
+    steps: ReceiptSteps, pat: Person, event: str
+) -> None:
+    await steps.follow(pat)
+    await steps.notify(event)
+    assert len(pat.chat.from_bot()) == 1
+    assert steps.chat.said == []
+
+
+async def test_a_payer_without_telegram_gets_no_notice(steps: ReceiptSteps) -> None:
+    """The caller knows by the answer that it has to be said elsewhere."""
+    assert not await steps.notify(SENT)
+    assert steps.chat.said == []
+
+
+async def test_a_removed_receipt_gets_no_news(steps: ReceiptSteps, pat: Person) -> None:
+    shown = await steps.follow(pat)
+    assert await steps.press(pat, shown, t("en", "button-receipt-remove")) == t(
+        "en", "toast-receipt-removed"
+    )
+    assert "Coffee" in shown.text, "what it brought stays where the buyer has it"
+    steps.receipt = PAID | {"sentAt": AT}
+    assert not await steps.notify(SENT)
+
+
+async def test_a_buyer_who_blocked_the_bot_gets_the_news_after_coming_back(
+    steps: ReceiptSteps, pat: Person
+) -> None:
+    await steps.follow(pat)
+    steps.receipt = PAID | {"sentAt": AT}
+    pat.block()
+    await steps.chat.take()
+    await steps.notify(SENT)
+    for _ in range(3):
+        await steps.work_later()
+    assert steps.waiting_notices == 1
+    pat.unblock()
+    await steps.finish(pat)
+    assert "has sent Coffee" in pat.chat.from_bot()[-1].text
+    assert steps.waiting_notices == 0
+
+
+async def test_a_notice_waits_for_a_service_that_is_down(steps: ReceiptSteps, pat: Person) -> None:
+    await steps.follow(pat)
+    steps.receipt, steps.is_down = PAID | {"sentAt": AT}, True
+    await steps.notify(SENT)
+    assert steps.waiting_notices == 1
+    steps.is_down = False
+    await steps.work_later()
+    assert "has sent Coffee" in pat.chat.from_bot()[-1].text

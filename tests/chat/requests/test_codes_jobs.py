@@ -1,0 +1,213 @@
+"""Codes added to a request: sent until the service answers; no number is claimed in doubt."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import pytest
+
+from bot.chat.messages.jobs import AddCodes, ReplyTo
+from bot.chat.messages.payloads import BuyerNotice
+from bot.chat.model.goods import CODES, CodeCounts, Goods
+from bot.chat.model.receipt import Delivery, Receipt, ReceiptKey, Units
+from bot.chat.receipts.notices import CODE
+from bot.chat.requests.codes_job import AT_ONCE, TRIED_FOR
+from bot.chat.store import kept_receipts
+from bot.chat.store.kept_receipts import Keeper
+from bot.chat.store.listings import DELETED
+from bot.core import exact_json
+from bot.core.text.translations import t
+from tests.support.chat_harness import DROP, REQUEST_ID, URL, ChatHarness, service_answer
+from tests.support.http_messages import http_response
+from tests.support.outbox_queue import bodies
+from tests.support.request_jobs import ScriptedJobs
+from tests.support.service_edits import put
+
+if TYPE_CHECKING:
+    from bot.chat.provider.client import Client
+    from bot.chat.store.listings import Listing
+    from bot.core.database.database import Transaction
+    from bot.sandbox.world.people import Person
+    from tests.support.scripted_server import ScriptedServer
+
+DOWN = http_response(503)
+WISH = replace(DROP, name="Keys", goods=Goods(CODES, text="A1", count=1, first="A1", last="A1"))
+
+
+def added(total: int, new: int, waiting: int = 0) -> bytes:
+    counts = {"total": total, "added": new, "assigned": 1, "waiting": waiting}
+    return http_response(200, exact_json.dumps(counts).encode())
+
+
+def shown(total: int, waiting: int = 0) -> bytes:
+    """Build the service's answer about the request."""
+    codes = {"total": total, "assigned": 1, "waiting": waiting}
+    body = {
+        "id": REQUEST_ID,
+        "paymentRequestUrl": URL,
+        "delivery": {"kind": "codes", "codes": codes},
+    }
+    return http_response(200, exact_json.dumps(body).encode())
+
+
+@pytest.fixture
+def jobs(chat: ChatHarness, peer: ScriptedServer, client: Client) -> ScriptedJobs:
+    return ScriptedJobs(chat, peer, client)
+
+
+@pytest.fixture
+def listing(chat: ChatHarness, sam: Person) -> Listing:
+    return chat.add_listing(sam, WISH, service_answer())
+
+
+async def add(jobs: ScriptedJobs, listing: Listing, *codes: str) -> None:
+    reply_to = ReplyTo(listing.chat_id, "en")
+    jobs.put_job(AddCodes(listing.id, reply_to, codes, jobs.chat.clock()))
+
+
+def keep_two(chat: ChatHarness) -> None:
+    """Keep the receipts of the third and the fourth unit, which wait for their codes."""
+
+    def keep(tx: Transaction) -> None:
+        for unit in (3, 4):
+            waits, units = Delivery(waits=True), Units(unit, unit, 5)
+            receipt = Receipt("Keys", 500, "USD", "paid", "", units=units, delivery=waits)
+            key = ReceiptKey(REQUEST_ID, f"{unit:024x}")
+            kept_receipts.keep(tx, key, Keeper(unit, "en"), receipt, chat.clock())
+
+    chat.db.run(keep)
+
+
+def notices(chat: ChatHarness) -> list[object]:
+    return [body for body in bodies(chat.db, chat.queues.messages) if hasattr(body, "event")]
+
+
+async def test_the_answer_names_who_still_waits_and_what_is_left(
+    chat: ChatHarness, jobs: ScriptedJobs, listing: Listing
+) -> None:
+    await add(jobs, listing, "B2", "C3")
+    assert await jobs.work(added(3, 2, waiting=2), shown(3, waiting=2)) == [
+        ("POST", "codes"),
+        ("GET", REQUEST_ID),
+    ]
+    assert exact_json.loads(jobs.peer.calls[0].body) == {"codes": ["B2", "C3"]}
+    assert "added 2.\nBuyers are still waiting for 2 codes." in chat.texts[-1]
+    assert "codes:" in f"{chat.said[-1].keyboard}"
+    answer = chat.listing(listing.id).answer
+    assert answer is not None
+    assert answer.codes == CodeCounts(3, 1, 2)
+
+
+async def test_buyers_who_keep_their_receipt_hear_that_their_code_is_there(
+    chat: ChatHarness, jobs: ScriptedJobs, listing: Listing
+) -> None:
+    """Of two who wait, the one of the third unit has a code among three."""
+    keep_two(chat)
+    await add(jobs, listing, "B2", "C3")
+    await jobs.work(added(3, 2, waiting=1), shown(3, waiting=1))
+    assert notices(chat) == [BuyerNotice(REQUEST_ID, f"{3:024x}", "en", CODE)]
+
+
+async def test_buyers_hear_of_codes_that_an_edit_of_the_goods_brought(
+    chat: ChatHarness, jobs: ScriptedJobs, listing: Listing
+) -> None:
+    keep_two(chat)
+    goods = Goods(CODES, text="B2\nC3", count=2, first="B2", last="C3")
+    put(jobs, listing, "goods", goods.to_json())
+    await jobs.work(shown(3, waiting=1), shown(3, waiting=1))
+    assert notices(chat) == [BuyerNotice(REQUEST_ID, f"{3:024x}", "en", CODE)]
+
+
+async def test_a_service_that_is_down_is_asked_again_and_the_seller_told_once(
+    chat: ChatHarness, jobs: ScriptedJobs, listing: Listing
+) -> None:
+    await add(jobs, listing, "B2")
+    await jobs.work(DOWN)
+    for _ in range(2):
+        chat.clock.advance((jobs.waits or 0) / 1000)
+        await jobs.work(DOWN)
+    assert chat.texts == [t("en", "codes-service-down", name="Keys")]
+    chat.clock.advance((jobs.waits or 0) / 1000)
+    await jobs.work(added(2, 0), shown(2))
+    assert "your codes are saved.\nEveryone who paid has theirs." in chat.texts[-1]
+
+
+async def test_after_a_day_the_seller_is_asked_to_send_them_again(
+    chat: ChatHarness, jobs: ScriptedJobs, listing: Listing
+) -> None:
+    await add(jobs, listing, "B2")
+    chat.clock.advance(TRIED_FOR / 1000)
+    await jobs.work(DOWN)
+    assert chat.texts == [t("en", "codes-given-up", name="Keys")]
+    assert jobs.waits is None
+
+
+async def test_a_refusal_ends_the_job(
+    chat: ChatHarness, jobs: ScriptedJobs, listing: Listing
+) -> None:
+    await add(jobs, listing, "B2")
+    refusal = {"code": "invalidBody", "message": "Buyers of it get no codes."}
+    await jobs.work(http_response(400, exact_json.dumps(refusal).encode()))
+    assert "Buyers of it get no codes." in chat.texts[-1]
+    assert jobs.waits is None
+
+
+async def test_a_crash_with_a_call_under_way_sends_the_codes_again(
+    chat: ChatHarness, jobs: ScriptedJobs, listing: Listing
+) -> None:
+    """What the first call added is not known, so no number is claimed."""
+    await add(jobs, listing, "B2")
+    jobs.crash()
+    await jobs.work(added(2, 0), shown(2))
+    assert "your codes are saved." in chat.texts[-1]
+
+
+async def test_no_call_has_more_codes_than_fit_into_its_body(
+    chat: ChatHarness, jobs: ScriptedJobs, listing: Listing
+) -> None:
+    codes = [f"{number:0500}" for number in range(AT_ONCE + 1)]
+    await add(jobs, listing, *codes)
+    await jobs.work(added(AT_ONCE, AT_ONCE), added(AT_ONCE + 1, 1), shown(AT_ONCE + 1))
+    assert [len(exact_json.loads(call.body)["codes"]) for call in jobs.peer.calls[:2]] == [
+        AT_ONCE,
+        1,
+    ]
+    assert f"added {AT_ONCE + 1}." in chat.texts[-1]
+
+
+async def test_a_deleted_request_takes_no_codes(
+    chat: ChatHarness, jobs: ScriptedJobs, sam: Person
+) -> None:
+    gone = chat.add_listing(sam, WISH, service_answer(), state=DELETED)
+    await add(jobs, gone, "B2")
+    assert await jobs.work() == []
+    assert chat.texts == [t("en", "service-gone", name="Keys")]
+
+
+async def test_an_edit_of_goods_is_repeated_until_it_is_answered(
+    chat: ChatHarness, jobs: ScriptedJobs, listing: Listing
+) -> None:
+    """No answer shows what buyers get, so nothing else tells whether it was made."""
+    goods = Goods("text", text="The key is 4711")
+    put(jobs, listing, "goods", goods.to_json())
+    await jobs.work(DOWN)
+    assert (chat.texts, chat.listing(listing.id).wish.goods) == ([], WISH.goods)
+    chat.clock.advance((jobs.waits or 0) / 1000)
+    await jobs.work(http_response(200), shown(1))
+    assert chat.listing(listing.id).wish.goods == goods
+    assert "Buyers now get: The key is 4711" in chat.texts[-1]
+    assert [exact_json.loads(call.body) for call in jobs.peer.calls[:2]] == [
+        {"delivery": {"text": "The key is 4711"}}
+    ] * 2
+
+
+async def test_an_edit_of_goods_that_is_never_answered_ends(
+    chat: ChatHarness, jobs: ScriptedJobs, listing: Listing
+) -> None:
+    put(jobs, listing, "goods", Goods("text", text="x").to_json())
+    for _ in range(6):
+        await jobs.work(DOWN)
+        chat.clock.advance((jobs.waits or 0) / 1000)
+    assert jobs.waits is None
+    assert chat.texts == [t("en", "service-silent", name="Keys")]

@@ -1,0 +1,103 @@
+"""Receipts that payers keep: one account each, newest first, and what they wait for."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from bot.chat.messages.payloads import BuyerNotice
+from bot.chat.model.receipt import Delivery, Receipt, ReceiptKey, Units
+from bot.chat.receipts.notices import CODE, SENT, notify_keeper, notify_waiting
+from bot.chat.store import kept_receipts
+from bot.chat.store.kept_receipts import Keeper
+from tests.support.chat_harness import REQUEST_ID
+
+if TYPE_CHECKING:
+    from tests.support.chat_harness import ChatHarness
+
+KEY = ReceiptKey(REQUEST_ID, "a" * 24)
+ANN, BOB = Keeper(7, "en"), Keeper(8, "de")
+RECEIPT = Receipt("Coffee", 500, "EUR", "paid", f"https://pay.example.org/r/{KEY.transaction_id}")
+WAITS = replace(RECEIPT, units=Units(3, 4, 5), delivery=Delivery(waits=True))
+
+
+def keep(
+    chat: ChatHarness, keeper: Keeper, key: ReceiptKey = KEY, receipt: Receipt = RECEIPT
+) -> bool:
+    chat.clock.advance(0.001)
+    return chat.db.run(lambda tx: kept_receipts.keep(tx, key, keeper, receipt, chat.clock()))
+
+
+def page(chat: ChatHarness, keeper: Keeper, start: int = 0) -> list[str]:
+    found = chat.db.run(lambda tx: kept_receipts.page(tx, keeper.account_id, 2, start))
+    return [one.key.transaction_id[0] for one in found]
+
+
+def test_a_receipt_belongs_to_the_account_that_kept_it_first(chat: ChatHarness) -> None:
+    assert keep(chat, ANN)
+    assert not keep(chat, BOB)
+    assert chat.db.run(lambda tx: kept_receipts.keeper_of(tx, *KEY)) == ANN
+    assert page(chat, BOB) == []
+
+
+def test_a_receipt_kept_twice_is_listed_once_and_brought_up_to_date(chat: ChatHarness) -> None:
+    keep(chat, ANN)
+    assert keep(chat, replace(ANN, language="de"), receipt=replace(RECEIPT, sent_at=1))
+    (row,) = chat.rows("kept_receipts")
+    assert (row["language"], row["sent"]) == ("de", 1)
+
+
+def test_receipts_are_listed_newest_first_by_pages(chat: ChatHarness) -> None:
+    for name in "abc":
+        keep(chat, ANN, ReceiptKey(REQUEST_ID, name * 24))
+    assert (page(chat, ANN), page(chat, ANN, 2)) == (["c", "b"], ["a"])
+    assert chat.db.run(lambda tx: kept_receipts.count(tx, ANN.account_id)) == 3
+
+
+def test_only_its_keeper_removes_a_receipt(chat: ChatHarness) -> None:
+    keep(chat, ANN)
+    (row,) = chat.rows("kept_receipts")
+    assert not chat.db.run(lambda tx: kept_receipts.remove(tx, row["id"], BOB.account_id))
+    assert chat.db.run(lambda tx: kept_receipts.remove(tx, row["id"], ANN.account_id))
+    assert keep(chat, BOB), "a removed receipt can be kept by anybody who has its address"
+
+
+def test_an_account_is_erased_alone(chat: ChatHarness) -> None:
+    keep(chat, ANN)
+    keep(chat, BOB, ReceiptKey(REQUEST_ID, "b" * 24))
+    assert chat.db.run(lambda tx: kept_receipts.erase(tx, ANN.account_id)) == 1
+    assert [row["account_id"] for row in chat.rows("kept_receipts")] == [BOB.account_id]
+
+
+def test_a_notice_goes_to_the_keeper_alone_and_holds_nothing_of_the_receipt(
+    chat: ChatHarness,
+) -> None:
+    def notify() -> bool:
+        return chat.db.run(lambda tx: notify_keeper(tx, chat.queues, KEY, SENT, chat.clock()))
+
+    assert not notify()
+    assert chat.said == []
+    keep(chat, BOB)
+    assert notify()
+    assert chat.said == [BuyerNotice(*KEY, "de", SENT)]
+    (row,) = (one for one in chat.rows("outbox") if one["queue"] == "messages")
+    assert row["lane"] == str(BOB.account_id)
+    assert "Coffee" not in row["body"]
+
+
+def test_buyers_whose_code_is_there_are_notified_and_no_others(chat: ChatHarness) -> None:
+    """A payment of units 3 and 4 waits until four codes are there."""
+    keep(chat, ANN, receipt=WAITS)
+    keep(chat, BOB, ReceiptKey(REQUEST_ID, "b" * 24))
+
+    def notified(codes: int) -> int:
+        return chat.db.run(
+            lambda tx: notify_waiting(tx, chat.queues, REQUEST_ID, codes, chat.clock())
+        )
+
+    assert notified(3) == 0
+    assert notified(4) == 1
+    assert chat.said == [BuyerNotice(*KEY, "en", CODE)]
+    assert notified(9) == 0, "more codes before the notice is sent are no news"
+    chat.db.run(lambda tx: kept_receipts.update(tx, KEY, RECEIPT))
+    assert notified(9) == 0

@@ -1,0 +1,219 @@
+"""Files for buyers: fetched from Telegram, kept by the service, delivered; and what may fail."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import pytest
+from structlog.testing import capture_logs
+
+from bot.chat.model.goods import CODES, FILE, Goods
+from bot.chat.model.payout import owner_ref
+from bot.chat.telegram.file_intake import RETRIES
+from bot.core.text.translations import t
+from bot.sandbox.world.faults import Fault
+from bot.sandbox.world.files import DOWNLOAD_BYTES
+from tests.support.chat_harness import COFFEE, DROP
+from tests.support.goods_shop import GoodsShop, open_goods_shop
+from tests.support.sample_pictures import photo
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Callable
+
+    from bot.chat.store.listings import Listing
+    from tests.support.chat_harness import ChatHarness
+
+SECRET = "TOP-SECRET-4711"
+
+
+@pytest.fixture
+async def shop(chat: ChatHarness, new_database: Callable[[], str]) -> AsyncIterator[GoodsShop]:
+    async with open_goods_shop(new_database(), chat) as it:
+        yield it
+
+
+def goods_of(shop: GoodsShop, listing: Listing) -> Goods | None:
+    return shop.chat.listing(listing.id).wish.goods
+
+
+async def test_a_file_of_20_mb_is_delivered_byte_for_byte(shop: GoodsShop) -> None:
+    listing = await shop.begin(COFFEE)
+    data = bytes(range(256)) * (DOWNLOAD_BYTES // 256)
+    await shop.send("album & more.zip", data)
+    goods = goods_of(shop, listing)
+    assert goods is not None
+    assert (goods.kind, goods.name, goods.size) == (FILE, "album & more.zip", DOWNLOAD_BYTES)
+    sent = shop.sam.chat.visible[-1].content["document"]
+    assert (goods.telegram_id, goods.sent_as) == (sent["file_id"], "document")
+    assert "Buyers now get: album &amp; more.zip, 20 MB" in shop.chat.texts[-1]
+    bought = await shop.receipt(listing, await shop.market.pay(listing))
+    assert (bought["state"], bought["file"]["size"]) == ("delivered", DOWNLOAD_BYTES)
+    path = bought["file"]["url"].partition("/pay/")[2]
+    assert (await shop.market.service.anyone.get(f"/pay/{path}")).content == data
+    assert shop.chat.world.refused == []
+
+
+async def test_a_byte_more_is_refused_without_asking_telegram(shop: GoodsShop) -> None:
+    listing = await shop.begin(COFFEE)
+    await shop.send("album.zip", b"z" * (DOWNLOAD_BYTES + 1))
+    assert "larger than 20 MB, which is all that Telegram lets me fetch" in shop.chat.texts[-1]
+    assert goods_of(shop, listing) is None
+    assert shop.chat.world.refused == []
+
+
+async def test_a_photo_is_delivered_as_a_file(shop: GoodsShop) -> None:
+    listing = await shop.begin(COFFEE)
+    picture = photo((300, 200))
+    shop.sam.send_photo(picture, "Look")
+    await shop.chat.take()
+    await shop.fetch()
+    await shop.jobs.due()
+    goods = goods_of(shop, listing)
+    assert goods is not None
+    assert (goods.name, goods.sent_as) == ("photo.jpg", "photo")
+    assert "The caption isn't part of it" in "".join(shop.chat.texts)
+    bought = await shop.receipt(listing, await shop.market.pay(listing))
+    assert (bought["file"]["mediaType"], bought["file"]["size"]) == ("image/jpeg", len(picture))
+
+
+@pytest.mark.parametrize(
+    ("sent", "kept"),
+    [
+        ("a/b\\c.zip", "a_b_c.zip"),
+        ("..", "file"),
+        ("\u202egpj.exe", "_gpj.exe"),
+        ("é🎶.mp3", "é🎶.mp3"),
+    ],
+)
+async def test_any_name_is_kept_as_the_name_of_the_sellers_file(
+    shop: GoodsShop, sent: str, kept: str
+) -> None:
+    """The service refuses paths and what can't be seen; its caps count each seller's files."""
+    listing = await shop.begin(COFFEE)
+    await shop.send(sent, b"bytes")
+    goods = goods_of(shop, listing)
+    assert goods is not None
+    assert goods.name == kept
+    assert [
+        row["owner"] for row in await shop.market.service.db.query("SELECT owner FROM files")
+    ] == [owner_ref(shop.sam.id)]
+
+
+async def test_codes_in_a_file_are_handed_out_one_per_item(shop: GoodsShop) -> None:
+    listing = await shop.begin(DROP)
+    await shop.send("codes.csv", f"\ufeff{SECRET}\r\nB2\r\nB2\r\nC3\r\nD4\r\nE5\r\n".encode())
+    assert "I found 5 lines" in shop.chat.texts[-1]
+    await shop.press("goods", "codes")
+    goods = goods_of(shop, listing)
+    assert goods is not None
+    assert (goods.kind, goods.count, goods.first, goods.text) == (CODES, 5, SECRET, None)
+    assert (await shop.delivery(listing))["codes"] == {"total": 5, "assigned": 0, "waiting": 0}
+    bought = await shop.receipt(listing, await shop.market.pay(listing))
+    assert (bought["state"], bought["codes"]) == ("delivered", [SECRET])
+
+
+async def test_a_text_file_may_be_one_for_everybody(shop: GoodsShop) -> None:
+    listing = await shop.begin(DROP)
+    await shop.send("poem.txt", b"Roses\nViolets\n")
+    await shop.press("goods", "one")
+    bought = await shop.receipt(listing, await shop.market.pay(listing))
+    assert bought["file"]["name"] == "poem.txt"
+
+
+async def test_codes_run_out_and_more_are_sent(shop: GoodsShop) -> None:
+    """Buyers who waited get theirs, and the seller reads who still waits."""
+    listing = await shop.begin(DROP)
+    await shop.say("A1\nB2")
+    await shop.press("goods", "codes")
+    paid = [await shop.market.pay(listing) for _ in range(4)]
+    assert (await shop.receipt(listing, paid[3]))["state"] == "waiting"
+    await shop.chat.presses(shop.sam, f"codes:{listing.id}")
+    await shop.say("C3\nA1")
+    assert "added 1.\n1 buyer is still waiting for a code." in shop.chat.texts[-1]
+    assert (await shop.receipt(listing, paid[2]))["codes"] == ["C3"]
+    await shop.chat.presses(shop.sam, f"codes:{listing.id}")
+    await shop.send("more.txt", b"D4\nE5\n")
+    assert "added 2.\nEveryone who paid has theirs.\nCodes left: 1 of 5" in shop.chat.texts[-1]
+    assert (await shop.receipt(listing, paid[3]))["codes"] == ["D4"]
+    await shop.chat.presses(shop.sam, f"codes:{listing.id}")
+    await shop.say("E5")
+    assert "already had all of these codes" in shop.chat.texts[-1]
+
+
+async def test_a_request_without_codes_takes_none(shop: GoodsShop) -> None:
+    listing = await shop.begin(COFFEE)
+    await shop.press("cancel")
+    query = await shop.chat.presses(shop.sam, f"codes:{listing.id}")
+    assert shop.chat.answers[-1].text == t("en", "toast-no-codes")
+    assert query.data == f"codes:{listing.id}"
+    pat = shop.chat.add_person("Pat")
+    await shop.chat.presses(pat, f"codes:{listing.id}")
+    assert shop.chat.answers[-1].text == t("en", "listing-gone")
+
+
+async def test_many_codes_go_in_several_calls(shop: GoodsShop) -> None:
+    listing = await shop.begin(replace(DROP, units=1000))
+    await shop.say("A1\nB2")
+    await shop.press("goods", "codes")
+    await shop.chat.presses(shop.sam, f"codes:{listing.id}")
+    await shop.send("more.txt", "\n".join(f"code-{number}" for number in range(700)).encode())
+    assert "added 700." in shop.chat.texts[-1]
+    assert (await shop.delivery(listing))["codes"]["total"] == 702
+
+
+async def test_an_attempt_that_failed_is_repeated(shop: GoodsShop) -> None:
+    listing = await shop.begin(COFFEE)
+    shop.chat.world.faults.add(Fault("error", "getFile", code=502, description="Bad Gateway"))
+    await shop.send("a.zip", b"PK")
+    assert goods_of(shop, listing) is None
+    shop.chat.clock.advance(RETRIES.delays[0] / 1000)
+    await shop.fetch()
+    await shop.jobs.due()
+    goods = goods_of(shop, listing)
+    assert goods is not None
+    assert goods.name == "a.zip"
+
+
+async def test_what_telegram_refuses_is_asked_for_again(shop: GoodsShop) -> None:
+    listing = await shop.begin(COFFEE)
+    shop.chat.world.faults.add(Fault("error", "getFile", code=400, description="Bad Request: x"))
+    await shop.send("a.zip", b"PK")
+    assert shop.chat.texts[-1].startswith("⚠ I couldn't get that file.")
+    await shop.send("a.zip", b"PK")
+    assert goods_of(shop, listing) is not None
+
+
+async def test_contents_are_in_no_log_and_not_in_the_audit_trail(shop: GoodsShop) -> None:
+    listing = await shop.begin(DROP)
+    with capture_logs() as logs:
+        await shop.say(f"{SECRET}\nB2")
+        await shop.press("goods", "codes")
+        await shop.ask(listing)
+        await shop.say(f"{SECRET} for everybody")
+    edits = [row for row in shop.chat.rows("audit") if row["action"] == "request.edited"]
+    assert len(edits) == 2
+    updates = [row for row in shop.chat.rows("outbox") if row["queue"] == "updates"]
+    assert SECRET not in f"{edits}{logs}{updates}"
+    assert '"codes"' in f"{edits}"
+
+
+async def test_the_address_behind_words_is_given_too(shop: GoodsShop) -> None:
+    listing = await shop.begin(COFFEE)
+    link = {"type": "text_link", "offset": 0, "length": 4, "url": "https://a.example/x"}
+    shop.sam.send("Here")
+    shop.chat.world.updates.pending[-1]["message"]["entities"] = [link]
+    await shop.chat.take()
+    await shop.jobs.due()
+    goods = goods_of(shop, listing)
+    assert goods is not None
+    assert goods.text == "Here https://a.example/x"
+
+
+async def test_a_duplicate_says_that_codes_stay_behind(shop: GoodsShop) -> None:
+    listing = await shop.begin(DROP)
+    await shop.say("A1\nB2")
+    await shop.press("goods", "codes")
+    await shop.chat.presses(shop.sam, f"duplicate:{listing.id}")
+    assert "I haven't copied what buyers get" in shop.chat.texts[-2]
+    assert "Buyers get" not in shop.chat.texts[-1]

@@ -1,0 +1,184 @@
+"""Payers choose amount, quantity and words, over the whole product, in English and German."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.support.sellers_and_payers import (
+    has_button,
+    link_of,
+    open_pay_page,
+    seller,
+    seller_with_destination,
+)
+from tests.support.web_payers import WebPayer, buyer, read, said, shown
+
+if TYPE_CHECKING:
+    from bot.sandbox.world.model import Message
+    from bot.sandbox.world.world import World
+    from tests.support.sellers_and_payers import Seller
+
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+
+MOST = "1-5000 5/10/20 EUR"
+ACTIVE = {"url", "text_link", "mention", "text_mention", "bot_command", "email", "phone_number"}
+"""Entities that lead somewhere."""
+
+
+async def test_amounts_are_read_in_the_payers_language_within_the_bounds(world: World) -> None:
+    """Too little, too much and what can be read in two ways is asked about, never guessed."""
+    sam = await seller_with_destination(world)
+    card = await sam.card(f"/donation {MOST} Tip jar", "Tip jar")
+    german, link = WebPayer("de-DE"), link_of(card)
+    for typed, words in (
+        ("0,99", "Der Mindestbetrag ist 1,00 €."),
+        ("5000,01", "Der Höchstbetrag ist 5.000,00 €."),
+        ("1.000", 'value="1000.00"><span>'),
+        ("12 34", "nicht nach einem Betrag aus"),
+    ):
+        page = await german.asked(link, amount=["other", typed])
+        assert words in page, typed
+        assert 'aria-invalid="true"' in page
+    both = await german.asked(link, amount=["5.00", "7,50"])
+    for reading in ("5.00", "7.50"):
+        assert f'value="{reading}"><span>' in both
+    for typed, sum_of in (
+        ("1", "€1.00"),
+        ("7,50", "€7.50"),
+        ("٧", "€7.00"),
+        ("5.000,00", "€5,000.00"),
+    ):
+        receipt = await german.buy(link, amount=["other", typed])
+        await said(sam, f"💰 {sum_of} received for Tip jar")
+        assert "Bezahlt" in await receipt.page()
+    suggested = await german.buy(link, amount=["10.00", ""])
+    assert "10,00 €" in await suggested.page()
+    await shown(sam, card, "5 payments · €5,025.50")
+    assert world.refused == []
+
+
+async def fund(sam: Seller) -> Message:
+    """Make a donation with a goal of 100 EUR by chatting; the card."""
+    kind = await sam.say("/new", "What kind of payment link")
+    await sam.press(kind, "Donation", "What's it called")
+    await sam.say("New drums", "How much is each donation")
+    review = await sam.say("5/10/20 EUR", "Does everything look right")
+    options = await sam.press(review, "More options", "Anything else?")
+    await sam.press(options, "Goal", "How much do you want to raise?")
+    options = await sam.say("100", "👍 Goal: ")
+    await sam.press(options, "Thank-you message", "say to everyone who pays?")
+    options = await sam.say("Thank you!\nSee you", "👍 Thank-you message: ")
+    review = await sam.press(options, "Done", "Does everything look right")
+    return await sam.press(review, "Create", "New drums")
+
+
+async def test_a_goal_is_passed_and_falls_with_money_paid_back(world: World) -> None:
+    """Page, card and shared card say so; nothing ends. Thanks are on the receipt and in the chat"""
+    world.inline_feedback = True
+    sam, pat = await seller_with_destination(world), buyer(world)
+    card = await fund(sam)
+    link, group = link_of(card), sam.person.new_group("Band", pat.person)
+    asked = await sam.person.inline(card.button("Share")["switch_inline_query"], group)
+    shared = sam.person.choose(asked, asked.results[0]["id"], group)
+    english, german = WebPayer(), WebPayer("de")
+    thanked = await english.buy(link, amount="50")
+    await german.buy(link, amount="54,00")
+    for message in (card, shared):
+        await shown(sam, message, "104%")
+    assert "€104 of €100" in card.text
+    assert has_button(shared, "amount")
+    page = (await open_pay_page(link)).text
+    assert "Goal reached! You can still add to it." in page
+    assert 'name="token"' in page
+    kept = await thanked.keep(pat, "New drums")
+    assert "Thank you!\nSee you" in kept.text
+    assert "Thank you!\nSee you" in await thanked.page()
+    latest = await sam.say("/payments", "€54.00")
+    opened = await sam.press(latest, "🧾 1", "Payment for New drums")
+    question = await sam.press(opened, "↩ Paid back", "Would you like to add")
+    await sam.press(question, "Skip", "The buyer left no address")
+    for message in (card, shared):
+        await shown(sam, message, "50%")
+    assert "€50 of €100" in read((await open_pay_page(link)).text)
+    assert "Zurückgezahlt" in await german.receipts[0].page()
+    assert world.refused == []
+
+
+async def test_three_pieces_of_two_left_are_refused_and_two_taken(world: World) -> None:
+    sam, pat = await seller_with_destination(world), buyer(world, language="de")
+    kind = await sam.say("/new", "What kind of payment link")
+    await sam.press(kind, "Limited drop", "What's it called")
+    await sam.say("Print", "How much")
+    await sam.say("5 EUR", "How many")
+    review = await sam.say("3", "Does everything look right")
+    options = await sam.press(review, "More options", "Anything else?")
+    await sam.press(options, "Items per purchase", "How many items")
+    options = await sam.say("3", "👍 ")
+    review = await sam.press(options, "Done", "Does everything look right")
+    card = await sam.press(review, "Create", "3 of 3 left")
+    link = link_of(card)
+    await WebPayer().buy(link)
+    alert = await said(sam, "€5.00 received for Print")
+    assert "2 of 3 left" in alert.text
+    assert "Only 2 left" in await WebPayer().asked(link, quantity="3")
+    german = WebPayer("de")
+    assert "Nur noch 2 verfügbar" in await german.asked(link, quantity="3")
+    receipt = await german.buy(link, quantity="2")
+    last = await said(sam, "2 × Print")
+    assert last.text.startswith("💰 €10.00 received for")
+    assert "SOLD OUT" in last.text
+    assert "Total: €15.00 from 2 payments" in last.text
+    assert (await receipt.json())["units"] == {"first": 2, "last": 3, "total": 3}
+    assert "2 und 3 von 3" in await receipt.page()
+    assert "2 und 3 von 3" in (await receipt.keep(pat, "Print")).text
+    await shown(sam, card, "SOLD OUT: all 3 sold")
+    assert world.refused == []
+
+
+async def test_a_payers_words_lead_nowhere_and_are_hidden_with_one_tap(world: World) -> None:
+    sam = await seller_with_destination(world)
+    card = await sam.card("/donation 5/10 EUR Coffee", "Coffee")
+    message = "For the drums!\nhttps://thief.example /start @thief a@thief.example +49 30 1234567"
+    receipt = await WebPayer().buy(
+        link_of(card), amount="10.00", name="Mia t.me/x", message=message
+    )
+    alert = await said(sam, "For the drums!")
+    assert alert.text.startswith("💰 €10.00 from Mia t.")
+    assert "For Coffee" in alert.text
+    assert not {one["type"] for one in alert.entities} & ACTIVE
+    assert message.splitlines()[1] not in alert.text
+    assert "thief" not in await receipt.page()
+    listed = await sam.say("/payments", "For the drums!")
+    assert not {one["type"] for one in listed.entities} & ACTIVE
+    await sam.press(alert, "Hide message", "€10.00 received for Coffee")
+    for text in (alert.text, (await sam.say("/payments", "€10.00")).text):
+        assert "Mia" not in text
+        assert "drums" not in text
+    payments = await sam.press(card, "Payments", "€10.00")
+    assert "Mia" not in payments.text
+    assert not has_button(payments, "🙈")
+    assert world.refused == []
+
+
+async def test_a_german_seller_and_payer_read_german(world: World) -> None:
+    sam, pat = seller(world, "Anna", language="de"), buyer(world, language="de")
+    await sam.say("/donation 3+ 5/10/20 EUR Kaffeekasse", "Wohin soll das Geld gehen")
+    card = await sam.say("$anna", "Spende · Ab")
+    menu = await sam.press(card, "Bearbeiten", "Kaffeekasse")
+    await sam.press(menu, "Dankeschön", "Was möchtest du allen sagen")
+    await sam.say("Danke dir!", "Dankeschön geändert: Danke dir!")
+    await sam.press(card, "Bearbeiten", "Kaffeekasse")
+    await sam.press(card, "Spendenziel", "Wie viel soll zusammenkommen")
+    await sam.say("7,50", "Spendenziel geändert: 7,50")
+    receipt = await WebPayer("de").buy(
+        link_of(card), amount="7,50", name="Mia", message="Für alle!"
+    )
+    alert = await said(sam, "💰 7,50 € von Mia: Für alle!")
+    await shown(sam, card, "100 %")
+    await sam.press(alert, "Nachricht ausblenden", "für Kaffeekasse erhalten")
+    assert "Danke dir!" in await receipt.page()
+    kept = await receipt.keep(pat, "Danke dir!")
+    assert has_button(kept, "Beleg öffnen")
+    assert world.refused == []

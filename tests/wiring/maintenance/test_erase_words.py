@@ -1,0 +1,129 @@
+"""Erasure of what payers tell their sellers, and of what sellers note: down to the bytes."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from bot.chat.messages.inert_text import inert, inert_lines
+from bot.core.database.snapshot import compact
+from bot.core.privacy.erasure import ErasedValues, redact
+from bot.wiring.maintenance import payer_erasure
+from tests.support.databases import SQLITE, text_of
+from tests.support.payment_reports import LETTER_REPORT, WEBHOOK_REPORT
+from tests.support.service_harness import HOOK, NOON, ServiceHarness, open_service
+from tests.support.sqlite_engine import sqlite
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from bot.core.database.database import Database, Row
+    from bot.service.model.payment_reports import LetterReport, WebhookReport
+
+WORDS = ("Mia-Zanzibar", "For the drums-Zanzibar!", "Sent to Zanzibar-Street", "back to Zanzibar")
+OTHER = "Ben-Timbuktu"
+
+
+async def erase(db: Database, *who: str, request: str | None = None) -> None:
+    scope = db.run(lambda tx: payer_erasure.parse_scope(tx, who, None, request))
+    await payer_erasure.erase(db, scope, await payer_erasure.survey(db, scope), NOON)
+
+
+@pytest.mark.parametrize(
+    "words", ["see you at mia.example", "call +49 170 1234567 soon", "\u05de\u05d9\u05d4", "@mia_l"]
+)
+@pytest.mark.parametrize("shown", [inert, inert_lines])
+def test_words_are_found_as_telegram_shows_them(words: str, shown: Callable[[str], str]) -> None:
+    """Inert texts have characters that the payer did not type."""
+    gone = ErasedValues.of([words])
+    left = redact({"text": f"5 EUR from Mia: {shown(words)}\nFor Coffee"}, gone)["text"]
+    assert left.replace("\u2068", "").replace("\u2069", "") == "5 EUR from Mia: …\nFor Coffee"
+
+
+async def two_payments(service: ServiceHarness, **given: str) -> tuple[str, str]:
+    """Store a payment with words and notes, and another payer's; return their ids."""
+    hook = {"notifications": {"webhook": HOOK, "email": "seller@shop.example"}}
+    asked = {"requestedUserData": [*given]}
+    request_id = (await service.create(**asked, **hook))["id"]
+    for number, (name, message) in enumerate((WORDS[:2], (OTHER, "Hi"))):
+        service.clock.advance(1)
+        data = {field: f"{number}{value}" for field, value in given.items()}
+        await service.pay(request_id, f"{number}" * 32, **data, name=name, message=message)
+    rows = await service.rows("payments ORDER BY completed_at")
+    first, second = rows
+    await write(service, first, WORDS[0], WORDS[1])
+    await write(service, second, OTHER, "Hi")
+    notes = "UPDATE payments SET sent_at = 1, sent_note = :sent, paid_back_at = 1,"
+    notes = f"{notes} paid_back_note = :back WHERE id = :id"
+    await change(service, notes, sent=WORDS[2], back=WORDS[3], id=first["id"])
+    return first["id"], second["id"]
+
+
+async def write(service: ServiceHarness, payment: Row, name: str, message: str) -> None:
+    """Store a name and a message with a payment and its checkout."""
+    for table, row_id in (("payments", payment["id"]), ("checkouts", payment["checkout_id"])):
+        sql = f"UPDATE {table} SET payer_name = :name, message = :message WHERE id = :id"
+        await change(service, sql, name=name, message=message, id=row_id)
+
+
+async def change(service: ServiceHarness, sql: str, **values: object) -> None:
+    await service.db.transaction(lambda tx: tx.execute(sql, **values))
+
+
+async def test_the_words_of_a_payer_go_with_their_address(database_url: str) -> None:
+    async with open_service(database_url, mails=True) as service:
+        await two_payments(service, email="mia@payer.example")
+        await erase(service.db, "0mia@payer.example")
+        whole = await text_of(service.db)
+        assert "anzibar" not in whole
+        assert OTHER in whole
+
+
+@pytest.mark.only(SQLITE, "a file")
+async def test_no_byte_of_a_name_a_message_or_a_note_is_left(database_url: str) -> None:
+    """The payer gave nothing but words: the number of the payment names them."""
+    async with open_service(database_url, mails=True) as service:
+        first, _ = await two_payments(service)
+        assert "anzibar" in await text_of(service.db)
+        await erase(service.db, first)
+        path = Path(sqlite(service.db).path)
+    assert compact(path)
+    whole = b"".join(one.read_bytes() for one in path.parent.glob(f"{path.name}*"))
+    assert b"anzibar" not in whole
+    assert OTHER.encode() in whole
+
+
+async def test_a_number_erases_its_payment_and_no_other_of_that_name(database_url: str) -> None:
+    """A name names nobody: another Mia keeps hers."""
+    async with open_service(database_url, mails=True) as service:
+        first, second = await two_payments(service)
+        name, message = WORDS[:2]
+        same = "UPDATE payments SET payer_name = :name, message = :message"
+        await change(service, same, name=name, message=message)
+        for _ in range(2):
+            await erase(service.db, first)
+            rows = {row["id"]: row for row in await service.rows("payments")}
+            assert (rows[first]["payer_name"], rows[first]["message"]) == (None, None)
+            assert (rows[second]["payer_name"], rows[second]["message"]) == (name, message)
+
+
+async def test_of_a_request_all_words_go(database_url: str) -> None:
+    async with open_service(database_url, mails=True) as service:
+        await two_payments(service)
+        (row,) = await service.rows("payment_requests")
+        await erase(service.db, request=row["id"])
+        whole = await text_of(service.db)
+        assert "anzibar" not in whole
+        assert OTHER not in whole
+        payments = await service.rows("payments ORDER BY completed_at")
+        assert [row["amount"] for row in payments] == [500, 500]
+        assert [row["paid_back_at"] for row in payments] == [1, None]
+
+
+@pytest.mark.parametrize("report", [WEBHOOK_REPORT, LETTER_REPORT])
+def test_queued_reports_lose_the_words(report: WebhookReport | LetterReport) -> None:
+    given = replace(report, name="Mia", message="Hi", user_data={"email": "mia@payer.example"})
+    assert given.without_payer() == report
