@@ -8,6 +8,7 @@ import pytest
 
 from bot.core.outbox import groups, lanes, leases, outbox
 from bot.core.outbox.queue_policy import Queue
+from tests.support.listeners import listening
 from tests.support.outbox_queue import QueueHarness
 
 if TYPE_CHECKING:
@@ -79,10 +80,10 @@ def test_settling_admits_the_lane_that_waits_longest(post: QueueHarness, clock: 
 async def test_every_end_of_a_message_frees_its_slot(
     post: QueueHarness, clock: Clock, how: str
 ) -> None:
+    (woken,) = await listening(post.db, "test")
     fill(post, "a", WIDTH + 1)
     message, *_ = post.claim()
-    assert (post.claim(), parked(post)) == ([], ["a/00003"])
-    woken = post.db.listen("test")
+    assert (post.claim(), parked(post), woken.is_set()) == ([], ["a/00003"], False)
 
     def end(tx: Transaction) -> None:
         if how == "done":

@@ -19,6 +19,7 @@ from bot.core.outbox import candidates, lanes, leases, outbox
 from bot.core.outbox.lane_locks import WHOLE_QUEUE
 from bot.core.outbox.queue_policy import ALERT, NOTICE, PRIORITIES, REPLY, Pace, Queue
 from tests.support.databases import SQLITE
+from tests.support.listeners import listening
 from tests.support.outbox_queue import ANN, BOB, GROUP, MESSAGES, SECOND, QueueHarness, sent_at
 from tests.support.service_harness import NOON
 
@@ -207,11 +208,12 @@ def test_a_shorter_hold_does_not_end_a_longer_one(post: QueueHarness) -> None:
 
 
 async def test_a_paused_lane_keeps_its_messages_until_it_is_resumed(post: QueueHarness) -> None:
+    (woken,) = await listening(post.db, "test")
     post.put("a", "a1")
     post.db.run(lambda tx: lanes.pause(tx, post.queue, "a", "blocked"))
     post.put("a", "a2")
     assert (post.claim(), post.next_open()) == ([], None)
-    woken = post.db.listen("test")
+    assert not woken.is_set()
     await post.db.transaction(lambda tx: lanes.resume(tx, post.queue, "a"))
     assert woken.is_set()
     first = post.claim()
@@ -220,8 +222,8 @@ async def test_a_paused_lane_keeps_its_messages_until_it_is_resumed(post: QueueH
 
 
 async def test_resuming_a_lane_that_is_not_paused_changes_nothing(post: QueueHarness) -> None:
+    (woken,) = await listening(post.db, "test")
     post.put("a", "a1")
-    woken = post.db.listen("test")
     await post.db.transaction(lambda tx: lanes.resume(tx, post.queue, "a"))
     await post.db.transaction(lambda tx: lanes.resume(tx, post.queue, "never used"))
     assert not woken.is_set()

@@ -234,10 +234,11 @@ def test_a_dead_letter_is_kept_for_the_operator_and_its_lane_continues(post: Que
 async def test_a_dead_letter_is_revived_with_its_first_attempt(
     post: QueueHarness, clock: Clock
 ) -> None:
+    (woken,) = await listening(post.db, "test")
     post.put("a", "one")
     (message,) = post.claim()
     post.db.run(lambda tx: outbox.bury(tx, post.queue, message, clock(), "no use"))
-    woken = post.db.listen("test")
+    assert not woken.is_set()
     assert await post.db.transaction(lambda tx: outbox.revive(tx, post.queue, message.id, clock()))
     assert woken.is_set()
     (again,) = post.claim()
@@ -246,10 +247,10 @@ async def test_a_dead_letter_is_revived_with_its_first_attempt(
 
 async def test_a_waiting_retry_is_revived_at_once(post: QueueHarness, clock: Clock) -> None:
     """From the first attempt on as well; its lane opens, and who works the queue is woken."""
+    (woken,) = await listening(post.db, "test")
     post.put("a", "one", key="k")
     post.retry(post.first(), 3600)
-    assert (post.claim(), post.next_open()) == ([], 3_600_000)
-    woken = post.db.listen("test")
+    assert (post.claim(), post.next_open(), woken.is_set()) == ([], 3_600_000, False)
     assert await post.db.transaction(lambda tx: outbox.revive(tx, post.queue, "k", clock()))
     assert (woken.is_set(), post.next_open()) == (True, 0)
     (row,) = post.rows()

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from bot.core.outbox import outbox
 from bot.core.outbox.outbox import State
 from bot.core.outbox.queue_policy import NOTICE
+from tests.support.listeners import listening
 
 if TYPE_CHECKING:
     from bot.core.database.database import Transaction
@@ -50,8 +51,9 @@ def test_a_retry_in_another_lane_delays_nothing_in_its_first(post: QueueHarness)
 
 async def test_a_retry_in_another_lane_wakes_the_workers(post: QueueHarness) -> None:
     """One that is due at once does not wait for their next look a second later."""
+    (woken,) = await listening(post.db, post.queue.name)
     post.put("a", "one")
-    message, woken = post.first(), post.db.listen(post.queue.name)
+    message = post.first()
 
     def work(tx: Transaction) -> None:
         outbox.retry(tx, post.queue, message, post.clock(), "at once", state=AGAIN)

@@ -13,6 +13,7 @@ from structlog.testing import capture_logs
 from bot.core.outbox import worker
 from bot.core.outbox.queue_policy import FAILURES, Pace, Queue
 from bot.core.outbox.worker import Job, Worker
+from tests.support.listeners import listening
 from tests.support.outbox_queue import QueueHarness
 from tests.support.product_process import until
 from tests.support.worker_harness import (
@@ -211,6 +212,7 @@ async def test_a_database_that_fails_is_waited_out(
     async with working(post, hands.handle):
         await put(post, "a", "one")
         await hands.took(1)
+        await ended(post)  # a message whose outcome can't be stored would keep its lane
         with capture_logs() as logs:
             post.db.run(lambda tx: tx.execute("ALTER TABLE lanes RENAME TO away"))
             await until(logged)
@@ -221,8 +223,11 @@ async def test_a_database_that_fails_is_waited_out(
 
 
 async def test_a_stop_waits_for_current_messages_and_begins_none(
-    post: QueueHarness, hands: RecordingHandler
+    post: QueueHarness, hands: RecordingHandler, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """The worker sleeps as the stop begins: a claim under way would be handled too."""
+    monkeypatch.setattr(worker, "LONGEST_WAIT", 3600.0)
+    await listening(post.db, "test")
     post.put("a", "one", "two")
     hands.may_go.clear()
     async with working(post, hands.handle) as made:
