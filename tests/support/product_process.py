@@ -26,6 +26,7 @@ from typing import TYPE_CHECKING, Any
 import httpx
 
 from bot.core.database.vault import Vault
+from bot.core.net.http_client import ssl_context
 from bot.sandbox.web.server import create_app
 from bot.sandbox.world.limits import NO_LIMITS
 from bot.sandbox.world.world import TOKEN, World
@@ -281,7 +282,9 @@ async def until(look: Callable[[], Awaitable[bool]], seconds: float = PATIENCE) 
 
 def patient_client(url: str = "", headers: dict[str, str] | None = None) -> httpx.AsyncClient:
     """Build a client that waits for a process as long as a busy machine may take."""
-    return httpx.AsyncClient(base_url=url, headers=headers, trust_env=False, timeout=PATIENCE)
+    return httpx.AsyncClient(
+        base_url=url, headers=headers, trust_env=False, timeout=PATIENCE, verify=ssl_context()
+    )
 
 
 async def status(url: str) -> int:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import httpx
 
+from bot.core.net.http_client import ssl_context
 from bot.sandbox.web.server import create_app
 from bot.sandbox.world import people
 from bot.sandbox.world.limits import NO_LIMITS
@@ -77,7 +78,10 @@ class Bot:
 @asynccontextmanager
 async def serving(world: World) -> AsyncIterator[Bot]:
     """Serve a world and give the bot's client for it."""
-    async with serve_asgi(create_app(world)) as root, httpx.AsyncClient(base_url=root) as http:
+    async with (
+        serve_asgi(create_app(world)) as root,
+        httpx.AsyncClient(base_url=root, verify=ssl_context()) as http,
+    ):
         try:
             yield Bot(world, http)
         finally:
