@@ -50,12 +50,13 @@ PAYMENT = f"""
             THEN NULL ELSE 1 + ({PAYERS}) END, :completed_at, :quantity, :first_unit, :payer_name,
             :message, :message_hidden)
 """  # noqa: S608 - our own words
-OF_APP = (
+OF_APP_EVER = (
     f"SELECT {of_table('p', COLUMNS)}, CASE r.expiration_type WHEN 'limit'"  # noqa: S608 - our own names
     " THEN r.total_units - r.decreased_units END AS of_units FROM payments p"
     " JOIN payment_requests r ON r.id = p.request_id"
-    " WHERE p.request_id = :request_id AND r.app_id = :app_id AND r.deleted_at IS NULL"
+    " WHERE p.request_id = :request_id AND r.app_id = :app_id"
 )
+OF_APP = f"{OF_APP_EVER} AND r.deleted_at IS NULL"
 WITH_LAST_UNIT = (
     f"{SELECT} request_id = :request_id AND first_unit + quantity - 1 >= :first"
     " AND first_unit + quantity - 1 <= :last AND paid_back_at IS NULL AND user_data <> '{}'"
@@ -102,8 +103,8 @@ def of_settlement(tx: Transaction, settlement: Settlement) -> Payment | None:
 
 
 def find_of_app(tx: Transaction, app_id: str, request_id: str, payment_id: str) -> Payment | None:
-    """Return what `read_of_app` does, in a transaction."""
-    row = tx.one(BY_ID_OF_APP, app_id=app_id, request_id=request_id, id=payment_id)
+    """Return one payment of the application's own request, also of a deleted one."""
+    row = tx.one(f"{OF_APP_EVER} AND p.id = :id", app_id=app_id, request_id=request_id, id=payment_id)
     return read_row(row) if row else None
 
 

@@ -26,10 +26,11 @@ def mark(
 ) -> tuple[Payment, bool]:
     """Change the marks of a payment; return it, and whether its payer gets a letter.
 
-    An edit that changes nothing does nothing. Raises NotFound.
+    An edit that changes nothing does nothing. The receipts of a deleted request stay, and so do
+    the marks on them. Raises NotFound.
     """
     requests.lock(tx, request_id)
-    request = requests.find_of_app(tx, caller.app_id, request_id, caller.now)
+    request = requests.find_ever(tx, request_id, caller.now)
     payment = payments.find_of_app(tx, caller.app_id, request_id, transaction_id)
     if request is None or payment is None:
         raise NotFound(UNKNOWN)

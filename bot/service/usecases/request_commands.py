@@ -149,10 +149,12 @@ def add_codes(
 ) -> AddedCodes:
     """Add the codes that a request does not have yet, and tell who waited for them by email.
 
-    Raises NotFound, NoCodes and InvalidBody.
+    Those who bought from a deleted request still wait. Raises NotFound, NoCodes and InvalidBody.
     """
     store.lock(tx, request_id)
-    request = _find_own(tx, caller, request_id)
+    request = store.find_ever(tx, request_id, caller.now)
+    if request is None or request.app_id != caller.app_id:
+        raise NotFound
     added = deliveries.add_codes(tx, request, listed)
     if caller.policy.mails:
         payer_notices.queue_codes(tx, request, added.served, caller.now)

@@ -170,6 +170,19 @@ async def test_only_the_application_of_the_request_marks_its_payments(
     assert [row["paid_back_at"] for row in await service.rows("payments")] == [None]
 
 
+async def test_payments_of_a_deleted_request_are_marked_too(service: ServiceHarness) -> None:
+    """Their receipts stay, so their buyers must be able to read that they were paid back."""
+    path = await path_of_payment(service, thanks="Enjoy!")
+    _, _, _, request_id, _, transaction_id = path.split("/")
+    assert (await service.seller.delete(f"{REQUESTS_PATH}/{request_id}")).status_code == 200
+    marked = await mark(service, path, paidBack={"note": "Sorry"}, messageHidden=True)
+    assert (marked["paidBackAt"], marked["messageHidden"]) == (NOON_ISO, True)
+    assert await raised(service) == 0
+    receipt = f"{REQUESTS_PATH}/public/{request_id}/receipts/{transaction_id}"
+    assert (await service.anyone.get(receipt)).json()["status"] == "paidBack"
+    assert refusal_code(await service.seller.get(path)) == (404, "notFound")
+
+
 async def test_the_audit_log_has_no_note(service: ServiceHarness) -> None:
     path = await path_of_payment(service)
     await mark(service, path, paidBack={"note": "Anna's bank"}, messageHidden=True)

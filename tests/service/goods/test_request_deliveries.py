@@ -8,13 +8,16 @@ import pytest
 
 from bot.service.goods import deliveries
 from bot.service.http.openapi import OWNER
+from bot.service.usecases import applications
 from bot.service.wire.answer_schemas import PublicAnswer, RequestAnswer, RequestList
-from tests.support.goods import ALBUM, uploaded
+from tests.support.goods import ALBUM, buy, delivered, uploaded
 from tests.support.service_harness import (
     DROP,
     NEW,
+    NOON,
     REQUESTS_PATH,
     ServiceHarness,
+    headers_of,
     refusal_code,
     refused_fields,
 )
@@ -165,6 +168,20 @@ async def test_added_codes_are_counted_and_a_repeat_adds_none(service: ServiceHa
     assert answer.json() == {"total": 4, "added": 0, "assigned": 0, "waiting": 0}
     audited = await service.db.query("SELECT details FROM audit WHERE action = 'request.codes'")
     assert [row["details"] for row in audited] == ['{"added":1}']
+
+
+async def test_who_bought_from_a_deleted_request_gets_a_code_too(service: ServiceHarness) -> None:
+    made = (await service.create(delivery={"codes": ["A-1"]}))["id"]
+    paths = [await buy(service, made, number) for number in (1, 2)]
+    await service.seller.delete(f"{REQUESTS_PATH}/{made}")
+    url = f"{REQUESTS_PATH}/{made}/codes"
+    answer = await service.seller.post(url, json={"codes": ["B-2"]})
+    assert answer.json() == {"total": 2, "assigned": 2, "waiting": 0, "added": 1}
+    assert (await delivered(service, paths[1])) == {"state": "delivered", "codes": ["B-2"]}
+    other = service.db.run(lambda tx: applications.create(tx, service.vault, "other", NOON))
+    headers = headers_of(other)
+    refused = await service.anyone.post(url, json={"codes": ["C-3"]}, headers=headers)
+    assert refusal_code(refused) == (404, "notFound")
 
 
 async def test_many_codes_are_added_at_once(service: ServiceHarness) -> None:
