@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import html
 import re
+import unicodedata
+from bisect import bisect_left
 from collections import defaultdict
 from dataclasses import dataclass, field
 from functools import partial
@@ -53,7 +55,10 @@ PUNCTUATION = ".,;:!?()[]<>\"'\u2068\u2069"
 """Characters around a word that do not belong to it."""
 
 HIDDEN = "…"
-"""The text in place of an erased value."""
+"""The text in place of an erased value, and of the end of one that was cut."""
+
+SHORTEST_CUT = 8
+"""Characters of the shortest beginning by which a value that was cut is recognized."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,11 +98,13 @@ class Scope:
 class ErasedValues:
     """Values to erase from texts: their keys, and by first word the lengths of the longer ones.
 
-    Searching a text takes time by its own length, however many the values are.
+    `whole` are the keys in order, among which those that were cut are found. Searching a text takes
+    time by its own length, however many the values are.
     """
 
     keys: frozenset[str]
     lengths: Mapping[str, frozenset[int]]
+    whole: Sequence[str]
 
     @classmethod
     def of(cls, values: Iterable[str]) -> ErasedValues:
@@ -111,7 +118,16 @@ class ErasedValues:
                 if len(words) > 1:
                     lengths[match_key(words[0].strip(PUNCTUATION))].add(len(words))
         found = {name: frozenset(numbers) for name, numbers in lengths.items()}
-        return cls(frozenset(keys - {""}), found)
+        return cls(frozenset(keys - {""}), found, sorted(keys))
+
+    def has_cut(self, text: str) -> bool:
+        """Return whether a text is the beginning of a value with an ellipsis after it."""
+        key = match_key(text.strip(PUNCTUATION))
+        begun = key.removesuffix(HIDDEN)
+        if begun == key or len(begun) < SHORTEST_CUT:
+            return False
+        at = bisect_left(self.whole, begun)
+        return at < len(self.whole) and self.whole[at].startswith(begun)
 
 
 @dataclass(frozen=True, slots=True)
@@ -220,9 +236,9 @@ def match_key(text: str) -> str:
     """Return a key that is equal for all spellings of one address or phone number.
 
     Of a phone number: its digits, without 00 or + before them. Characters that only steer how a
-    text is shown don't count: the bot adds and drops them.
+    text is shown don't count: the bot adds and drops them, and composes letters and accents.
     """
-    folded = INVISIBLE.sub("", text).strip().casefold()
+    folded = unicodedata.normalize("NFD", INVISIBLE.sub("", text)).strip().casefold()
     digits = phones.digits(folded)
     return folded if digits is None else digits.removeprefix("00")
 
@@ -279,7 +295,10 @@ def _erased_length(words: list[re.Match[str]], number: int, gone: ErasedValues) 
         some = [word[0] for word in words[number : number + length]]
         if len(some) == length and match_key(" ".join(some).strip(PUNCTUATION)) in gone.keys:
             return length
-    return 0
+    some = [word[0] for word in words[number : number + max({1, *lengths})]]
+    ends = (end for end, word in enumerate(some, 1) if word.strip(PUNCTUATION).endswith(HIDDEN))
+    end = next(ends, 0)
+    return end if end and gone.has_cut(" ".join(some[:end])) else 0
 
 
 async def _page(db: Database, table: PersonalTable, last: Row | None) -> list[Row]:

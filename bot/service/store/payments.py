@@ -63,6 +63,7 @@ WITH_LAST_UNIT = (
     " ORDER BY first_unit LIMIT :most"
 )
 BY_ID_OF_APP = f"{OF_APP} AND p.id = :id"
+BY_ID_OF_APP_EVER = f"{OF_APP_EVER} AND p.id = :id"
 
 
 def insert(tx: Transaction, payment: Payment, settlement: Settlement) -> None:
@@ -104,7 +105,7 @@ def of_settlement(tx: Transaction, settlement: Settlement) -> Payment | None:
 
 def find_of_app(tx: Transaction, app_id: str, request_id: str, payment_id: str) -> Payment | None:
     """Return one payment of the application's own request, also of a deleted one."""
-    row = tx.one(f"{OF_APP_EVER} AND p.id = :id", app_id=app_id, request_id=request_id, id=payment_id)
+    row = tx.one(BY_ID_OF_APP_EVER, app_id=app_id, request_id=request_id, id=payment_id)
     return read_row(row) if row else None
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from bot.chat.messages.inert_text import inert, inert_lines
+from bot.chat.messages.reply import plain
 from bot.core.database.snapshot import compact
 from bot.core.privacy.erasure import ErasedValues, redact
 from bot.wiring.maintenance import payer_erasure
@@ -33,7 +34,11 @@ async def erase(db: Database, *who: str, request: str | None = None) -> None:
 
 
 @pytest.mark.parametrize(
-    "words", ["see you at mia.example", "call +49 170 1234567 soon", "\u05de\u05d9\u05d4", "@mia_l"]
+    "words",
+    [
+        *("see you at mia.example", "call +49 170 1234567 soon", "\u05de\u05d9\u05d4", "@mia_l"),
+        "Zoe\u0308 Mu\u0308ller",
+    ],
 )
 @pytest.mark.parametrize("shown", [inert, inert_lines])
 def test_words_are_found_as_telegram_shows_them(words: str, shown: Callable[[str], str]) -> None:
@@ -41,6 +46,31 @@ def test_words_are_found_as_telegram_shows_them(words: str, shown: Callable[[str
     gone = ErasedValues.of([words])
     left = redact({"text": f"5 EUR from Mia: {shown(words)}\nFor Coffee"}, gone)["text"]
     assert left.replace("\u2068", "").replace("\u2069", "") == "5 EUR from Mia: …\nFor Coffee"
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "For the drums & the bass",
+        "Zoe\u0308-Maria Mu\u0308ller-Lu\u0308denscheidt",
+        "\u05de\u05d9\u05d4 " * 9,
+    ],
+)
+@pytest.mark.parametrize("shown", [inert, inert_lines, plain])
+@pytest.mark.parametrize("limit", [12, 18, 19, 20])
+def test_words_are_found_where_they_were_cut(
+    words: str, shown: Callable[[str, int], str], limit: int
+) -> None:
+    """As in lists of payments, and on the buttons below them."""
+    gone = ErasedValues.of([words, "For the drummer", "Zoo"])
+    left = redact({"text": f"Hide: {shown(words, limit)} (2)"}, gone)["text"]
+    assert left.replace("\u2068", "").replace("\u2069", "") == "Hide: … (2)"
+
+
+def test_other_texts_that_were_cut_stay() -> None:
+    gone = ErasedValues.of(["For the drums and the bass", "Mia"])
+    text = {"text": "For the guitar…, For the drums tonight…, For…, … and Mi…"}
+    assert redact(text, gone) == text
 
 
 async def two_payments(service: ServiceHarness, **given: str) -> tuple[str, str]:
