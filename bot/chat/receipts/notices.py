@@ -35,16 +35,15 @@ def notify_keeper(tx: Transaction, queues: Queues, key: ReceiptKey, event: str, 
     return True
 
 
-def notify_waiting(tx: Transaction, queues: Queues, request_id: str, codes: int, now: int) -> int:
-    """Queue notices to the buyers whose code is among the first `codes`; return their number.
+def notify_waiting(tx: Transaction, queues: Queues, request_id: str, now: int) -> None:
+    """Queue notices to the buyers of a request who waited for a code; those who still do get none.
 
-    Call it once codes were added to a request, with the number that it has now. A buyer hears of it
-    once, however often codes are added until the notice is sent.
+    Call it once codes were added to a request, or something else took their place. Only the receipt
+    says who is served: units that got something else before have numbers too, and no code. A buyer
+    hears of it once, however often codes are added until the notice is sent.
     """
-    served = kept_receipts.end_waits(tx, request_id, codes)
-    for one in served:
+    for one in kept_receipts.end_waits(tx, request_id):
         _put(tx, queues, (one.key, one.keeper), CODE, now)
-    return len(served)
 
 
 def _put(

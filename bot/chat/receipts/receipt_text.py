@@ -34,8 +34,14 @@ NAME = 200
 NOTE = 400
 """UTF-16 units of a seller's note, which has 200 characters."""
 
+_LEAST_TEXT = 20
+"""UTF-16 units below which no text is begun."""
+
 MOST_NAMED = 3
 """Unit numbers that are named one by one; more are shown as a range."""
+
+_ARRIVED = {True: "receipt-news-code", False: "receipt-news-goods"}
+"""The news that what a buyer waited for is there, by whether there are codes."""
 
 MEGABYTE, KILOBYTE = 1024 * 1024, 1024
 """Bytes, counted as Telegram counts its 20 MB."""
@@ -66,7 +72,8 @@ def notice_reply(
         if receipt.delivery is None or receipt.delivery.waits:
             return None
         shown = receipt_reply(receipt, language, zone, kept_id)
-        news = t(language, "receipt-news-code", count=receipt.quantity)
+        key = _ARRIVED[bool(receipt.delivery.codes)]
+        news = t(language, key, count=receipt.quantity)
         return replace(shown, text=f"{news}\n\n{shown.text}")
     at, note = {
         SENT: (receipt.sent_at, receipt.sent_note),
@@ -148,29 +155,40 @@ def _with_delivery(head: str, receipt: Receipt, language: str) -> str:
         return _with_address(head, receipt, language)
     if delivery.waits:
         head = f"{head}\n\n{t(language, 'receipt-kept-waits')}"
-        if not delivery.codes:
-            return _with_address(head, receipt, language)
     if delivery.file is not None:
         size = file_size(delivery.file.size, language)
         line = t(language, "receipt-kept-file", name=escaped(delivery.file.name, NAME), size=size)
-        return _with_address(f"{head}\n\n{line}", receipt, language)
+        head = f"{head}\n\n{line}"
+    if delivery.text is None and not delivery.codes:
+        return _with_address(head, receipt, language)
     rest = t(language, "receipt-kept-rest")
     end = f"\n\n{rest}"
     room = TEXT_LIMIT - shown_units(_with_address(head, receipt, language) + end)
-    room -= shown_units(mark_possibly_repeated(t(language, "receipt-news-code", count=2), language))
+    news = [t(language, key, count=2) for key in _ARRIVED.values()]
+    room -= max(shown_units(mark_possibly_repeated(one, language)) for one in news)
     shown, is_whole = _contents(delivery, room, language)
     return _with_address(f"{head}\n\n{shown}{'' if is_whole else end}", receipt, language)
 
 
 def _contents(delivery: Delivery, room: int, language: str) -> tuple[str, bool]:
-    """Return the text or the codes in `room` units, and whether that is all of it."""
-    if delivery.text is not None:
+    """Return the codes and the text in `room` units, and whether that is all of it.
+
+    Units of one payment have both where its seller replaced codes that some of them waited for.
+    """
+    parts, is_whole = [], True
+    if delivery.codes:
+        title = t(language, "receipt-kept-codes", count=len(delivery.codes))
+        codes = _fitting(delivery.codes, room - shown_units(title) - 2)
+        lines = [title, *(f"<code>{html.escape(code)}</code>" for code in codes)]
+        parts, is_whole = ["\n".join(lines)], len(codes) == len(delivery.codes)
+        room -= shown_units(parts[0]) + 2
+    if delivery.text is not None and room > _LEAST_TEXT:
         kept = shortened(delivery.text, room - 2)
-        return html.escape(kept), kept == delivery.text
-    title = t(language, "receipt-kept-codes", count=len(delivery.codes))
-    kept_codes = _fitting(delivery.codes, room - shown_units(title) - 2)
-    lines = [title, *(f"<code>{html.escape(code)}</code>" for code in kept_codes)]
-    return "\n".join(lines), len(kept_codes) == len(delivery.codes)
+        parts.append(html.escape(kept))
+        is_whole = is_whole and kept == delivery.text
+    elif delivery.text is not None:
+        is_whole = False
+    return "\n\n".join(parts), is_whole
 
 
 def _fitting(codes: Sequence[str], room: int) -> list[str]:

@@ -95,8 +95,8 @@ class CodesHandler:
             listings.set_answer(tx, job.listing_id, added.answer)
         self._outcomes.refresh(tx, job.listing_id)
         listing = listings.get_listing(tx, job.listing_id)
-        codes, now = added.counts.total, self._outcomes.now()
-        notify_waiting(tx, self._outcomes.queues, listing.request_id or "", codes, now)
+        request_id, now = listing.request_id or "", self._outcomes.now()
+        notify_waiting(tx, self._outcomes.queues, request_id, now)
         new = added.new if added.is_exact else None
         self._outcomes.send(
             tx, job, added_reply(listing, added.counts.waiting, new, job.reply_to.language)

@@ -131,9 +131,8 @@ class EditHandler:
         seller = sellers.ensure_seller(tx, listing.seller_id, job.reply_to.language, now)
         shown = card_of(listings.get_listing(tx, listing.id), now)
         self._outcomes.send(tx, job, saved_reply(shown, change, seller, now))
-        if EDITS[change.field] is GOODS and answer is not None and answer.codes is not None:
-            codes, request_id = answer.codes.total, listing.request_id or ""
-            notify_waiting(tx, self._outcomes.queues, request_id, codes, now)
+        if EDITS[change.field] is GOODS:  # who waited for a code gets what took its place
+            notify_waiting(tx, self._outcomes.queues, listing.request_id or "", now)
         if EDITS[change.field] is UNITS:  # the last units of the drop may have been removed
             delivery.announce_ended_drop(tx, self._outcomes.queues, listing.id, now)
 

@@ -85,8 +85,9 @@ def _gone(payload: ReceiptMessage | BuyerNotice, kept: KeptReceipt) -> TextMessa
 
 def _file(tx: Transaction, receipt: Receipt, kept: KeptReceipt) -> Call | None:
     """Return the call that sends the delivered file; None where nothing is delivered any more."""
-    found = telegram_file(tx, kept.key.request_id)
-    if found is None or receipt.delivery is None or receipt.delivery.file is None:
+    bought = receipt.delivery.file if receipt.delivery else None
+    found = bought and telegram_file(tx, kept.key.request_id, bought)
+    if found is None:
         return None
     method, file_id = found
     return Call(method, {"chat_id": kept.keeper.account_id}, file_id)

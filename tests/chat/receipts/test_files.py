@@ -39,6 +39,19 @@ def test_a_file_is_sent_as_its_seller_sent_it(
     assert chat.db.run(lambda tx: telegram_file(tx, "f" * 24)) is None
 
 
+@pytest.mark.parametrize("other", [{"name": "song.zip"}, {"size": 4}])
+async def test_a_buyer_of_the_former_file_is_not_sent_the_one_in_its_place(
+    steps: ReceiptSteps, pat: Person, sam: Person, other: dict[str, object]
+) -> None:
+    """A payment gets what was delivered when it was made; Telegram's id is of the latest file."""
+    steps.chat.add_listing(sam, replace(COFFEE, goods=ALBUM), service_answer())
+    file = {"name": "album.zip", "size": 3, "url": "https://pay.example.org/f"}
+    steps.receipt = PAID | {"delivery": {"state": "delivered", "file": file | other}}
+    await steps.follow(pat)
+    assert len(pat.chat.from_bot()) == 1
+    assert steps.chat.said == []
+
+
 async def test_a_file_that_is_not_delivered_any_more_is_not_sent(
     steps: ReceiptSteps, pat: Person, sam: Person
 ) -> None:

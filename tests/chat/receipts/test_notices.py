@@ -58,6 +58,18 @@ async def test_a_code_that_arrives_comes_with_the_receipt(steps: ReceiptSteps, p
     assert row["awaited"] is None
 
 
+async def test_something_else_that_arrives_in_place_of_a_code_is_called_none(
+    steps: ReceiptSteps, pat: Person
+) -> None:
+    steps.receipt = WAITING
+    await steps.follow(pat)
+    steps.receipt = WAITING | {"delivery": {"state": "delivered", "text": "The key is 4711"}}
+    await steps.notify(CODE)
+    news = pat.chat.from_bot()[-1].text
+    assert news.startswith("🎉 What you were waiting for has arrived.")
+    assert "The key is 4711" in news
+
+
 @pytest.mark.parametrize("event", [SENT, PAID_BACK])
 async def test_what_the_seller_took_back_is_not_sent(
     steps: ReceiptSteps, pat: Person, event: str

@@ -57,6 +57,24 @@ def test_codes_that_are_there_are_shown_while_others_are_on_their_way() -> None:
     assert "<code>A1</code>\n<code>B2</code>" in shown
 
 
+@pytest.mark.parametrize("waits", [True, False])
+def test_units_that_got_different_things_are_all_shown(*, waits: bool) -> None:
+    """A payment of three: a code, then what took the place of codes, then codes again."""
+    file = DeliveredFile("a.zip", 5_000, "https://pay.example.org/f")
+    delivery = Delivery(waits, "The key is 4711", file, ("A1",))
+    shown = text(replace(COFFEE, quantity=3, delivery=delivery))
+    assert ("Yours is on its way" in shown) == waits
+    for part in ("📎 a.zip", "<code>A1</code>", "The key is 4711"):
+        assert part in shown
+
+
+def test_what_has_no_room_beside_codes_is_named() -> None:
+    codes = tuple(f"{number:0500d}" for number in range(7))
+    shown = text(replace(COFFEE, delivery=Delivery(text="😀" * 4000, codes=codes)))
+    assert shown_units(shown) <= TEXT_LIMIT
+    assert shown.rstrip().endswith("it's on your receipt.")
+
+
 def test_a_delivered_text_keeps_its_lines() -> None:
     assert "One\n\n  Two" in text(replace(COFFEE, delivery=Delivery(text="One\n\n  Two")))
 

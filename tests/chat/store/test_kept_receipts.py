@@ -85,19 +85,18 @@ def test_a_notice_goes_to_the_keeper_alone_and_holds_nothing_of_the_receipt(
     assert "Coffee" not in row["body"]
 
 
-def test_buyers_whose_code_is_there_are_notified_and_no_others(chat: ChatHarness) -> None:
-    """A payment of units 3 and 4 waits until four codes are there."""
+def test_buyers_who_wait_are_notified_once_and_no_others(chat: ChatHarness) -> None:
+    """Whether all of theirs is there is looked up when the notice is sent."""
     keep(chat, ANN, receipt=WAITS)
     keep(chat, BOB, ReceiptKey(REQUEST_ID, "b" * 24))
 
-    def notified(codes: int) -> int:
-        return chat.db.run(
-            lambda tx: notify_waiting(tx, chat.queues, REQUEST_ID, codes, chat.clock())
-        )
+    def notify() -> list[object]:
+        chat.db.run(lambda tx: notify_waiting(tx, chat.queues, REQUEST_ID, chat.clock()))
+        return chat.said
 
-    assert notified(3) == 0
-    assert notified(4) == 1
-    assert chat.said == [BuyerNotice(*KEY, "en", CODE)]
-    assert notified(9) == 0, "more codes before the notice is sent are no news"
+    assert notify() == [BuyerNotice(*KEY, "en", CODE)]
+    assert len(notify()) == 1, "more codes before the notice is sent are no news"
     chat.db.run(lambda tx: kept_receipts.update(tx, KEY, RECEIPT))
-    assert notified(9) == 0
+    assert len(notify()) == 1
+    chat.db.run(lambda tx: kept_receipts.update(tx, KEY, WAITS))
+    assert len(notify()) == 2

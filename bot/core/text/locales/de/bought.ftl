@@ -67,6 +67,7 @@ receipt-news-code =
         [one] 🎉 <b>Dein Code ist da.</b>
        *[other] 🎉 <b>Deine Codes sind da.</b>
     }
+receipt-news-goods = 🎉 <b>Was noch gefehlt hat, ist da.</b>
 
 ## Buttons
 

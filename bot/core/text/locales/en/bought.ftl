@@ -67,6 +67,7 @@ receipt-news-code =
         [one] 🎉 <b>Your code has arrived.</b>
        *[other] 🎉 <b>Your codes have arrived.</b>
     }
+receipt-news-goods = 🎉 <b>What you were waiting for has arrived.</b>
 
 ## Buttons
 
