@@ -119,7 +119,9 @@ def goods_question(draft: Draft, seller: Seller) -> str:
     if not draft.readings:
         return t(seller.language, "ask-goods")
     lists = [one for one in draft.readings if one.kind == CODES]
-    return t(seller.language, "ask-which-goods", count=lists[0].count or 0 if lists else 0)
+    if not lists:
+        return t(seller.language, "ask-whole-goods")
+    return t(seller.language, "ask-which-goods", count=lists[0].count or 0)
 
 
 def units_line(draft: Draft, seller: Seller) -> str | None:

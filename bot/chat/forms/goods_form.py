@@ -31,7 +31,7 @@ FORM = STEP = "codes"
 class Fetched:
     """What became of a file: what it may mean, else the key of a text about the problem.
 
-    A list of codes for a request that exists is in `codes`.
+    The codes in it are in `codes`, or why a file that looks like a list of codes has none.
     """
 
     readings: tuple[Goods, ...] = ()
@@ -92,8 +92,12 @@ def receive(draft: Draft | None, draft_id: str, found: Fetched, seller: Seller) 
     if draft.form == FORM:
         codes = found.codes or Problem("problem-goods-no-list")
         return _add(draft, codes, seller)
-    outcome = _choose(draft, found.readings, seller)
     notes = [t(seller.language, "goods-no-caption")] if found.has_words else []
+    if isinstance(found.codes, Problem):  # never all codes to everyone without a question
+        notes = [found.codes.text(seller.language), *notes]
+        outcome = _ask(draft, found.readings, seller)
+    else:
+        outcome = _choose(draft, found.readings, seller)
     return _after([*notes, *_doubled(found.codes, seller)], outcome)
 
 
@@ -114,7 +118,7 @@ def _with_readings(draft: Draft, draft_id: str, found: Fetched) -> Draft:
     paused = draft.paused
     if paused is None or paused.id != draft_id or paused.step != GOODS.name or not found.readings:
         return draft
-    if len(found.readings) > 1:
+    if len(found.readings) > 1 or isinstance(found.codes, Problem):
         paused = replace(paused, readings=found.readings)
     else:
         paused = replace(paused, goods=found.readings[0], readings=())
@@ -123,8 +127,12 @@ def _with_readings(draft: Draft, draft_id: str, found: Fetched) -> Draft:
 
 def _choose(draft: Draft, readings: tuple[Goods, ...], seller: Seller) -> Outcome:
     if len(readings) > 1:
-        return flow.ask_step(replace(draft, readings=readings), GOODS.name, seller)
+        return _ask(draft, readings, seller)
     return _set(draft, readings[0], seller)
+
+
+def _ask(draft: Draft, readings: tuple[Goods, ...], seller: Seller) -> Outcome:
+    return flow.ask_step(replace(draft, readings=readings), GOODS.name, seller)
 
 
 def _set(draft: Draft, goods: Goods, seller: Seller) -> Outcome:

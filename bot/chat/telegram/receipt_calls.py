@@ -86,7 +86,7 @@ def _gone(payload: ReceiptMessage | BuyerNotice, kept: KeptReceipt) -> TextMessa
 def _file(tx: Transaction, receipt: Receipt, kept: KeptReceipt) -> Call | None:
     """Return the call that sends the delivered file; None where nothing is delivered any more."""
     bought = receipt.delivery.file if receipt.delivery else None
-    found = bought and telegram_file(tx, kept.key.request_id, bought)
+    found = telegram_file(tx, kept.key.request_id, bought) if bought else None
     if found is None:
         return None
     method, file_id = found

@@ -103,6 +103,35 @@ def test_a_text_file_may_be_codes() -> None:
     assert talk.press_label("Codes").form.goods == AS_CODES
 
 
+@pytest.mark.parametrize("is_edit", [False, True])
+def test_a_list_of_codes_that_cannot_be_read_is_not_given_to_everyone_unasked(
+    *, is_edit: bool
+) -> None:
+    talk = open_option("goods")
+    if is_edit:
+        talk = Talk(KNOWN)
+        talk.take(edit_form(FORM, ExistingRequest(LISTING, STICKERS), "goods", KNOWN))
+    many = Problem("problem-goods-many", {"count": 10_001, "most": 10_000})
+    fetched(take(talk), Fetched((ALBUM,), many))
+    assert "That's 10,001 codes; the limit is 10,000" in talk.replies[-2].text
+    assert talk.last.startswith("Should every buyer get this file?")
+    assert (talk.form.goods, talk.form.readings, talk.changes) == (None, (ALBUM,), [])
+    assert labels(talk.replies[-1].rows)[:2] == ["One file for everyone", "Send something else"]
+    talk.press_label("One file")
+    given = Goods.from_json(talk.changes[-1].value) if is_edit else talk.form.goods
+    assert given == ALBUM
+
+
+def test_an_unread_list_of_codes_is_asked_about_below_a_shorter_form_too() -> None:
+    talk = take(open_option("goods"))
+    talk.take(settings_form("zone", OTHER, KNOWN, talk.draft))
+    found = Fetched((ALBUM,), Problem("problem-goods-columns"))
+    talk.take(receive(talk.draft, FORM, found, KNOWN))
+    paused = talk.form.paused
+    assert paused is not None
+    assert (paused.goods, paused.readings) == (None, (ALBUM,))
+
+
 @pytest.mark.parametrize(
     ("file", "words"),
     [

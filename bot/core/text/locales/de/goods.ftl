@@ -15,6 +15,9 @@ ask-which-goods =
         [one] Ich habe { $count } Zeile gefunden, die ein Code sein könnte. Ich kann sie einmal ausgeben oder allen dasselbe zeigen.
        *[other] Ich habe { $count } Zeilen gefunden, die Codes sein könnten. Ich kann pro Stück einen ausgeben oder allen dasselbe zeigen.
     }
+ask-whole-goods =
+    <b>Sollen alle diese Datei bekommen?</b>
+    Eine Liste von Codes habe ich darin nicht gefunden. Wer bezahlt, bekäme die ganze Datei.
 button-goods-codes = Codes, einer pro Zeile
 button-goods-text = Ein Text für alle
 button-goods-file = Eine Datei für alle

@@ -16,6 +16,9 @@ ask-which-goods =
         [one] I found { $count } line that could be a code. I can hand it to one buyer, or show everyone the same.
        *[other] I found { $count } lines that could be codes. I can hand out one per item, or show everyone the same.
     }
+ask-whole-goods =
+    <b>Should every buyer get this file?</b>
+    I couldn't find a list of codes in it. Everyone who pays would get all of it.
 button-goods-codes = Codes, one per line
 button-goods-text = One text for everyone
 button-goods-file = One file for everyone
