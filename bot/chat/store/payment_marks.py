@@ -29,10 +29,10 @@ _UNSET = (
 _TOLD = (
     "UPDATE received_payments SET {name}_told = 1"
     " WHERE request_id = :request AND transaction_id = :transaction"
-    " AND {name}_at IS NOT NULL AND {name}_told = 0"
+    " AND {name}_at IS NOT NULL AND {name}_told = 0 AND COALESCE({name}_note, '') = :note"
 )
 _NOTE = (
-    "UPDATE received_payments SET {name}_note = :note"
+    "UPDATE received_payments SET {name}_note = :note, {name}_told = 0"
     " WHERE request_id = :request AND transaction_id = :transaction AND {name}_at IS NOT NULL"
 )
 HIDE = (
@@ -84,10 +84,10 @@ def set_hidden(tx: Transaction, found: FoundPayment, *, hidden: bool) -> bool:
     return bool(tx.execute(HIDE, **_ids(found), hidden=int(hidden)))
 
 
-def announce(tx: Transaction, request_id: str, transaction_id: str, mark: str) -> bool:
-    """Store that the seller reads who hears of a mark; return False if they have read it."""
-    sql = _TOLD.format(name=_COLUMNS[mark])
-    return bool(tx.execute(sql, request=request_id, transaction=transaction_id))
+def announce(tx: Transaction, ids: tuple[str, str], mark: str, note: str | None) -> bool:
+    """Store that the seller reads who hears of a mark with this note; return False if they have."""
+    sql, (request_id, transaction_id) = _TOLD.format(name=_COLUMNS[mark]), ids
+    return bool(tx.execute(sql, request=request_id, transaction=transaction_id, note=note or ""))
 
 
 def is_paid_back(tx: Transaction, checkout_id: str) -> bool:

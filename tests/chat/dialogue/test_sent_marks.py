@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from bot.chat.dialogue.mark_jobs import NOTE_TIME
 from bot.chat.messages.payloads import BuyerNotice, TextMessage
 from bot.chat.requests.payment_jobs.mark_job import TRIED_FOR
+from bot.chat.store import payment_marks
 from bot.core.text.translations import t
 from tests.support.chat_harness import REQUEST_ID
 from tests.support.claim_steps import DOWN, ClaimSteps
@@ -99,6 +100,47 @@ async def test_a_seller_who_never_answers_has_told_the_buyer_after_a_while(
     steps.chat.clock.advance(NOTE_TIME / 1000)
     assert await steps.answer(MARKED) == [("PUT", "t1")]
     assert "marked as sent" in steps.newest.text
+
+
+async def test_a_note_that_comes_later_reaches_the_buyer_too(
+    steps: ClaimSteps, pat: Person
+) -> None:
+    await steps.pay()
+    steps.chat.db.run(lambda tx: keep(tx, pat))
+    await steps.press(steps.newest, SENT)
+    steps.chat.clock.advance(NOTE_TIME / 1000)
+    await steps.jobs.work(MARKED)
+    await steps.chat.says(steps.seller, "DHL 00340434")
+    await steps.jobs.work(MARKED)
+    assert bodies(steps)[-1] == {"sent": {"note": "DHL 00340434"}, "notifyPayer": False}
+    assert steps.chat.said.count(BuyerNotice(REQUEST_ID, "t1", "en", "sent")) == 2
+    told = [text for text in sent_texts(steps) if "I've let the buyer know in Telegram" in text]
+    assert len(told) == 2
+
+
+async def test_a_mark_without_the_note_that_came_meanwhile_leaves_the_news_to_the_note(
+    steps: ClaimSteps,
+) -> None:
+    await steps.pay()
+    await steps.press(steps.newest, SENT)
+    await steps.says("DHL 00340434")
+    ids = REQUEST_ID, "t1"
+    assert not steps.chat.db.run(lambda tx: payment_marks.announce(tx, ids, "sent", None))
+    assert steps.chat.db.run(lambda tx: payment_marks.announce(tx, ids, "sent", "DHL 00340434"))
+
+
+async def test_a_buyer_who_blocked_the_bot_gets_the_email(steps: ClaimSteps, pat: Person) -> None:
+    """Their notice waits in Telegram, perhaps for ever."""
+    await steps.pay()
+    steps.chat.db.run(lambda tx: keep(tx, pat))
+    pat.start()
+    pat.block()
+    await steps.press(steps.newest, SENT)
+    await steps.press(steps.newest, SKIP)
+    await steps.answer(EMAILED)
+    assert bodies(steps) == [{"sent": {}, "notifyPayer": True}]
+    assert "The buyer will get an email." in steps.newest.text
+    assert BuyerNotice(REQUEST_ID, "t1", "en", "sent") in steps.chat.said
 
 
 async def test_the_seller_reads_once_who_hears_of_it(steps: ClaimSteps) -> None:

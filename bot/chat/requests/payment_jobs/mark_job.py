@@ -16,6 +16,7 @@ from bot.chat.receipts import notices
 from bot.chat.requests.job_failures import RETRIES, in_time, log_failure
 from bot.chat.store import kept_receipts, payment_marks
 from bot.core.errors import MethodNotAllowed, NotFound, PeerError, Refused, requested_wait
+from bot.core.outbox import lanes
 
 if TYPE_CHECKING:
     from bot.chat.messages.jobs import SendMark
@@ -50,8 +51,8 @@ class MarkHandler:
         if marks is None:
             await self._outcomes.finish(message)
             return
-        keeper = await self._outcomes.db.read(lambda tx: kept_receipts.keeper_of(tx, *ids))
-        body = mark_body(marks, job.mark, notify=keeper is None)
+        is_reached = await self._outcomes.db.read(lambda tx: self._reaches_keeper(tx, ids))
+        body = mark_body(marks, job.mark, notify=not is_reached)
         try:
             is_emailed = await in_time(self._client.mark_payment(*ids, body))
         except PeerError as error:
@@ -65,7 +66,8 @@ class MarkHandler:
         else:
             unsure = "unsure" if message.attempts > 1 else "none"
             way = "email" if is_emailed else unsure
-            await self._outcomes.finish(message, self._conclude, way)
+            note = None if job.mark == HIDDEN else marks.noted(job.mark)[1]
+            await self._outcomes.finish(message, self._conclude, way, note)
 
     def give_up(self, tx: Transaction, job: SendMark) -> None:
         """Notify the seller that the buyer hears nothing: the job was set aside."""
@@ -84,18 +86,26 @@ class MarkHandler:
         if job.mark != HIDDEN:
             self._outcomes.send_text(tx, job, key)
 
-    def _conclude(self, tx: Transaction, job: SendMark, way: str) -> None:
-        """Notify the buyer and the seller, once, of a mark that is set; refresh what was raised.
+    def _reaches_keeper(self, tx: Transaction, ids: tuple[str, str]) -> bool:
+        """Check whether a buyer in Telegram keeps the receipt, and has not blocked the bot."""
+        keeper = kept_receipts.keeper_of(tx, *ids)
+        messages = self._outcomes.queues.messages
+        return keeper is not None and not lanes.is_paused(tx, messages, str(keeper.account_id))
 
-        `way` is how the buyer hears of it without Telegram: `email`, `none`, or `unsure` after an
-        attempt whose answer was lost.
+    def _conclude(self, tx: Transaction, job: SendMark, way: str, note: str | None) -> None:
+        """Notify the buyer and the seller of a mark that is set; refresh what was raised.
+
+        They hear of it once, and again of a `note` that came after it. `way` is how the buyer hears
+        of it without Telegram: `email`, `none`, or `unsure` after an attempt whose answer was lost.
+        A notice to a buyer who has blocked the bot waits.
         """
         outcomes, key = self._outcomes, ReceiptKey(job.request_id, job.transaction_id)
         if job.mark == PAID_BACK:
             outcomes.add_later(tx, CheckRequest(job.listing_id), 0)
-        if job.mark == HIDDEN or not payment_marks.announce(tx, *key, job.mark):
+        if job.mark == HIDDEN or not payment_marks.announce(tx, key, job.mark, note):
             return
-        if notices.notify_keeper(tx, outcomes.queues, key, EVENTS[job.mark], outcomes.now()):
+        notices.notify_keeper(tx, outcomes.queues, key, EVENTS[job.mark], outcomes.now())
+        if self._reaches_keeper(tx, key):
             way = "telegram"
         outcomes.send_text(tx, job, f"marks-{job.mark}-{way}")
 
