@@ -74,12 +74,14 @@ ATTACH = """
 """
 RELEASE = f"UPDATE files SET expires_at = :at WHERE id = :id AND NOT {NEEDED}"  # noqa: S608 - our own words
 KEEP_NEEDED = f"UPDATE files SET expires_at = NULL WHERE expires_at <= :now AND {NEEDED}"  # noqa: S608 - our own words
-# An attached file has no end; a file that is not complete can't be attached any more.
-NEXT_EXPIRED = """
+# An attached file has no end; a file that is not complete can't be attached any more. One that is
+# needed may have got an end from an edit that didn't see yet who needs it.
+NEXT_EXPIRED = f"""
     UPDATE files SET complete = 0
-    WHERE id = (SELECT MIN(id) FROM files WHERE expires_at <= :now) AND expires_at <= :now
+    WHERE id = (SELECT MIN(id) FROM files WHERE expires_at <= :now AND NOT {NEEDED})
+      AND expires_at <= :now
     RETURNING id
-"""
+"""  # noqa: S608 - our own words
 DELETE_PARTS = """
     DELETE FROM file_parts WHERE file_id = :id AND place IN (
       SELECT place FROM file_parts WHERE file_id = :id ORDER BY place LIMIT :most)

@@ -159,6 +159,17 @@ async def test_a_file_that_nobody_delivers_is_deleted_after_a_week(service: Serv
     assert await parts_of(service) == [len(ALBUM)]
 
 
+async def test_a_file_that_a_request_delivers_is_never_chosen_for_deletion(
+    service: ServiceHarness,
+) -> None:
+    """An edit that didn't see that request yet may have set its end, at any moment of a sweep."""
+    await service.create(delivery={"fileId": await uploaded(service)})
+    now = service.clock()
+    sql = "UPDATE files SET expires_at = :now"
+    await service.db.transaction(lambda tx: tx.execute(sql, now=now))
+    assert await service.db.transaction(lambda tx: tx.query(files.NEXT_EXPIRED, now=now)) == []
+
+
 async def test_another_applications_file_is_unknown(service: ServiceHarness) -> None:
     other = service.db.run(
         lambda tx: applications.create(tx, service.vault, "other", service.clock())
