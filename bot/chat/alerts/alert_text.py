@@ -22,7 +22,7 @@ from bot.chat.cards.rail_text import paid_by_lines, refund_hint, surplus_line, w
 from bot.chat.messages.buttons import markup
 from bot.chat.messages.payloads import Alert, TextMessage
 from bot.chat.messages.reply import TEXT_LIMIT, Reply, escaped, shown_units
-from bot.core.money.amounts import format_money
+from bot.core.money.amounts import format_money, format_short
 from bot.core.text.translations import t
 
 if TYPE_CHECKING:
@@ -229,10 +229,10 @@ def _head_of_several(head: str, group: Sequence[AlertPayment], language: str) ->
 
 
 def _remarks(group: Sequence[AlertPayment], language: str) -> list[str]:
-    """Return remarks on unusual payments, and the units left after the newest one."""
+    """Return remarks on goals and unusual payments, and the units left after the newest one."""
     if group[0].underpaid:
         return []
-    lines = _amount_remarks(group, language)
+    lines = [*_goal_lines(group, language), *_amount_remarks(group, language)]
     if found := sum(payment.found for payment in group):
         lines.append(t(language, "alert-found", found=found, count=len(group)))
     if oversold := [payment for payment in group if payment.oversold]:
@@ -242,6 +242,20 @@ def _remarks(group: Sequence[AlertPayment], language: str) -> list[str]:
     if waiting := codes_waiting(group):
         lines.append(t(language, "alert-codes-waiting", waiting=waiting))
     return lines
+
+
+def _goal_lines(group: Sequence[AlertPayment], language: str) -> list[str]:
+    """Return what was raised when payments reached a goal, one line for each goal."""
+    reached = [(*payment.reached, payment.currency) for payment in group if payment.reached]
+    return [
+        t(
+            language,
+            "alert-goal-reached",
+            raised=escaped(format_short(raised, currency, language)),
+            goal=escaped(format_short(goal, currency, language)),
+        )
+        for raised, goal, currency in reached
+    ]
 
 
 def _amount_remarks(group: Sequence[AlertPayment], language: str) -> list[str]:

@@ -125,7 +125,11 @@ def raised_of(tx: Transaction, listing: Listing) -> int:
     """
     if listing.wish.goal is None:
         return 0
-    found, currency = takings_of(tx, listing.id), listing.wish.currency
+    return raised_in(takings_of(tx, listing.id), listing.wish.currency)
+
+
+def raised_in(found: Takings, currency: str) -> int:
+    """Return what takings count towards a goal, in minor units of its currency."""
     return _by_code(found.earned).get(currency, 0) - _by_code(found.returned).get(currency, 0)
 
 

@@ -122,7 +122,8 @@ class AlertPayment:
     paid, where the server says so, and `at` (epoch ms) the time of its record. `claim_id` is the
     claim by which its seller may accept an underpaid one. The amount is that of `quantity` pieces.
     `words` are the payer's, as long as the seller hasn't hidden them; `codes_waiting` units are
-    sold and wait for a code; `is_sent_by_hand`: its seller may have something to send.
+    sold and wait for a code; `is_sent_by_hand`: its seller may have something to send. `reached` is
+    what was raised, and the goal, in minor units, if this payment reached it.
     """
 
     listing_id: str
@@ -153,6 +154,7 @@ class AlertPayment:
     words: PayerWords = NO_WORDS
     codes_waiting: int = 0
     is_sent_by_hand: bool = False
+    reached: tuple[int, int] | None = None
 
 
 @dataclass(frozen=True, slots=True)

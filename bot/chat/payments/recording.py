@@ -13,6 +13,7 @@ from bot.chat.alerts import delivery
 from bot.chat.messages.payloads import Alert, AlertPayment
 from bot.chat.model.payer_words import NO_WORDS
 from bot.chat.payments import claim_recording
+from bot.chat.payments.goals import goal_reached
 from bot.chat.store import listings, pending, posts, sellers
 from bot.chat.store.received_payments import (
     PLACEHOLDER,
@@ -100,6 +101,7 @@ class Ledger:
             settled_count=sums.settled_count,
             at=received_at(self._tx, payment) if repeated else self._now,
             claim_id=claim_id,
+            reached=goal_reached(self._tx, listing, payment, sums),
         )
         self._put_alert(listing, alert, replaced)
 

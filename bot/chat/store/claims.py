@@ -147,37 +147,26 @@ def change_state(tx: Transaction, claim: Claim, state: str, answered_in: int | N
 
 def set_arrived(tx: Transaction, claim_id: str, amount: int, currency: str) -> None:
     """Store what has arrived for a claim, in minor units."""
-    tx.execute(
-        "UPDATE claims SET amount = :amount, currency = :currency WHERE id = :id",
-        id=claim_id,
-        amount=amount,
-        currency=currency,
-    )
+    sql = "UPDATE claims SET amount = :amount, currency = :currency WHERE id = :id"
+    tx.execute(sql, id=claim_id, amount=amount, currency=currency)
 
 
 def lapse(tx: Transaction, claim_id: str, now: int) -> None:
     """Store that the service holds a claim's unit no longer, at `now` (epoch ms)."""
-    tx.execute(
-        "UPDATE claims SET lapses_at = :now WHERE id = :id AND lapses_at > :now",
-        id=claim_id,
-        now=now,
-    )
+    sql = "UPDATE claims SET lapses_at = :now WHERE id = :id AND lapses_at > :now"
+    tx.execute(sql, id=claim_id, now=now)
 
 
 def set_message(tx: Transaction, claim_id: str, message_id: int) -> None:
     """Store a claim's own message."""
-    tx.execute(
-        "UPDATE claims SET message_id = :message WHERE id = :id", id=claim_id, message=message_id
-    )
+    sql = "UPDATE claims SET message_id = :message WHERE id = :id"
+    tx.execute(sql, id=claim_id, message=message_id)
 
 
 def due_claims(tx: Transaction, now: int, most: int) -> list[Claim]:
     """Return up to `most` claims whose reminder is due at `now` (epoch ms), in their order."""
-    rows = tx.query(
-        f"{SELECT} WHERE state = 'waiting' AND remind_at <= :now ORDER BY remind_at LIMIT :most",
-        now=now,
-        most=most,
-    )
+    sql = f"{SELECT} WHERE state = 'waiting' AND remind_at <= :now ORDER BY remind_at LIMIT :most"
+    rows = tx.query(sql, now=now, most=most)
     return [_read(row) for row in rows]
 
 

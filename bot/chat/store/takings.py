@@ -31,6 +31,10 @@ BETWEEN = (
     " WHERE listings.seller_id = :seller AND received_at >= :since AND received_at < :until"
     " GROUP BY 1, 2, 3, 4 ORDER BY payments DESC, listing_id, p.currency"
 )
+SALES = (
+    "SELECT amount, received_at, paid_back_at FROM received_payments WHERE listing_id = :listing"
+    " AND currency = :currency AND oversold = 0 AND underpaid = 0 AND transaction_id <> :but"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,6 +143,11 @@ def _takings(rows: Iterable[tuple[Row, int]]) -> Takings:
         settled_count=settled,
         pieces=pieces[EARNED],
     )
+
+
+def sales(tx: Transaction, listing_id: str, currency: str, but: str) -> list[Row]:
+    """Return amount and times of a listing's sales in a currency, without the transaction `but`."""
+    return tx.query(SALES, listing=listing_id, currency=currency, but=but)
 
 
 def takings_between(

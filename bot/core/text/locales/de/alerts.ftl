@@ -8,6 +8,7 @@ alert-together =
         [one] { $count } Zahlung
        *[other] { $count } Zahlungen
     }
+alert-goal-reached = 🎉 <b>Spendenziel erreicht</b>: { $raised } von { $goal }
 
 ## On, silent or off
 

@@ -8,6 +8,7 @@ alert-together =
         [one] { $count } payment
        *[other] { $count } payments
     }
+alert-goal-reached = 🎉 <b>Goal reached</b>: { $raised } of { $goal }
 
 ## On, silent or off
 
