@@ -72,19 +72,24 @@ def _with_currency(
         return Problem("line-no-currency")
     if rest[0].isdecimal():
         return _spaced(amount, rest, may_choose=may_choose)
+    if may_choose and is_choice(rest[0]):  # `1 000/2 000`
+        typed = escaped(f"{amount} {rest[0]}", _QUOTED)
+        return Problem("problem-choice-unclear", {"typed": typed})
     code = typed_text.read_code(rest[0])
     return code if isinstance(code, Problem) else read_amounts(amount, code)
 
 
 def _spaced(amount: str, rest: list[str], *, may_choose: bool) -> Problem:
-    """Return the Problem of several bare numbers: `1 000` or `5 10 20`."""
+    """Return the Problem of several bare numbers: `1 000` or `5 10 20`, or of `3+ 5`."""
+    if is_choice(amount) and may_choose:
+        return Problem("line-choice-order")
     numbers = [amount, *takewhile(str.isdecimal, rest)]
     code = next(iter(rest[len(numbers) - 1 :]), "")
     currency = code if code in currencies() else typed_text.USUAL
     has_zeros = any(each.startswith("0") for each in numbers)  # `1 000 000` is one number
     one = "".join(numbers) if has_zeros or len(numbers) == 2 else amount  # noqa: PLR2004 - a pair
     single = escaped(f"{one} {currency}", _QUOTED)
-    if not may_choose or has_zeros or is_choice(amount):
+    if not may_choose or has_zeros:
         return Problem("line-amount-spaced", {"example": single})
     several = escaped(f"{'/'.join(numbers)} {currency}", _QUOTED)
     return Problem("line-amount-or-choice", {"example": single, "several": several})

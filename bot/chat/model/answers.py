@@ -103,6 +103,13 @@ class Answer:
         """Return the request after more pieces were sold, each with its code."""
         return self if self.codes is None else replace(self, codes=self.codes.after_sale(pieces))
 
+    def has_more_codes(self, before: Answer | None) -> bool:
+        """Return whether there are more codes than in an earlier answer."""
+        if self.codes is None:
+            return False
+        known = before.codes if before is not None else None
+        return known is None or self.codes.total > known.total
+
     def to_json(self) -> dict[str, Any]:
         """Return the answer as JSON for `from_json`."""
         return asdict(self)

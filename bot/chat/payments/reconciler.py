@@ -2,7 +2,8 @@
 
 A webhook can be lost for good: the receiver was down for longer than the other server retries, or
 its address has changed. The service's own list can't be lost, so payments that are missing here
-are found by it (`missing_payments`) and recorded as found later.
+are found by it (`missing_payments`) and recorded as found later. So are codes that another program
+added.
 """
 
 from __future__ import annotations
@@ -60,6 +61,7 @@ class Reconciler:
     ) -> None:
         self._db = db
         self._client = client
+        self._recorder = recorder
         self._now = now
         self._sleep = sleep
         self._missing = MissingPayments(db, client, recorder, now, self._paced)
@@ -131,6 +133,8 @@ class Reconciler:
             try:
                 if answer.id == listing.request_id:
                     found += await self._missing.record(answer, listing)
+                    if answer.has_more_codes(listing.answer):  # no webhook reports codes
+                        await self._recorder.check(listing.id)
                 else:
                     await self._delete_double(answer, listing)
             except (PeerError, Refused) as error:

@@ -10,7 +10,9 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from bot.chat.alerts import delivery
+from bot.chat.messages.jobs import CheckRequest
 from bot.chat.messages.payloads import Alert, AlertPayment
+from bot.chat.messages.queues import BACKGROUND
 from bot.chat.model.payer_words import NO_WORDS
 from bot.chat.payments import claim_recording
 from bot.chat.payments.goals import goal_reached
@@ -28,7 +30,7 @@ from bot.chat.store.received_payments import (
 )
 from bot.chat.store.takings import takings
 from bot.core.outbox import outbox
-from bot.core.outbox.queue_policy import ALERT
+from bot.core.outbox.queue_policy import ALERT, NOTICE
 from bot.core.text.translations import choose
 
 if TYPE_CHECKING:
@@ -174,6 +176,14 @@ class PaymentRecorder:
             return is_new
 
         return await self._db.transaction(work)
+
+    async def check(self, listing_id: str) -> None:
+        """Queue the job that fetches a request and stores what the service has of it."""
+        lane, now = f"{BACKGROUND}{listing_id}", self._now()
+        queue, job = self._queues.jobs, CheckRequest(listing_id)
+        await self._db.transaction(
+            lambda tx: outbox.put(tx, queue, lane, job, now, priority=NOTICE)
+        )
 
     async def record_missing(self, listing_id: str, known: int, missing: int) -> int:
         """Record payments as `Ledger.record_missing` does."""

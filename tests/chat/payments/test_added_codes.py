@@ -1,0 +1,76 @@
+"""Codes that another program adds: the card has them, and buyers who waited hear of theirs."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from bot.chat.messages.payloads import BuyerNotice
+from bot.chat.model.goods import CodeCounts
+from bot.chat.model.receipt import Delivery, Receipt, ReceiptKey, Units
+from bot.chat.payments.reconciler import Reconciler
+from bot.chat.receipts.notices import CODE
+from bot.chat.store import kept_receipts
+from bot.chat.store.kept_receipts import Keeper
+from tests.support.chat_harness import DROP
+from tests.support.goods_shop import GoodsShop, open_goods_shop
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Callable
+
+    from bot.chat.store.listings import Listing
+    from tests.support.chat_harness import ChatHarness
+    from tests.support.reconciler_service import RecordedSleep
+
+WAITS = Receipt("Keys", 500, "USD", "paid", "", units=Units(3, 3), delivery=Delivery(waits=True))
+
+
+@pytest.fixture
+async def shop(chat: ChatHarness, new_database: Callable[[], str]) -> AsyncIterator[GoodsShop]:
+    async with open_goods_shop(new_database(), chat) as it:
+        yield it
+
+
+@pytest.fixture
+def reconciler(shop: GoodsShop, recorded_sleep: RecordedSleep) -> Reconciler:
+    chat = shop.chat
+    return Reconciler(chat.db, shop.market.client, chat.recorder, chat.clock, recorded_sleep)
+
+
+async def sell_three(shop: GoodsShop) -> tuple[Listing, ReceiptKey]:
+    """Sell three items with two codes; return the request and the receipt of who waits."""
+    listing = await shop.begin(DROP)
+    await shop.say("A1\nB2")
+    await shop.press("goods", "codes")
+    *_, last = [await shop.market.pay(listing) for _ in range(3)]
+    key = ReceiptKey(str(listing.request_id), last)
+    shop.chat.db.run(lambda tx: kept_receipts.keep(tx, key, Keeper(7, "en"), WAITS, 1))
+    return listing, key
+
+
+def notices(shop: GoodsShop) -> list[BuyerNotice]:
+    return [body for body in shop.chat.said if isinstance(body, BuyerNotice)]
+
+
+async def test_a_buyer_who_waits_hears_of_a_code_that_another_program_added(
+    shop: GoodsShop, reconciler: Reconciler
+) -> None:
+    listing, key = await sell_three(shop)
+    await shop.market.client.add_codes(key.request_id, ["C3", "D4"])
+    for _ in range(2):
+        await reconciler.compare()
+        await shop.jobs.due()
+    assert notices(shop) == [BuyerNotice(*key, "en", CODE)]
+    answer = shop.chat.listing(listing.id).answer
+    assert answer is not None
+    assert answer.codes == CodeCounts(total=4, assigned=3, waiting=0)
+
+
+async def test_nobody_is_notified_while_no_codes_are_added(
+    shop: GoodsShop, reconciler: Reconciler
+) -> None:
+    await sell_three(shop)
+    await reconciler.compare()
+    assert shop.jobs.waits is None
+    assert notices(shop) == []
