@@ -28,6 +28,7 @@ BotError
 │   ├── NotPayable             409 notPayable
 │   ├── WrongState             409 wrongState
 │   ├── NoCodes                409 noCodes
+│   ├── BuyersWait             409 buyersWait
 │   ├── TooManyFiles           409 tooManyFiles
 │   ├── BodyTooLarge           413 bodyTooLarge
 │   ├── UnsupportedMediaType   415 unsupportedMediaType
@@ -258,6 +259,11 @@ class WrongState(Refused):
 class NoCodes(Refused):
     code = "noCodes"
     default = "This payment request delivers no codes: edit its delivery first."
+
+
+class BuyersWait(Refused):
+    code = "buyersWait"
+    default = "Buyers wait for codes: deliver codes, a text or a file to them first."
 
 
 class TooManyFiles(Refused):

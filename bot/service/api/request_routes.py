@@ -146,7 +146,11 @@ async def get(request_id: RowId, service: Serving, caller: Calling) -> Response:
     ),
 )
 async def edit(request_id: RowId, request: Request, service: Serving, caller: Calling) -> Response:
-    """Change the fields that the body names, and keep the others."""
+    """Change the fields that the body names, and keep the others.
+
+    A text or a file that takes the place of another is what earlier payers get too. Codes that were
+    given stay, and payers who wait for a code get what takes its place.
+    """
     change = body_parsing.read_edit(await bodies.read_text(request, bodies.JSON), caller.now)
     change = replace(
         change, goods=await delivery_fields.with_codes(service.db, caller.app_id, change.goods)

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from bot.core.errors import FieldProblem, InvalidBody, NoCodes
+from bot.core.errors import BuyersWait, FieldProblem, InvalidBody, NoCodes
 from bot.service.goods import codes, files
 from bot.service.model.goods.delivered import (
     MOST_CODES_OF_REQUEST,
@@ -27,6 +27,9 @@ if TYPE_CHECKING:
     from bot.service.model.goods.delivered import Goods
     from bot.service.model.request import PaymentRequest
 
+SAME_FOR_ALL = (DeliveryKind.TEXT, DeliveryKind.FILE)
+"""What every buyer of a request gets alike: another one corrects it for those who have it."""
+
 NOW = "SELECT delivery, delivery_text, delivery_file FROM payment_requests WHERE id = :id"
 FORMER = (
     "SELECT last_unit, delivery, delivery_text, delivery_file FROM former_deliveries"
@@ -42,6 +45,12 @@ KEEP_FORMER = """
     SELECT r.id, CAST(:last AS BIGINT), r.delivery, r.delivery_text, r.delivery_file
     FROM payment_requests r WHERE r.id = :id AND :last > COALESCE(
       (SELECT MAX(f.last_unit) FROM former_deliveries f WHERE f.request_id = r.id), 0)
+"""
+# Whether somebody waits for a code who was not paid back.
+WAITS = """
+    SELECT 1 AS waits FROM payments
+    WHERE request_id = :id AND first_unit + quantity - 1 > :last AND paid_back_at IS NULL
+    LIMIT 1
 """
 FIELD = "delivery"
 
@@ -66,20 +75,25 @@ def begin(tx: Transaction, request: PaymentRequest, goods: Goods) -> PaymentRequ
 def change(tx: Transaction, request: PaymentRequest, goods: Goods | None, now: int) -> bool:
     """Store what a request delivers from now on; return whether that is something else.
 
-    Units that have got what it delivered keep that. Raises InvalidBody.
+    A text or a file that takes the place of another corrects it for all who have it. Otherwise
+    units that have got what it delivered keep that. Raises InvalidBody, and BuyersWait if it's to
+    deliver nothing while buyers wait for codes.
     """
     before = _now(tx, request.id)
     if _is_same(before, goods):
         return False
     last = served(request)
+    if goods is None and request.codes_waiting and tx.one(WAITS, id=request.id, last=last):
+        raise BuyersWait
     if request.delivers is DeliveryKind.CODES:
         codes.delete_after(tx, request.id, last)
         codes.set_counts(tx, request.id, last, request.codes_skipped)
         request = replace(request, codes_count=last)
     if goods is None or goods.kind != before.kind or goods.kind is not DeliveryKind.CODES:
-        tx.execute(KEEP_FORMER, id=request.id, last=last)
+        if not _corrects(before, goods):
+            tx.execute(KEEP_FORMER, id=request.id, last=last)
         _set(tx, request, goods)
-        files.release(tx, before.file_id, now)
+        files.release(tx, before.file_id, now + (files.AFTER_CORRECTION if last else 0))
     if goods is not None and goods.kind is DeliveryKind.CODES:
         new = codes.new_ones(tx, request.id, goods.codes)
         skipped = request.codes_skipped + last - request.codes_count
@@ -138,6 +152,11 @@ def _is_same(before: Delivered, goods: Goods | None) -> bool:
     if goods.kind is DeliveryKind.CODES:
         return False
     return (before.kind, before.text, before.file_id) == (goods.kind, goods.text, goods.file_id)
+
+
+def _corrects(before: Delivered, goods: Goods | None) -> bool:
+    """Return whether what comes is for everybody who has what was before."""
+    return goods is not None and goods.kind in SAME_FOR_ALL and before.kind in SAME_FOR_ALL
 
 
 def _set(tx: Transaction, request: PaymentRequest, goods: Goods | None) -> None:

@@ -37,6 +37,9 @@ UPLOADED_WITHIN = 2 * HOUR
 LOOSE_FOR = 7 * DAY
 """Milliseconds for which an uploaded file waits for its request."""
 
+AFTER_CORRECTION = DAY
+"""Milliseconds in which downloads of a file may end that was bought, then corrected."""
+
 AFTER_DELETION = 180 * DAY
 """Milliseconds for which money may still arrive for a deleted request, and its buyer needs the
 file."""

@@ -46,7 +46,8 @@ FAILURES = {
         "There is no such payment request.",
     ),
     409: Failure(
-        "It can't be done now (`notLimited`, `notEnoughUnits`, `idempotencyMismatch`).",
+        "It can't be done now"
+        " (`notLimited`, `notEnoughUnits`, `buyersWait`, `idempotencyMismatch`).",
         "notEnoughUnits",
         "3 units remain, 5 were to be taken out.",
     ),

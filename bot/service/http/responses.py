@@ -26,6 +26,7 @@ STATUS: dict[type[Refused], int] = {
     errors.NotPayable: 409,
     errors.WrongState: 409,
     errors.NoCodes: 409,
+    errors.BuyersWait: 409,
     errors.TooManyFiles: 409,
     errors.BodyTooLarge: 413,
     errors.UnsupportedMediaType: 415,

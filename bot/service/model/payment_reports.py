@@ -221,6 +221,7 @@ class News(StrEnum):
     SENT = "sent"
     PAID_BACK = "paidBack"
     CODES = "codes"
+    GOODS = "goods"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -28,6 +28,7 @@ NEWS = {
     News.SENT: ("mail-sent-subject", "mail-sent-heading"),
     News.PAID_BACK: ("mail-paid-back-subject", "mail-paid-back-heading"),
     News.CODES: ("mail-codes-subject", "mail-codes-heading"),
+    News.GOODS: ("mail-goods-subject", "mail-goods-heading"),
 }
 """The keys of subject and heading of each kind of news."""
 

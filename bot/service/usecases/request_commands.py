@@ -21,7 +21,6 @@ from bot.service.goods import deliveries
 from bot.service.model import changes, quote
 from bot.service.model.goods.delivered import served
 from bot.service.model.order import Order
-from bot.service.model.request import DeliveryKind
 from bot.service.store import apps, unit_moves
 from bot.service.store import requests as store
 from bot.service.usecases import request_audit
@@ -121,7 +120,7 @@ def _created_before(
 def edit(tx: Transaction, caller: Caller, request_id: str, edited: Edit) -> PaymentRequest:
     """Change the fields that the edit names, all of them or none.
 
-    Raises NotFound, InvalidBody, EmailUnavailable, NotLimited and NotEnoughUnits.
+    Raises NotFound, InvalidBody, EmailUnavailable, NotLimited, NotEnoughUnits and BuyersWait.
     """
     _check(caller, edited.webhook_url, edited.email, edited.redirect_url)
     store.lock(tx, request_id)
@@ -137,9 +136,9 @@ def edit(tx: Transaction, caller: Caller, request_id: str, edited: Edit) -> Paym
         tx, request, goods, caller.now
     )
     after = _find_own(tx, caller, request_id)
-    if delivers and caller.policy.mails and after.delivers is DeliveryKind.CODES:
-        got = range(served(request) + 1, served(after) + 1)  # they waited for others until now
-        payer_notices.queue_codes(tx, after, got, caller.now)
+    if delivers and caller.policy.mails:
+        got = range(served(request) + 1, served(after) + 1)  # they waited for codes until now
+        payer_notices.queue_served(tx, after, got, caller.now)
     request_audit.record_edited(tx, request, after, caller.now, delivers=delivers)
     return after
 
@@ -157,7 +156,7 @@ def add_codes(
         raise NotFound
     added = deliveries.add_codes(tx, request, listed)
     if caller.policy.mails:
-        payer_notices.queue_codes(tx, request, added.served, caller.now)
+        payer_notices.queue_served(tx, request, added.served, caller.now)
     request_audit.record_codes(tx, request, added.added, caller.now)
     return added
 

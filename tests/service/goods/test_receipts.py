@@ -206,26 +206,6 @@ async def test_underpaid_money_has_no_receipt(service: ServiceHarness) -> None:
     assert refusal_code(answer) == (404, "notFound")
 
 
-async def test_a_buyer_keeps_what_was_sold(service: ServiceHarness) -> None:
-    """Edits are for those who buy later; everything at once would be easy to take back."""
-    made = (await service.create(delivery={"text": TEXT}))["id"]
-    first = await buy(service, made, 1)
-    await service.edit(made, {"delivery": {"text": "another"}})
-    second = await buy(service, made, 2)
-    await service.edit(made, {"delivery": None})
-    third = await buy(service, made, 3)
-    await service.edit(made, {"delivery": {"codes": CODES}})
-    fourth = await buy(service, made, 4)
-    found = [await delivered(service, path) for path in (first, second, third, fourth)]
-    assert found == [
-        {"state": "delivered", "text": TEXT},
-        {"state": "delivered", "text": "another"},
-        None,
-        {"state": "delivered", "codes": ["AAAA-1"]},
-    ]
-    assert await counts(service, made) == (3, 1, 0)
-
-
 async def test_sold_codes_stay_when_the_others_are_replaced(service: ServiceHarness) -> None:
     made = (await service.create(delivery={"codes": CODES}))["id"]
     first = await buy(service, made, 1)
@@ -237,21 +217,6 @@ async def test_sold_codes_stay_when_the_others_are_replaced(service: ServiceHarn
         {"state": "delivered", "codes": ["new"]},
     )
     assert len(await service.rows("codes")) == 2
-
-
-async def test_buyers_who_wait_get_what_takes_the_place_of_codes(service: ServiceHarness) -> None:
-    made = (await service.create(delivery={"codes": ["one"]}))["id"]
-    paths = [await buy(service, made, number) for number in range(3)]
-    await service.edit(made, {"delivery": {"text": TEXT}})
-    assert [await delivered(service, path) for path in paths] == [
-        {"state": "delivered", "codes": ["one"]},
-        *[{"state": "delivered", "text": TEXT}] * 2,
-    ]
-    await service.edit(made, {"delivery": {"codes": ["two"]}})
-    assert await counts(service, made) == (2, 1, 0)
-    last = await buy(service, made, 9)
-    assert await delivered(service, last) == {"state": "delivered", "codes": ["two"]}
-    assert await counts(service, made) == (2, 2, 0)
 
 
 async def download(service: ServiceHarness, path: str, **headers: str) -> httpx.Response:
@@ -331,21 +296,6 @@ async def test_a_guessed_download_is_a_page_that_says_nothing(service: ServiceHa
     answers = [await download(service, one) for one in guessed]
     assert [answer.status_code for answer in answers] == [404] * 4
     assert len({answer.text for answer in answers}) == 1
-
-
-async def test_sold_files_outlive_edits_and_deletions(service: ServiceHarness) -> None:
-    sold, unsold, again = [await uploaded(service, number) for number in (b"1", b"2", b"3")]
-    made = (await service.create(delivery={"fileId": sold}))["id"]
-    path = await buy(service, made, 1)
-    for file in (unsold, again):
-        await service.edit(made, {"delivery": {"fileId": file}})
-    later = await buy(service, made, 2)
-    await service.seller.delete(f"{REQUESTS_PATH}/{made}")
-    service.clock.advance(365 * 24 * 3600)
-    await uploads.sweep(service.db, service.clock())
-    assert {row["id"] for row in await service.rows("files")} == {sold, again}
-    assert (await download(service, path)).content == b"1"
-    assert (await download(service, later)).content == b"3"
 
 
 async def test_a_replaced_file_that_nobody_bought_is_deleted_soon(service: ServiceHarness) -> None:

@@ -16,6 +16,7 @@ from bot.service.usecases.letters.payer_notices import MOST
 from bot.service.usecases.letters.payer_receipts import TAKEN_BACK
 from bot.wiring.maintenance import payer_erasure
 from tests.support.consent_letters import plain
+from tests.support.goods import uploaded
 from tests.support.payer_receipts import PAYER, WORDS, ReceiptHarness, open_receipt_harness
 from tests.support.service_harness import REQUESTS_PATH
 
@@ -218,6 +219,36 @@ async def test_codes_that_take_the_place_of_others_serve_who_waited(post: Receip
     assert await post.work() == 1
     assert post.letters[-1]["to"] == "p1@mail.example"
     assert "Your code: B1" in lines(post)
+
+
+@pytest.mark.parametrize("kind", ["text", "file"])
+async def test_payers_who_waited_hear_once_what_they_get_in_place_of_codes(
+    post: ReceiptHarness, kind: str
+) -> None:
+    """Nobody else does, nor does anybody hear of its correction or of a call that is repeated."""
+    codes = {"codes": ["A1", "A2"]}
+    request_id = await post.ask(**DROP, maxQuantity=2, delivery=codes)
+    for number, quantity in enumerate((1, 2, 1, 1)):
+        post.service.clock.advance(1)
+        await post.pay(request_id, f"p{number}@mail.example", quantity=str(quantity))
+    await post.work()
+    last = (await post.service.rows("payments ORDER BY completed_at"))[3]["id"]
+    await mark(post, f"{REQUESTS_PATH}/{request_id}/payments/{last}", paidBack={})
+    await post.work()
+    sent = len(post.letters)
+    goods = [{"text": "Zanzibar: here it is"}, {"text": "Zanzibar: there it is"}]
+    if kind == "file":
+        goods = [{"fileId": await uploaded(post.service, data)} for data in (b"one", b"two")]
+    for delivery in (goods[0], *goods):
+        edited = await post.service.edit(request_id, {"delivery": delivery})
+        assert edited.status_code == 200, edited.text
+    assert await post.work() == 2
+    letters = post.letters[sent:]
+    assert sorted(one["to"] for one in letters) == ["p1@mail.example", "p2@mail.example"]
+    assert {one["subject"] for one in letters} == {"What you bought is here"}
+    assert "What you bought: On your receipt" in lines(post)
+    assert "anzibar" not in "".join(one.as_string() for one in letters)
+    assert "anzibar" not in str([row["body"] for row in await post.rows()])
 
 
 async def test_text_stands_on_the_receipt(post: ReceiptHarness) -> None:

@@ -28,7 +28,7 @@ GOODS = (
     )
     """,
     # What a request delivered before an edit changed it, to the units up to number `last_unit`;
-    # null where it delivered nothing.
+    # null where it delivered nothing. A text or a file that was corrected has no row.
     """
     CREATE TABLE former_deliveries (
         request_id TEXT NOT NULL REFERENCES payment_requests (id),

@@ -1,7 +1,8 @@
 """What a payer gets: text, a file, or the codes of the units that were paid.
 
 A unit gets what its request delivers when it is sold. An edit changes it for the units that are
-sold from then on, and for those that still wait for a code.
+sold from then on, and for those that still wait for a code. A text or a file that takes the place
+of another is a correction: every unit that has the one gets the other.
 """
 
 from __future__ import annotations

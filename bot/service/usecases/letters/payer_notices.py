@@ -1,4 +1,4 @@
-"""Letters to payers after the receipt: their order was sent, paid back, or their codes arrived.
+"""Letters to payers after the receipt: it was sent, paid back, or what they waited for came.
 
 They go where receipts go, under the same limits, and have what is true when they are sent.
 """
@@ -11,6 +11,7 @@ from bot.core.mail import mailboxes
 from bot.core.text import email_addresses
 from bot.service.model.payment_reports import News, PaymentNotice, payment_facts
 from bot.service.model.payout import SANDBOX
+from bot.service.model.request import DeliveryKind
 from bot.service.store import checkouts, deliveries, payments
 from bot.service.usecases.letters import payer_receipts
 
@@ -22,7 +23,7 @@ MOST = 6
 """Letters about one payment, the receipt too: a mark can be set and taken back for ever."""
 
 MOST_SERVED = 500
-"""Letters about codes that were added at once: the payments of the request wait meanwhile."""
+"""Letters to payers who waited, after one call: the payments of the request wait meanwhile."""
 
 
 def queue(tx: Transaction, request: PaymentRequest, payment: Payment, news: News, now: int) -> bool:
@@ -55,11 +56,13 @@ def queue(tx: Transaction, request: PaymentRequest, payment: Payment, news: News
     return True
 
 
-def queue_codes(tx: Transaction, request: PaymentRequest, served: range, now: int) -> int:
-    """Queue letters to payers who waited for the codes of these units; return how many.
+def queue_served(tx: Transaction, request: PaymentRequest, served: range, now: int) -> int:
+    """Queue letters to payers who waited for what these units have now; return how many.
 
-    Who still waits for another code hears once that has come too. Call it only where emails are
-    sent, once the codes are stored and with the request locked.
+    They have their codes, or what the request delivers in place of codes. Who still waits for
+    another code hears once that has come too. Call it only where emails are sent, once the codes
+    are stored and with the request locked.
     """
+    news = News.CODES if request.delivers is DeliveryKind.CODES else News.GOODS
     found = payments.with_last_unit(tx, request.id, served, MOST_SERVED) if served else []
-    return sum(queue(tx, request, payment, News.CODES, now) for payment in found)
+    return sum(queue(tx, request, payment, news, now) for payment in found)

@@ -140,3 +140,5 @@ mail-codes-heading = { $count ->
     [one] Ihr Code ist da
    *[other] Ihre Codes sind da
 }
+mail-goods-subject = Ihr Kauf ist da
+mail-goods-heading = Ihr Kauf ist da

@@ -140,3 +140,5 @@ mail-codes-heading = { $count ->
     [one] Your code is here
    *[other] Your codes are here
 }
+mail-goods-subject = What you bought is here
+mail-goods-heading = What you bought is here
