@@ -115,9 +115,16 @@ def _amount_hint(usual: str | None, seller: Seller) -> str:
 
 
 def goods_question(draft: Draft, seller: Seller) -> str:
-    """Ask what buyers get, or which reading of the last message is meant."""
+    """Ask what buyers get, or which reading of the last message is meant.
+
+    An edit says what becomes of those who have bought already.
+    """
     if not draft.readings:
-        return t(seller.language, "ask-goods")
+        question = t(seller.language, "ask-goods")
+        if draft.form != "edit":
+            return question
+        kind = draft.goods.kind if draft.goods else "none"
+        return f"{question}\n\n{t(seller.language, 'ask-goods-earlier', kind=kind)}"
     lists = [one for one in draft.readings if one.kind == CODES]
     if not lists:
         return t(seller.language, "ask-whole-goods")

@@ -103,11 +103,11 @@ class Answer:
         """Return the request after more pieces were sold, each with its code."""
         return self if self.codes is None else replace(self, codes=self.codes.after_sale(pieces))
 
-    def has_more_codes(self, before: Answer | None) -> bool:
-        """Return whether there are more codes than in an earlier answer."""
-        if self.codes is None:
-            return False
+    def serves_more(self, before: Answer | None) -> bool:
+        """Return whether there are more codes than in an earlier answer, or none in their place."""
         known = before.codes if before is not None else None
+        if self.codes is None:
+            return known is not None
         return known is None or self.codes.total > known.total
 
     def to_json(self) -> dict[str, Any]:
@@ -359,6 +359,19 @@ def listing_id_of(data: Mapping[str, Any]) -> str | None:
     value = echoed.get("listing")
     text = "" if value is None else str(value)
     return text if 0 < len(text) <= LONGEST_LISTING and text.isprintable() else None
+
+
+def served_unit(answer: Answer | None) -> int:
+    """Return the last unit that may have what was bought: with units removed, it is too high.
+
+    By an answer that doesn't say, it is any.
+    """
+    if answer is None or answer.codes is None or not answer.codes.waiting:
+        return MOST_UNITS
+    if answer.total_units is None or answer.remaining_units is None:
+        return MOST_UNITS
+    sold = answer.total_units - answer.remaining_units - answer.reserved_units
+    return sold - answer.codes.waiting
 
 
 def was_paid(answer: Answer, paid: Collection[str] = ()) -> bool:

@@ -133,7 +133,7 @@ class Reconciler:
             try:
                 if answer.id == listing.request_id:
                     found += await self._missing.record(answer, listing)
-                    if answer.has_more_codes(listing.answer):  # no webhook reports codes
+                    if answer.serves_more(listing.answer):  # no webhook reports that
                         await self._recorder.check(listing.id)
                 else:
                     await self._delete_double(answer, listing)

@@ -29,6 +29,7 @@ BY_CODE: dict[str, type[errors.Refused]] = {
         errors.NotFound,
         errors.NotLimited,
         errors.NotEnoughUnits,
+        errors.BuyersWait,
         errors.IdempotencyMismatch,
     )
 }

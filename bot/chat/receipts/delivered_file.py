@@ -22,7 +22,7 @@ def telegram_file(
     """Return the method and the file_id that send what a request delivers; None for no such file.
 
     A request that was not made in this chat has none, nor has one whose file Telegram doesn't have.
-    Former buyers have `bought` a file that was replaced since, and Telegram's id is of the latest.
+    Buyers from before codes may have `bought` a former file, and Telegram's id is of the latest.
     """
     listing_id = listing_id_of(tx, request_id)
     listing = listings.find_listing(tx, listing_id) if listing_id else None

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from bot.chat.messages.payloads import BuyerNotice
+from bot.chat.messages.payloads import BuyerNotice, ReceiptMessage
+from bot.chat.receipts.delivered_file import telegram_file
 from bot.chat.store import kept_receipts
 from bot.core.outbox import outbox
 from bot.core.outbox.queue_policy import NOTICE
@@ -35,15 +36,21 @@ def notify_keeper(tx: Transaction, queues: Queues, key: ReceiptKey, event: str, 
     return True
 
 
-def notify_waiting(tx: Transaction, queues: Queues, request_id: str, now: int) -> None:
+def notify_waiting(tx: Transaction, queues: Queues, request_id: str, served: int, now: int) -> None:
     """Queue notices to the buyers of a request who waited for a code; those who still do get none.
 
-    Call it once codes were added to a request, or something else took their place. Only the receipt
-    says who is served: units that got something else before have numbers too, and no code. A buyer
-    hears of it once, however often codes are added until the notice is sent.
+    Call it once codes were added to a request, or something else took their place, with the last
+    unit that may have its own by now. Only the receipt says who is served. A buyer hears of it
+    once, however often codes are added until the notice is sent; a file comes after the notice.
     """
-    for one in kept_receipts.end_waits(tx, request_id):
+    waited = kept_receipts.end_waits(tx, request_id, served)
+    has_file = bool(waited) and telegram_file(tx, request_id) is not None
+    for one in waited:
         _put(tx, queues, (one.key, one.keeper), CODE, now)
+        if has_file:
+            lane = str(one.keeper.account_id)
+            file = ReceiptMessage(*one.key, one.keeper.language, is_file=True)
+            outbox.put(tx, queues.messages, lane, file, now, priority=NOTICE)
 
 
 def _put(

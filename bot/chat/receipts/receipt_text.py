@@ -41,7 +41,7 @@ MOST_NAMED = 3
 """Unit numbers that are named one by one; more are shown as a range."""
 
 _ARRIVED = {True: "receipt-news-code", False: "receipt-news-goods"}
-"""The news that what a buyer waited for is there, by whether there are codes."""
+"""The news that what a buyer waited for is there, by whether these are codes alone."""
 
 MEGABYTE, KILOBYTE = 1024 * 1024, 1024
 """Bytes, counted as Telegram counts its 20 MB."""
@@ -72,7 +72,7 @@ def notice_reply(
         if receipt.delivery is None or receipt.delivery.waits:
             return None
         shown = receipt_reply(receipt, language, zone, kept_id)
-        key = _ARRIVED[bool(receipt.delivery.codes)]
+        key = _ARRIVED[receipt.delivery.text is None and receipt.delivery.file is None]
         news = t(language, key, count=receipt.quantity)
         return replace(shown, text=f"{news}\n\n{shown.text}")
     at, note = {

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from bot.chat.cards.goods_texts import added_reply
+from bot.chat.model.answers import served_unit
 from bot.chat.receipts.notices import notify_waiting
 from bot.chat.requests.change import fetch
 from bot.chat.requests.job_failures import RETRIES, in_time, log_failure
@@ -96,7 +97,7 @@ class CodesHandler:
         self._outcomes.refresh(tx, job.listing_id)
         listing = listings.get_listing(tx, job.listing_id)
         request_id, now = listing.request_id or "", self._outcomes.now()
-        notify_waiting(tx, self._outcomes.queues, request_id, now)
+        notify_waiting(tx, self._outcomes.queues, request_id, served_unit(added.answer), now)
         new = added.new if added.is_exact else None
         self._outcomes.send(
             tx, job, added_reply(listing, added.counts.waiting, new, job.reply_to.language)

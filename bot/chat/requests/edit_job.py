@@ -13,6 +13,7 @@ from bot.chat.cards.menus import saved_reply
 from bot.chat.cards.request_card import card_of
 from bot.chat.fields.registry import EDITS, ENDS, GOODS, PICTURE, UNITS
 from bot.chat.forms.form import edit_form
+from bot.chat.model.answers import served_unit
 from bot.chat.receipts.notices import notify_waiting
 from bot.chat.requests import audit_trail, edit_rules
 from bot.chat.requests.change import end_after, fetch
@@ -21,6 +22,7 @@ from bot.chat.requests.request_bodies import edit_body
 from bot.chat.store import listings, seller_images, sellers
 from bot.chat.store.listings import LIVE
 from bot.core.errors import (
+    BuyersWait,
     NotFound,
     NotLimited,
     NotReached,
@@ -132,7 +134,8 @@ class EditHandler:
         shown = card_of(listings.get_listing(tx, listing.id), now)
         self._outcomes.send(tx, job, saved_reply(shown, change, seller, now))
         if EDITS[change.field] is GOODS:  # who waited for a code gets what took its place
-            notify_waiting(tx, self._outcomes.queues, listing.request_id or "", now)
+            request_id = listing.request_id or ""
+            notify_waiting(tx, self._outcomes.queues, request_id, served_unit(answer), now)
         if EDITS[change.field] is UNITS:  # the last units of the drop may have been removed
             delivery.announce_ended_drop(tx, self._outcomes.queues, listing.id, now)
 
@@ -152,7 +155,10 @@ class EditHandler:
 
     def fail(self, tx: Transaction, job: EditRequest | RemoveUnits, error: Exception) -> None:
         """Queue the text about a failed edit; ask for another value if one may help."""
-        self._outcomes.send_failure(tx, job, error)
+        if isinstance(error, BuyersWait):
+            self._outcomes.send_text(tx, job, "goods-awaited")
+        else:
+            self._outcomes.send_failure(tx, job, error)
         if isinstance(error, Refused) and not isinstance(error, NO_OTHER_VALUE):
             self._reopen(tx, job, listings.get_listing(tx, job.listing_id))
 

@@ -40,7 +40,7 @@ PAGE = (
 )
 SERVED = (
     "UPDATE kept_receipts SET awaited = NULL"  # noqa: S608 - our own names
-    f" WHERE request_id = :request AND awaited IS NOT NULL RETURNING {COLUMNS}"
+    f" WHERE request_id = :request AND awaited <= :served RETURNING {COLUMNS}"
 )
 
 
@@ -132,9 +132,9 @@ def erase(tx: Transaction, account_id: int) -> int:
     return tx.execute(sql, account=account_id)
 
 
-def end_waits(tx: Transaction, request_id: str) -> list[KeptReceipt]:
-    """Return the receipts of a request that waited, once each: whoever still waits is kept so."""
-    return [_read(row) for row in tx.query(SERVED, request=request_id)]
+def end_waits(tx: Transaction, request_id: str, served: int) -> list[KeptReceipt]:
+    """Return the receipts that waited for units up to `served`, once each."""
+    return [_read(row) for row in tx.query(SERVED, request=request_id, served=served)]
 
 
 def _ids(key: ReceiptKey) -> dict[str, object]:

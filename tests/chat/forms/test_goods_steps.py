@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from bot.chat.fields.goods_text import CodeList
@@ -19,7 +21,7 @@ from bot.chat.messages.attachment import Attachment
 from bot.chat.messages.reply import Problem
 from bot.chat.model.draft import PayoutService, Seller
 from bot.chat.model.goods import CODES, FILE, MAX_FILE, TEXT, Goods
-from tests.support.chat_harness import STICKERS
+from tests.support.chat_harness import DROP, STICKERS
 from tests.support.form_harness import FORM, KNOWN, NOW, OTHER, Talk, form_at_step, open_option
 from tests.support.telegram_limits import labels
 
@@ -44,6 +46,23 @@ def fetched(talk: Talk, found: Fetched) -> Talk:
 
 def test_the_question_names_telegrams_rule_on_digital_goods() -> None:
     assert "Telegram Stars" in open_option("goods").last
+
+
+@pytest.mark.parametrize(
+    ("goods", "words"),
+    [
+        (ALBUM, "everyone who has already bought this one sees it on their receipt"),
+        (Goods(TEXT, text="x"), "everyone who has already bought this one sees it on their"),
+        (AS_CODES, "Codes that buyers already have stay theirs; anyone who is still waiting"),
+        (None, "Only people who pay from now on get it."),
+    ],
+)
+def test_an_edit_says_what_happens_to_earlier_buyers(goods: Goods | None, words: str) -> None:
+    present = ExistingRequest(LISTING, replace(DROP, goods=goods))
+    outcome = edit_form(OTHER, present, "goods", KNOWN)
+    (question,) = outcome.replies
+    assert words in question.text
+    assert words not in open_option("goods").last
 
 
 def test_one_line_is_taken_as_it_is() -> None:

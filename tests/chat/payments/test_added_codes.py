@@ -67,6 +67,20 @@ async def test_a_buyer_who_waits_hears_of_a_code_that_another_program_added(
     assert answer.codes == CodeCounts(total=4, assigned=3, waiting=0)
 
 
+async def test_a_buyer_who_waits_hears_of_what_another_program_put_in_the_place_of_codes(
+    shop: GoodsShop, reconciler: Reconciler
+) -> None:
+    listing, key = await sell_three(shop)
+    await shop.market.client.edit(key.request_id, {"delivery": {"text": "The key is 4711"}})
+    for _ in range(2):
+        await reconciler.compare()
+        await shop.jobs.due()
+    assert notices(shop) == [BuyerNotice(*key, "en", CODE)]
+    answer = shop.chat.listing(listing.id).answer
+    assert answer is not None
+    assert answer.codes is None
+
+
 async def test_nobody_is_notified_while_no_codes_are_added(
     shop: GoodsShop, reconciler: Reconciler
 ) -> None:

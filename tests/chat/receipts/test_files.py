@@ -43,7 +43,7 @@ def test_a_file_is_sent_as_its_seller_sent_it(
 async def test_a_buyer_of_the_former_file_is_not_sent_the_one_in_its_place(
     steps: ReceiptSteps, pat: Person, sam: Person, other: dict[str, object]
 ) -> None:
-    """A payment gets what was delivered when it was made; Telegram's id is of the latest file."""
+    """Codes came between the two, so nobody corrected it; Telegram's id is of the latest file."""
     steps.chat.add_listing(sam, replace(COFFEE, goods=ALBUM), service_answer())
     file = {"name": "album.zip", "size": 3, "url": "https://pay.example.org/f"}
     steps.receipt = PAID | {"delivery": {"state": "delivered", "file": file | other}}

@@ -63,11 +63,14 @@ async def test_something_else_that_arrives_in_place_of_a_code_is_called_none(
 ) -> None:
     steps.receipt = WAITING
     await steps.follow(pat)
-    steps.receipt = WAITING | {"delivery": {"state": "delivered", "text": "The key is 4711"}}
-    await steps.notify(CODE)
-    news = pat.chat.from_bot()[-1].text
-    assert news.startswith("🎉 What you were waiting for has arrived.")
-    assert "The key is 4711" in news
+    for codes in ([], ["ABC-123"]):
+        goods = {"state": "delivered", "text": "The key is 4711", "codes": codes}
+        steps.receipt = WAITING | {"delivery": goods}
+        await steps.notify(CODE)
+        news = pat.chat.from_bot()[-1].text
+        assert news.startswith("🎉 What you were waiting for has arrived.")
+        assert "The key is 4711" in news
+        assert ("ABC-123" in news) == bool(codes)
 
 
 @pytest.mark.parametrize("event", [SENT, PAID_BACK])

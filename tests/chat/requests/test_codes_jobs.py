@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from bot.chat.messages.jobs import AddCodes, ReplyTo
 from bot.chat.messages.payloads import BuyerNotice
-from bot.chat.model.goods import CODES, TEXT, CodeCounts, Goods
+from bot.chat.model.goods import CODES, FILE, TEXT, CodeCounts, Goods
 from bot.chat.model.receipt import Delivery, Receipt, ReceiptKey, Units
 from bot.chat.receipts.notices import CODE
 from bot.chat.requests.codes_job import AT_ONCE, TRIED_FOR
@@ -40,15 +40,15 @@ def added(total: int, new: int, waiting: int = 0) -> bytes:
     return http_response(200, exact_json.dumps(counts).encode())
 
 
-def shown(total: int, waiting: int = 0) -> bytes:
+def shown(total: int, waiting: int = 0, **fields: Any) -> bytes:
     """Build the service's answer about the request."""
     codes = {"total": total, "assigned": 1, "waiting": waiting}
-    body = {
-        "id": REQUEST_ID,
-        "paymentRequestUrl": URL,
-        "delivery": {"kind": "codes", "codes": codes},
-    }
-    return http_response(200, exact_json.dumps(body).encode())
+    return delivers({"kind": "codes", "codes": codes}, **fields)
+
+
+def delivers(delivery: Any, **fields: Any) -> bytes:
+    body = {"id": REQUEST_ID, "paymentRequestUrl": URL, "delivery": delivery}
+    return http_response(200, exact_json.dumps(body | fields).encode())
 
 
 @pytest.fixture
@@ -79,7 +79,6 @@ def keep_two(chat: ChatHarness) -> None:
     chat.db.run(keep)
 
 
-PLAIN = {"id": REQUEST_ID, "paymentRequestUrl": URL, "delivery": {"kind": "text"}}
 TOLD = [BuyerNotice(REQUEST_ID, f"{unit:024x}", "en", CODE) for unit in (3, 4)]
 """The notices to the keepers of both receipts; one who still waits is sent nothing."""
 
@@ -124,9 +123,68 @@ async def test_buyers_hear_of_what_an_edit_of_the_goods_brought(
     """What takes the place of codes is for those who waited for one, too."""
     keep_two(chat)
     put(jobs, listing, "goods", goods.to_json())
-    answer = shown(3, waiting=1) if goods.kind == CODES else http_response(200, PLAIN)
+    answer = shown(3, waiting=1) if goods.kind == CODES else delivers({"kind": "text"})
     await jobs.work(answer, answer)
     assert notices(chat) == TOLD
+
+
+async def test_who_still_waits_by_the_units_that_are_sold_is_not_looked_up(
+    chat: ChatHarness, jobs: ScriptedJobs, listing: Listing
+) -> None:
+    """Of four pieces sold, the first got a text: two codes are for the second and the third."""
+    keep_two(chat)
+    await add(jobs, listing, "B2")
+    sold = {"totalUnits": 6, "remainingUnits": 1, "reservedUnits": 1}
+    await jobs.work(added(2, 1, waiting=1), shown(2, waiting=1, **sold))
+    assert notices(chat) == TOLD[:1]
+    await add(jobs, listing, "C3")
+    await jobs.work(added(3, 1), shown(3, **sold))
+    assert notices(chat) == TOLD
+
+
+@pytest.mark.parametrize(
+    ("goods", "kinds"),
+    [
+        (Goods(TEXT, text="The key is 4711"), ["BuyerNotice"]),
+        (
+            Goods(FILE, file_id="f", name="a.zip", size=1, telegram_id="d", sent_as="document"),
+            ["BuyerNotice", "ReceiptMessage"],
+        ),
+    ],
+)
+async def test_buyers_who_waited_hear_once_what_takes_the_place_of_codes(
+    chat: ChatHarness, jobs: ScriptedJobs, listing: Listing, goods: Goods, kinds: list[str]
+) -> None:
+    """Also if a crash makes the service take the edit twice; a correction is no news."""
+    keep_two(chat)
+    answer = delivers({"kind": goods.kind})
+    put(jobs, listing, "goods", goods.to_json())
+    jobs.crash()
+    await jobs.work(answer, answer)
+    put(jobs, listing, "goods", replace(goods, text="The key is 4712").to_json())
+    await jobs.work(answer, answer)
+    told = [one for one in bodies(chat.db, chat.queues.messages) if hasattr(one, "transaction_id")]
+    for unit in (3, 4):
+        mine = [one for one in told if one.transaction_id == f"{unit:024x}"]
+        assert [type(one).__name__ for one in mine] == kinds
+    after = chat.listing(listing.id).answer
+    assert after is not None
+    assert after.codes is None, "nobody is counted as waiting"
+    assert "4711" not in str(told)
+
+
+async def test_what_buyers_wait_for_is_not_removed(
+    chat: ChatHarness, jobs: ScriptedJobs, listing: Listing
+) -> None:
+    """The seller reads why, and is asked what they get instead."""
+    keep_two(chat)
+    put(jobs, listing, "goods", None)
+    refusal = {"code": "buyersWait", "message": "Buyers wait for codes.", "info": []}
+    await jobs.work(http_response(409, exact_json.dumps(refusal).encode()))
+    assert chat.texts[0] == t("en", "goods-awaited", name="Keys")
+    assert "What does the buyer get after paying?" in chat.texts[1]
+    assert chat.listing(listing.id).wish.goods == WISH.goods
+    assert notices(chat) == []
 
 
 async def test_a_service_that_is_down_is_asked_again_and_the_seller_told_once(

@@ -86,14 +86,18 @@ def test_a_notice_goes_to_the_keeper_alone_and_holds_nothing_of_the_receipt(
 
 
 def test_buyers_who_wait_are_notified_once_and_no_others(chat: ChatHarness) -> None:
-    """Whether all of theirs is there is looked up when the notice is sent."""
+    """Whether all of theirs is there is looked up when the notice is sent.
+
+    A payment of the units 3 and 4 isn't looked up while only three have their codes.
+    """
     keep(chat, ANN, receipt=WAITS)
     keep(chat, BOB, ReceiptKey(REQUEST_ID, "b" * 24))
 
-    def notify() -> list[object]:
-        chat.db.run(lambda tx: notify_waiting(tx, chat.queues, REQUEST_ID, chat.clock()))
+    def notify(served: int = 4) -> list[object]:
+        chat.db.run(lambda tx: notify_waiting(tx, chat.queues, REQUEST_ID, served, chat.clock()))
         return chat.said
 
+    assert notify(3) == []
     assert notify() == [BuyerNotice(*KEY, "en", CODE)]
     assert len(notify()) == 1, "more codes before the notice is sent are no news"
     chat.db.run(lambda tx: kept_receipts.update(tx, KEY, RECEIPT))

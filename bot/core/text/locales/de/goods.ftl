@@ -9,6 +9,12 @@ ask-goods =
     Schick es mir: eine Nachricht (gern mit Links), ein Foto oder eine Datei bis 20 MB, oder Codes, einen pro Zeile, getippt oder als .txt- oder .csv-Datei. Es steht nur auf dem Beleg, sonst sieht es niemand. Bei Codes gibt es für jedes Stück einen.
 
     <i>Telegrams Regel: Digitale Waren, die in Telegram verkauft werden, müssen mit Telegram-Sternen bezahlt werden, und die nehme ich nicht. Teile Links zu Downloads und Codes also außerhalb von Telegram, zum Beispiel auf deiner Website. Karten für Veranstaltungen und alles, was du verschickst, kannst du überall anbieten.</i>
+ask-goods-earlier =
+    { $kind ->
+        [codes] Codes, die schon ausgegeben sind, bleiben gültig; wer noch wartet, bekommt, was du jetzt schickst.
+        [none] Es gilt nur für Zahlungen ab jetzt.
+       *[other] Schickst du eine neue Nachricht oder Datei, steht sie auch auf den Belegen aller, die schon gekauft haben; sonst behalten sie, was sie haben.
+    }
 ask-which-goods =
     <b>Wie soll ich das ausgeben?</b>
     { $count ->
@@ -68,6 +74,7 @@ goods-ends = Erster Code: <code>{ $first }</code>, letzter Code: <code>{ $last }
 review-goods = Dafür gibt es: { $value }
 saved-goods = Dafür gibt es jetzt: { $value }
 cleared-goods = Jetzt gibt es nur noch den Beleg.
+goods-awaited = ⚠ Bei <b>{ $name }</b> wird noch auf Codes gewartet, deshalb habe ich nichts entfernt. Schick dafür erst Codes, eine Nachricht oder eine Datei.
 goods-not-copied = Was es für die Zahlung gibt, habe ich nicht kopiert: Codes und Dateien gehören zu einem einzigen Link. Unter „Mehr Angaben“ kannst du es neu festlegen.
 
 ## Probleme

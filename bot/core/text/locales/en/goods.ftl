@@ -10,6 +10,12 @@ ask-goods =
     Send it to me: a message (links are fine), a photo or any file up to 20 MB, or codes, one per line, typed or as a .txt or .csv file. Buyers will find it on their receipt, and nobody else will see it. Each item comes with one code.
 
     <i>Telegram's rule: digital goods sold inside Telegram have to be paid for in Telegram Stars, which I don't take. So share links to downloads and codes outside of Telegram, for example on your website. Tickets to real events and things you ship are fine anywhere.</i>
+ask-goods-earlier =
+    { $kind ->
+        [codes] Codes that buyers already have stay theirs; anyone who is still waiting gets what you send now.
+        [none] Only people who pay from now on get it.
+       *[other] If you send a new message or file, everyone who has already bought this one sees it on their receipt; otherwise, they keep what they have.
+    }
 ask-which-goods =
     <b>How should buyers get this?</b>
     { $count ->
@@ -69,6 +75,7 @@ goods-ends = First code: <code>{ $first }</code>, last code: <code>{ $last }</co
 review-goods = Buyers get: { $value }
 saved-goods = Buyers now get: { $value }
 cleared-goods = Buyers now get just their receipt.
+goods-awaited = ⚠ Buyers of <b>{ $name }</b> are still waiting for codes, so I haven't removed anything. Send codes, a message or a file for them first.
 goods-not-copied = I haven't copied what buyers get, because codes and files belong to one payment link. You can set it again under “More options”.
 
 ## Problems
