@@ -17,11 +17,12 @@ from bot.chat.cards.card_text import (
     refund_line,
     total_text,
 )
-from bot.chat.cards.payer_words_text import item_text, words_head, words_line
+from bot.chat.cards.payer_words_text import MAX_HIDES, item_text, words_head, words_line
 from bot.chat.cards.rail_text import paid_by_lines, refund_hint, surplus_line, way_text
 from bot.chat.messages.buttons import markup
 from bot.chat.messages.payloads import Alert, TextMessage
 from bot.chat.messages.reply import TEXT_LIMIT, Reply, escaped, shown_units
+from bot.chat.model.payer_words import NO_WORDS
 from bot.core.money.amounts import format_money, format_short
 from bot.core.text.translations import t
 
@@ -113,7 +114,8 @@ def alert_message(body: Alert) -> TextMessage:
 
 def alert_reply(payments: Sequence[AlertPayment], language: str) -> Reply:
     """Render payments for their seller: amount, request, payer, units left, number and total."""
-    numbered, more = _limit_numbers(payments)
+    limited, unsaid = _limit_words(payments)
+    numbered, more = _limit_numbers(limited)
     found = group_payments(numbered)
     lines = [t(language, "digest", count=len(payments))] if len(found) > 1 else []
     last = {group[0].listing_id: group for group in found}
@@ -123,10 +125,24 @@ def alert_reply(payments: Sequence[AlertPayment], language: str) -> Reply:
             lines += _total_lines(payments, group[0].listing_id, language)
     if more:
         lines.append(t(language, "alert-more-numbers", more=more))
+    if unsaid:
+        lines.append(t(language, "words-more", more=unsaid))
     text = "\n".join(lines)
     if any(payment.repeated for payment in payments):
         text = mark_possibly_repeated(text, language)
     return Reply(text, alert_rows(payments, found, language))
+
+
+def _limit_words(payments: Iterable[AlertPayment]) -> tuple[list[AlertPayment], int]:
+    """Drop the words after the first MAX_HIDES; return how many were dropped.
+
+    A seller can hide words wherever they are shown.
+    """
+    shown, said = [], 0
+    for payment in payments:
+        said += bool(payment.words)
+        shown.append(payment if said <= MAX_HIDES else replace(payment, words=NO_WORDS))
+    return shown, max(0, said - MAX_HIDES)
 
 
 def _limit_numbers(payments: Iterable[AlertPayment]) -> tuple[list[AlertPayment], int]:

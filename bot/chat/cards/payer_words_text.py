@@ -21,8 +21,9 @@ _PAYER = 2 * LONGEST_NAME
 _MESSAGE = 2 * LONGEST_MESSAGE
 _BUTTON = 20
 
-MAX_HIDES = 8
-"""Buttons below one message; `/payments` has one for each payment."""
+MAX_HIDES = 10
+"""Buttons below one message: a page of a list has no more payments, and an alert shows the words of
+no more."""
 
 ON_VIEW, ON_INCOMING, ON_LIST = "v", "i", "p"
 """Where a button that hides words is, beside alerts: a payment's view, `/payments`, a request's

@@ -11,7 +11,7 @@ from bot.chat.alerts.alert_text import MAX_PAYMENTS, alert_reply, join_alerts
 from bot.chat.messages.payloads import Alert, AlertPayment
 from bot.chat.model.payer_words import PayerWords
 from bot.core.text.translations import languages
-from tests.support.telegram_limits import check
+from tests.support.telegram_limits import check, labels
 from tests.support.telegram_links import active_parts
 
 PAID = AlertPayment("abcdefghij", "drop", "Stickers", 250, "USD", {}, 7, 10, at=1)
@@ -31,6 +31,19 @@ def test_one_alert_and_a_digest_fit_into_a_message(words: PayerWords, language: 
     for payments in ((paid,), (paid, replace(paid, transaction_id="t2", underpaid=True))):
         text = check(alert_reply(payments, language))
         assert active_parts(html.unescape(text)) == {}
+
+
+@pytest.mark.parametrize(
+    ("number", "more"), [(10, ""), (13, "💬 3 more messages are in /payments.")]
+)
+def test_a_digest_shows_no_words_that_it_has_no_button_to_hide(number: int, more: str) -> None:
+    said = PayerWords("Mia", "for the drums")
+    payments = [replace(PAID, words=said, transaction_id=f"t{n}") for n in range(number)]
+    reply = alert_reply(payments, "en")
+    check(reply)
+    hides = [label for label in labels(reply.rows) if label.startswith("🙈")]
+    assert reply.text.count("for the drums") == len(hides) == 10
+    assert reply.text.endswith(more)
 
 
 @pytest.mark.parametrize("words", WORDS)

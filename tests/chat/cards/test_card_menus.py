@@ -13,11 +13,13 @@ from bot.chat.cards import menus
 from bot.chat.cards.card_text import seller_card
 from bot.chat.cards.payment_texts import payments_page
 from bot.chat.cards.request_card import Card
+from bot.chat.dialogue import posters
 from bot.chat.dialogue.posters import FILES, LONGEST_FILE_NAME, PAGE, file_name
 from bot.chat.fields.registry import EDITS
 from bot.chat.forms.outcome import Change
 from bot.chat.messages.reply import DANGER
 from bot.chat.model.draft import Seller
+from bot.chat.model.payer_words import PayerWords
 from bot.chat.store.queries import ListedPayment
 from bot.chat.store.takings import Takings
 from bot.core.text.translations import languages
@@ -176,6 +178,14 @@ def receipt(**given: Any) -> ListedPayment:
 
 def page(*receipts: ListedPayment, place: tuple[int, int] = (0, 1), seller: Seller = SAM) -> str:
     return check(payments_page(CARD, receipts, place, seller))
+
+
+def test_each_message_on_a_page_of_payments_can_be_hidden() -> None:
+    said = PayerWords("Mia", "for the drums")
+    ten = [receipt(words=said, transaction_id=f"t{number}") for number in range(posters.PAGE)]
+    reply = payments_page(CARD, ten, (0, 1), SAM)
+    assert check(reply).count("for the drums") == len(ten)
+    assert len([label for label in labels(reply.rows) if label.startswith("🙈")]) == len(ten)
 
 
 def test_oversold_payments_are_totalled_apart_in_the_list() -> None:

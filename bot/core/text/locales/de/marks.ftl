@@ -21,6 +21,11 @@ alert-words =
 words-line = 💬 <b>{ $payer }</b>: <i>{ $message }</i>
 words-name = 💬 <b>{ $payer }</b>
 words-message = 💬 <i>{ $message }</i>
+words-more =
+    { $more ->
+        [one] 💬 { $more } weitere Nachricht steht in /payments.
+       *[other] 💬 { $more } weitere Nachrichten stehen in /payments.
+    }
 words-hidden = 🙈 Du hast ausgeblendet, was hier stand.
 button-hide = 🙈 Nachricht ausblenden
 button-hide-name = 🙈 Namen ausblenden

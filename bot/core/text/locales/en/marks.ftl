@@ -21,6 +21,11 @@ alert-words =
 words-line = 💬 <b>{ $payer }</b>: <i>{ $message }</i>
 words-name = 💬 <b>{ $payer }</b>
 words-message = 💬 <i>{ $message }</i>
+words-more =
+    { $more ->
+        [one] 💬 { $more } more message is in /payments.
+       *[other] 💬 { $more } more messages are in /payments.
+    }
 words-hidden = 🙈 You've hidden what the payer wrote.
 button-hide = 🙈 Hide message
 button-hide-name = 🙈 Hide name
