@@ -30,14 +30,18 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What was not as promised, empty where all was, and the whole story of how it came."""
+    """What was not as promised, empty where all was, and the whole story of how it came.
+
+    `reached` counts what happened on the way.
+    """
 
     problems: list[str]
     story: list[str]
+    reached: dict[str, int]
 
 
-def play(seed: int) -> Outcome:
-    """Play the schedule of this seed and look at what it left."""
+def play(seed: int, kind: type[Schedule] = Schedule) -> Outcome:
+    """Play the schedule of this seed and kind, and look at what it left."""
     made_templates()  # made before anything is drawn
     loop = Loop(seed)
     with (
@@ -46,18 +50,20 @@ def play(seed: int) -> Outcome:
         asyncio.Runner(loop_factory=lambda: loop) as runner,
         run_threads_in_loop(loop),
     ):
-        return runner.run(_played(Schedule(seed), Path(folder)))
+        return runner.run(_played(kind(seed), Path(folder)))
 
 
 async def _played(schedule: Schedule, folder: Path) -> Outcome:
     failed: list[str] = []
-    async with opened(schedule.seed, folder, made_templates(), schedule.conditions) as product:
+    made = made_templates()
+    async with opened(schedule.seed, folder, made, schedule.conditions, schedule.kind) as product:
         try:
             await schedule.play(product)
         except Exception:  # noqa: BLE001 - a schedule that can't be played has failed
             failed.append(traceback.format_exc())
     with product:
-        return Outcome([*failed, *problems(product, schedule)], product.story)
+        found = [*failed, *problems(product, schedule)]
+        return Outcome(found, product.story, schedule.reached(product))
 
 
 @contextmanager

@@ -18,6 +18,8 @@ _TAG = re.compile(r"<[^<>]*>")
 _PAYER = re.compile(r"payer-\d+@example\.org")
 _CHAT_ID = re.compile(rb'(?:^|&)chat_id=(-?\d+)|name="chat_id"\r\n(?:[^\r\n]+\r\n)*\r\n(-?\d+)')
 _MARK = _TAG.sub("", t(LANGUAGE, "possibly-repeated"))
+_VIEW = _TAG.sub("", t(LANGUAGE, "find-payment", name=""))
+"""How the view of one payment begins, which its seller asks for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +38,7 @@ def address_of(payer: int) -> str:
 
 def tellings(chat: Chat) -> list[Telling]:
     """Return the messages about payments, in the order in which the seller reads them."""
-    found = ((message, tuple(_PAYER.findall(message.text))) for message in chat.from_bot())
+    found = ((message, tuple(_PAYER.findall(_came(message)))) for message in chat.from_bot())
     return [Telling(one.id, is_marked(one), payers) for one, payers in found if payers]
 
 
@@ -46,9 +48,20 @@ def cards(chat: Chat, name: str) -> list[Message]:
 
 
 def is_marked(message: Message) -> bool:
-    """Check whether a message said that it may be a repetition; a card is edited later."""
+    """Check whether a message said that it may be a repetition."""
+    return _first(message).startswith(_MARK)
+
+
+def _came(message: Message) -> str:
+    """Return the text in which a message told of payments, '' for the view of one."""
+    text = _first(message)
+    return "" if _VIEW in text else text
+
+
+def _first(message: Message) -> str:
+    """Return a message's text as it came: it is edited later."""
     came = message.history[0].content if message.history else message.content
-    return str(came.get("text", came.get("caption", ""))).startswith(_MARK)
+    return str(came.get("text", came.get("caption", "")))
 
 
 def chat_id_of(body: bytes) -> int | None:

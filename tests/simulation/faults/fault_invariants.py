@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 
 from bot.sandbox.bot_api.answers import CALLBACK_SECONDS
 from tests.simulation.faults import alert_reading
+from tests.simulation.faults.chat_shop import ChatShop
+from tests.simulation.faults.chat_shop_invariants import chat_shop_problems
 from tests.simulation.faults.shop_invariants import shop_problems
 
 if TYPE_CHECKING:
@@ -16,6 +18,7 @@ if TYPE_CHECKING:
     from tests.simulation.faults.fault_schedule import Schedule
     from tests.simulation.faults.faulty_product import SimulatedProduct
     from tests.simulation.faults.seller_and_payer import Payer, Seller
+    from tests.simulation.faults.service_shop import Shop
 
 BY_CHAT = "SELECT id FROM payment_requests WHERE name NOT LIKE '% of the shop'"
 """The requests that sellers made in the chat."""
@@ -29,17 +32,23 @@ def problems(product: SimulatedProduct, schedule: Schedule) -> list[str]:
         *product.errors,
         *_owed(product),
         *_payments(product, schedule),
-        *_units(product),
         *(line for seller in schedule.sellers for line in _chat(product, seller)),
         *(line for seller in schedule.sellers for line in _requests(product, seller)),
         *_presses(product),
-        *(shop_problems(product, schedule.shop) if schedule.shop else ()),
+        *_shop(product, schedule.shop),
     ]
+
+
+def _shop(product: SimulatedProduct, shop: Shop | None) -> list[str]:
+    """Return what is wrong with units, and with the shop: in the chat it sells all there are."""
+    if isinstance(shop, ChatShop):
+        return chat_shop_problems(product, shop)
+    return [*_units(product), *(shop_problems(product, shop) if shop else ())]
 
 
 def _owed(product: SimulatedProduct) -> Iterator[str]:
     """Check that no work waits, is under way or was given up."""
-    for part in ("bot", "service"):
+    for part in product.parts:
         for row in product.unsettled(part):
             yield f"{part} still owes: {row}"
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import asyncio
 from dataclasses import dataclass, field
 from random import Random
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 from bot.sandbox.world import people
 from tests.simulation.faults.fault_proxy import AFTER, BEFORE
-from tests.simulation.faults.faulty_product import COMMIT, Conditions
+from tests.simulation.faults.faulty_product import COMMIT, Conditions, SimulatedProduct
 from tests.simulation.faults.seller_and_payer import PRICE, Browser, Draft, Offer, Payer, Seller
 from tests.simulation.faults.service_shop import TAKES_PART, Shop
 
@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from typing import Any
 
     from tests.simulation.faults.fault_proxy import Point
-    from tests.simulation.faults.faulty_product import SimulatedProduct
 
 SEVERITIES = (0.05, 0.15, 0.3, 0.45)
 STORM_SECONDS = 20.0
@@ -79,6 +78,8 @@ class Crash:
 class Schedule:
     """Everything that will happen, but for the faults, which the proxies draw."""
 
+    kind: ClassVar[type[SimulatedProduct]] = SimulatedProduct
+
     seed: int
     chance: Random = field(init=False)
     sellers: list[Seller] = field(default_factory=list)
@@ -97,12 +98,16 @@ class Schedule:
     async def play(self, product: SimulatedProduct) -> None:
         """Play it to its end."""
         self._cast(product)
-        await product.start("service")
-        await product.start("bot")
+        for part in product.parts:
+            await product.start(part)
         await self._act(product)
         await self._finish_drafts(product)
         if self.shop:
             await self.shop.look(product)
+
+    def reached(self, product: SimulatedProduct) -> dict[str, int]:
+        """Count what happened."""
+        return dict(product.crashes)
 
     def _crash(self) -> Crash:
         part = self.chance.choice(["bot", "bot", "service"])
@@ -167,7 +172,7 @@ class Schedule:
 
     async def _pass_time(self, product: SimulatedProduct, acting: list[asyncio.Task[None]]) -> None:
         loop = asyncio.get_running_loop()
-        while loop.time() < STORM_SECONDS:
+        while not self._is_storm_over(loop.time()):
             await product.pass_time(SHORT_LEAP)
         product.stop_faults()
         if self.patient:
@@ -177,6 +182,9 @@ class Schedule:
             if not owed and all(task.done() for task in acting):
                 return
         raise AssertionError(f"something waits for ever: {product.owed}")
+
+    def _is_storm_over(self, at: float) -> bool:
+        return at >= STORM_SECONDS
 
     async def _finish_drafts(self, product: SimulatedProduct) -> None:
         for seller in self.sellers:

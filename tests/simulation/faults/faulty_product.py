@@ -15,7 +15,7 @@ import sqlite3
 from collections import Counter
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, ClassVar, Self
 
 from pydantic import SecretStr
 
@@ -70,6 +70,8 @@ class Conditions:
 @dataclass
 class SimulatedProduct:
     """Everything that takes part; `story` is what went on, for who has to understand a failure."""
+
+    parts: ClassVar[tuple[str, ...]] = ("service", "bot")
 
     clock: Clock
     world: World
@@ -166,16 +168,14 @@ class SimulatedProduct:
         life = self.lives.pop(part)
         life.dead = True
         life.application._db.close()
-        links = (self.receiver,) if part == "bot" else self._ways_in
-        for link in links:
+        for link in self._ways_into(part):
             link.target = None
             link.cut_all()
         self._burials.append(asyncio.create_task(life.clean_up()))
 
-    @property
-    def _ways_in(self) -> tuple[Proxy, ...]:
-        """Return the links to the service."""
-        return self.page, self.service_link, self.shop_link
+    def _ways_into(self, part: str) -> tuple[Proxy, ...]:
+        """Return the links to a part."""
+        return (self.receiver,) if part == "bot" else (self.page, self.service_link, self.shop_link)
 
     async def close(self) -> None:
         for part in tuple(self.lives):
@@ -195,7 +195,7 @@ class SimulatedProduct:
         public = f"http://127.0.0.1:{self.page_port}"
         chosen = self._settings("service", port=port, public_url=public)
         application = Application(chosen, chat=False, now=self.clock)
-        for link in self._ways_in:
+        for link in self._ways_into("service"):
             link.target = port
         return Life("service", application)
 
@@ -231,7 +231,7 @@ class SimulatedProduct:
         return (
             not any(link.busy for link in self.links)
             and not self.world.updates.pending
-            and len(self.lives) == 2
+            and len(self.lives) == len(self.parts)
             and not any(self._leased(part) for part in self.lives)
         )
 
@@ -294,15 +294,19 @@ class SimulatedProduct:
 
 @asynccontextmanager
 async def opened(
-    seed: int, folder: Path, made: Templates, conditions: Conditions
+    seed: int,
+    folder: Path,
+    made: Templates,
+    conditions: Conditions,
+    kind: type[SimulatedProduct],
 ) -> AsyncIterator[SimulatedProduct]:
-    """Build the links of a product; the schedule starts its parts."""
+    """Build the links of a product, of this kind; the schedule starts its parts."""
     shutil.copy(made.service, folder / "service.db")
     shutil.copy(made.bot, folder / "bot.db")
     clock = Clock(asyncio.get_running_loop())
     world = World(now=clock.seconds)
     polls = frozenset({"getUpdates"})
-    product = SimulatedProduct(
+    product = kind(
         clock, world, folder, made.credentials, conditions.mode,
         Proxy(seed, "telegram", request_kinds.method, conditions.severity, waits=polls),
         Proxy(seed, "service", request_kinds.call, conditions.severity),

@@ -14,14 +14,19 @@ def method(request: Request) -> str:
 
 
 def call(request: Request) -> str:
-    """Return the HTTP method of an interface call, and whether it is about one request or all."""
+    """Return the HTTP method of an interface call, and whether it is about one request or all.
+
+    A webhook where the service is in the bot's process.
+    """
+    if request.path.startswith("/webhooks"):
+        return "webhook"
     tail = request.path.removeprefix("/v3/paymentRequests").strip("/").split("/")
     return f"{request.method} {'one' if tail[0] else 'all'}{''.join(tail[1:2])}"
 
 
 def visit(request: Request) -> str:
-    """Return whether a payer opens the page or pays."""
-    return request.method
+    """Return whether a payer opens the page or pays, or an update of Telegram comes."""
+    return "update" if request.path.startswith("/telegram") else request.method
 
 
 def hook(request: Request) -> str:

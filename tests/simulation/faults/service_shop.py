@@ -172,7 +172,7 @@ class Shop:
             one.decided = word if answer.status_code == httpx.codes.OK else None
         if found and found[1] == "receipt":
             one.receipt = found[2]
-            await self._mark(product, f"/{request_id}/payments/{found[2]}", one.receipt, chance)
+            await self._took(product, one, request_id, chance)
 
     async def _pay(
         self, product: SimulatedProduct, one: Customer, request_id: str
@@ -192,10 +192,12 @@ class Shop:
         one.status = answer.status_code
         return END.search(answer.headers.get("location", ""))
 
-    async def _mark(
-        self, product: SimulatedProduct, path: str, transaction: str, chance: Random
+    async def _took(
+        self, product: SimulatedProduct, one: Customer, request_id: str, chance: Random
     ) -> None:
         """Mark a payment as sent or paid back, some more than once."""
+        transaction = one.receipt or ""
+        path = f"/{request_id}/payments/{transaction}"
         bodies: list[dict[str, Any]] = []
         if chance.random() < 0.4:
             bodies.append({"sent": {"note": f"RR-{transaction[:6]}"}})

@@ -25,17 +25,22 @@ PAYMENTS = (
 
 def shop_problems(product: SimulatedProduct, shop: Shop) -> list[str]:
     """Return every broken promise of the shop in words."""
+    rows = [
+        row for i in (shop.drop, shop.donation) for row in product.rows("service", PAYMENTS, id=i)
+    ]
+    return [*balance_problems(product, shop), *_told(rows, shop), *_marks(rows, shop)]
+
+
+def balance_problems(product: SimulatedProduct, shop: Shop) -> list[str]:
+    """Return what is wrong with units, codes, money and receipts."""
     drop, donation = (product.rows("service", PAYMENTS, id=i) for i in (shop.drop, shop.donation))
-    rows = [*drop, *donation]
     return [
         *_units(drop, shop),
         *_codes(product, drop, shop),
         *(line for row in donation for line in _shows(shop, row, None)),
         *_sums(product, shop.drop, drop, shop.units),
         *_sums(product, shop.donation, donation, None),
-        *_customers(rows, shop),
-        *_told(rows, shop),
-        *_marks(rows, shop),
+        *_customers([*drop, *donation], shop),
     ]
 
 

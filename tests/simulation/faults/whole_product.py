@@ -1,0 +1,76 @@
+"""The whole product in one process; what its chat and its service say to each other may fail too.
+
+sellers, buyers ── world (Bot API) ◀─telegram─ bot with its service ◀─page─ payers, Telegram
+                                                │ ▲
+                                                └─service─ its own calls and webhooks
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from contextlib import AsyncExitStack, closing
+from typing import TYPE_CHECKING, ClassVar
+
+from pydantic import SecretStr
+
+from bot.sandbox.world.world import TOKEN
+from bot.wiring.app.application import Application
+from tests.simulation.faults.faulty_product import SimulatedProduct
+from tests.simulation.product_templates import ASKS_PAYERS, Life
+from tests.support.free_ports import free_port
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from bot.config import Settings
+    from tests.simulation.faults.fault_proxy import Proxy
+
+
+class _Whole(Application):
+    """Calls itself by the port `inside`."""
+
+    def __init__(self, settings: Settings, inside: int, now: Callable[[], int]) -> None:
+        self._inside = inside
+        super().__init__(settings, now=now)
+
+    @property
+    def own_port(self) -> int:
+        return super()._own_address()[1]
+
+    def _own_address(self) -> tuple[str, int]:
+        return "127.0.0.1", self._inside
+
+
+class WholeProduct(SimulatedProduct):
+    """One part with one database, which is chat and service at once."""
+
+    parts: ClassVar[tuple[str, ...]] = ("bot",)
+
+    def path(self, part: str) -> Path:
+        del part
+        return self.folder / "bot.db"
+
+    def _ways_into(self, part: str) -> tuple[Proxy, ...]:
+        del part
+        return self.page, self.service_link
+
+    async def _bot(self) -> Life:
+        port, doors = int(free_port()), AsyncExitStack()
+        telegram = await doors.enter_async_context(self.telegram.door())
+        inside = await doors.enter_async_context(self.service_link.door())
+        if not self.crashes["bot"]:
+            with closing(sqlite3.connect(self.path("bot"))) as made:
+                made.execute(ASKS_PAYERS)
+        self.shop_port = self.page_port
+        chosen = self._settings(
+            "bot",
+            port=port,
+            bot_token=SecretStr(TOKEN),
+            telegram_api_url=f"http://127.0.0.1:{telegram}",
+            telegram_mode=self.mode,
+            public_url=f"http://127.0.0.1:{self.page_port}",
+        )
+        application = _Whole(chosen, inside, self.clock)
+        self.page.target, self.service_link.target = port, application.own_port
+        return Life("bot", application, doors=doors)
