@@ -144,7 +144,8 @@ def _manage_listing(
     context: EventContext, press: PressEvent, listing_id: str, action: tuple[str, ...]
 ) -> str | None:
     """Perform an action on a request of this person; return the text of the answer, if any."""
-    listing = own_listing(context, listing_id)
+    is_codes = action == ("codes",)  # its buyers may wait for them after it was deleted
+    listing = own_listing(context, listing_id, or_deleted=is_codes)
     if isinstance(listing, str):
         return listing
     match action:

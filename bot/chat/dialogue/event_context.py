@@ -84,13 +84,17 @@ class EventContext:
         return replace(self, press=None)
 
 
-def own_listing(context: EventContext, listing_id: str) -> Listing | str:
+def own_listing(
+    context: EventContext, listing_id: str, *, or_deleted: bool = False
+) -> Listing | str:
     """Return a listing if this person may manage it, else a text with the reason.
 
     Every action on a listing checks this right.
     """
     listing = listings.find_listing(context.tx, listing_id)
-    if listing is None or listing.seller_id != context.person.id or listing.state == DELETED:
+    if listing is None or listing.seller_id != context.person.id:
+        return context.text("listing-gone")
+    if listing.state == DELETED and not or_deleted:
         return context.text("listing-gone")
     if listing.answer is None:
         return context.text("listing-not-ready")

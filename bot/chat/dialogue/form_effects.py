@@ -169,7 +169,7 @@ def _fetch(context: EventContext, file: Attachment, draft: Draft) -> None:
 
 def _add_codes(context: EventContext, new: NewCodes) -> None:
     """Queue the job that adds codes to a request; reply with the reason if it is impossible."""
-    listing = own_listing(context, new.listing_id)
+    listing = own_listing(context, new.listing_id, or_deleted=True)
     if isinstance(listing, str):
         context.reply(Reply(listing))
     else:

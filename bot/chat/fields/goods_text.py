@@ -154,10 +154,14 @@ def goods_line(draft: Draft, seller: Seller) -> str | None:
         value = escaped(goods_words(goods, seller), _SHOWN_TEXT)
         return t(language, "review-goods", value=value)
     fit = t(language, "review-goods", value=fit_line(goods, pieces_of(draft), language))
-    if goods.first is None or goods.last is None:
-        return fit
-    ends = t(language, "goods-ends", first=escaped(goods.first), last=escaped(goods.last))
-    return f"{fit}\n{ends}" if (goods.count or 0) > 1 else fit
+    return "\n".join(filter(None, [fit, ends_line(goods, language)]))
+
+
+def ends_line(goods: Goods, language: str) -> str | None:
+    """Return the first and the last of several codes: a seller sees a heading among them."""
+    if goods.first is None or goods.last is None or (goods.count or 0) <= 1:
+        return None
+    return t(language, "goods-ends", first=escaped(goods.first), last=escaped(goods.last))
 
 
 def sent_goods(goods: Goods | None) -> dict[str, object] | None:

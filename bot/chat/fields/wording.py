@@ -6,6 +6,7 @@ from decimal import Decimal
 from typing import TYPE_CHECKING
 
 from bot.chat.fields.choice_text import usual_choice
+from bot.chat.fields.goods_text import ends_line
 from bot.chat.fields.receiver_shares import shares_of
 from bot.chat.fields.typed_text import USUAL, Price, example_price
 from bot.chat.messages.reply import Problem, escaped, plain
@@ -128,7 +129,8 @@ def goods_question(draft: Draft, seller: Seller) -> str:
     lists = [one for one in draft.readings if one.kind == CODES]
     if not lists:
         return t(seller.language, "ask-whole-goods")
-    return t(seller.language, "ask-which-goods", count=lists[0].count or 0)
+    question = t(seller.language, "ask-which-goods", count=lists[0].count or 0)
+    return "\n".join(filter(None, [question, ends_line(lists[0], seller.language)]))
 
 
 def units_line(draft: Draft, seller: Seller) -> str | None:

@@ -9,6 +9,7 @@ from urllib.parse import quote, urlencode
 
 import httpx
 
+from bot.chat.model.goods import CodeCounts
 from bot.core import errors
 
 if TYPE_CHECKING:
@@ -42,6 +43,11 @@ class AddedCodes:
     added: int
     assigned: int
     waiting: int
+
+    @property
+    def in_all(self) -> CodeCounts:
+        """Return the counts as the request's answer has them."""
+        return CodeCounts(self.total, self.assigned, self.waiting)
 
 
 def file_address(name: str) -> str:

@@ -14,7 +14,7 @@ from bot.chat.receipts.notices import notify_waiting
 from bot.chat.requests.change import fetch
 from bot.chat.requests.job_failures import RETRIES, in_time, log_failure
 from bot.chat.store import listings
-from bot.core.errors import PeerError, Refused, requested_wait
+from bot.core.errors import NotFound, PeerError, Refused, requested_wait
 
 if TYPE_CHECKING:
     from bot.chat.messages.jobs import AddCodes
@@ -80,7 +80,10 @@ class CodesHandler:
             new += counts.added
         if counts is None:
             raise ValueError("there are no codes to add")
-        answer = await fetch(self._client, request_id)
+        try:
+            answer = await fetch(self._client, request_id)
+        except NotFound:  # deleted, with buyers who waited
+            answer = None
         return Added(counts, new, answer, is_exact)
 
     async def _retry(self, message: Message, job: AddCodes, error: PeerError) -> None:
@@ -92,8 +95,9 @@ class CodesHandler:
         await self._outcomes.retry(message, replace(job, is_told=True), delay, text)
 
     def _conclude(self, tx: Transaction, job: AddCodes, added: Added) -> None:
-        if added.answer is not None:
-            listings.set_answer(tx, job.listing_id, added.answer)
+        before = listings.get_listing(tx, job.listing_id).answer
+        if answer := added.answer or (before and replace(before, codes=added.counts.in_all)):
+            listings.set_answer(tx, job.listing_id, answer)
         self._outcomes.refresh(tx, job.listing_id)
         listing = listings.get_listing(tx, job.listing_id)
         request_id, now = listing.request_id or "", self._outcomes.now()

@@ -94,14 +94,14 @@ class JobHandler:
             case DecideClaim() | SendMark():  # also of a deleted request: the money may be there
                 act = self._claims.decide if isinstance(job, DecideClaim) else self._marks.send
                 await act(message)
+            case AddCodes():  # its buyers wait for them, too
+                await self._codes.add(message, listing)
             case _ if listing.state == DELETED:
                 is_asked = isinstance(job, SellerJob)
                 follow = self._changes.answer_deleted if is_asked else None
                 await self._outcomes.finish(message, follow)
             case CheckRequest():
                 await self._changes.check(message, listing)
-            case AddCodes():
-                await self._codes.add(message, listing)
             case EditRequest():
                 await self._edits.edit(message, listing)
             case RemoveUnits():

@@ -75,6 +75,7 @@ def test_one_line_is_taken_as_it_is() -> None:
 def test_several_lines_are_asked_about_and_may_be_codes() -> None:
     talk = open_option("goods").say("A1\nB2\nA1")
     assert "I found 2 lines that could be codes" in talk.last
+    assert talk.last.endswith("First code: A1, last code: B2"), "one may be the heading of a table"
     assert talk.replies[-2].text.startswith("This code was there more than once")
     assert labels(talk.replies[-1].rows)[:3] == [
         "One text for everyone", "Codes, one per line", "Send something else"

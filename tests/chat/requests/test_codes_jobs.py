@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from bot.chat.messages.jobs import AddCodes, ReplyTo
-from bot.chat.messages.payloads import BuyerNotice
+from bot.chat.messages.payloads import BuyerNotice, TextMessage
 from bot.chat.model.goods import CODES, FILE, TEXT, CodeCounts, Goods
 from bot.chat.model.receipt import Delivery, Receipt, ReceiptKey, Units
 from bot.chat.receipts.notices import CODE
@@ -244,13 +244,21 @@ async def test_no_call_has_more_codes_than_fit_into_its_body(
     assert f"added {AT_ONCE + 1}." in chat.texts[-1]
 
 
-async def test_a_deleted_request_takes_no_codes(
+async def test_buyers_of_a_deleted_request_get_their_codes_too(
     chat: ChatHarness, jobs: ScriptedJobs, sam: Person
 ) -> None:
     gone = chat.add_listing(sam, WISH, service_answer(), state=DELETED)
+    keep_two(chat)
     await add(jobs, gone, "B2")
-    assert await jobs.work() == []
-    assert chat.texts == [t("en", "service-gone", name="Keys")]
+    missing = {"code": "notFound", "message": "No."}
+    unknown = http_response(404, missing)
+    await jobs.work(added(2, 1, waiting=1), unknown, http_response(200, {"items": []}))
+    (told,) = [body.text for body in chat.said if isinstance(body, TextMessage)]
+    assert "added 1.\n1 buyer is still waiting for a code." in told
+    assert notices(chat) == TOLD
+    answer = chat.listing(gone.id).answer
+    assert answer is not None
+    assert answer.codes == CodeCounts(2, 1, 1)
 
 
 async def test_an_edit_of_goods_is_repeated_until_it_is_answered(

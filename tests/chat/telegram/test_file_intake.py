@@ -141,6 +141,19 @@ async def test_codes_run_out_and_more_are_sent(shop: GoodsShop) -> None:
     assert "already had all of these codes" in shop.chat.texts[-1]
 
 
+async def test_buyers_of_a_deleted_link_get_the_codes_that_they_wait_for(shop: GoodsShop) -> None:
+    listing = await shop.begin(DROP)
+    await shop.say("A1\nB2")
+    await shop.press("goods", "codes")
+    *_, last = [await shop.market.pay(listing) for _ in range(3)]
+    await shop.chat.presses(shop.sam, f"delete-yes:{listing.id}")
+    await shop.jobs.due()
+    await shop.chat.presses(shop.sam, f"codes:{listing.id}")
+    await shop.say("C3")
+    assert "added 1.\nEveryone who paid has theirs." in shop.chat.texts[-1]
+    assert (await shop.receipt(listing, last))["codes"] == ["C3"]
+
+
 async def test_a_request_without_codes_takes_none(shop: GoodsShop) -> None:
     listing = await shop.begin(COFFEE)
     await shop.press("cancel")
