@@ -182,6 +182,16 @@ async def test_a_goal_moves_on_an_open_page(browser: Browser, service: ServiceHa
         await expect(button(page)).to_be_visible()
 
 
+async def test_each_button_that_copies_names_its_code(
+    browser: Browser, service: ServiceHarness
+) -> None:
+    path = await STATES["codes_waiting"](Scene(service, FlakyExchange()))
+    async with payer(browser, service) as who:
+        page = await who.look(path)
+        await expect(page.get_by_role("button", name="Copy AUTUMN-7KQ2-XV9D")).to_be_visible()
+        await expect(page.get_by_role("button", name="Copy AUTUMN-2")).to_be_visible()
+
+
 @pytest.mark.parametrize("scripts", [True, False], ids=["with scripts", "without"])
 async def test_a_code_can_be_copied(browser: Browser, tmp_path: Path, *, scripts: bool) -> None:
     """By a button, or without scripts by selecting it."""

@@ -130,6 +130,6 @@ async def test_codes_from_a_file_run_out_and_the_next_buyer_waits(
     alert = await said(sam, "1 buyer is waiting")
     await sam.refresh(card, "1 buyer is waiting for a code")
     await sam.press(alert, "Send codes", "Send me more codes.")
-    await sam.say("B2\nC3", "added 2.\nEveryone who paid has theirs.\nCodes left: 1 of 3")
+    await sam.say("B2\nC3", "2 codes added.\nEveryone who paid has theirs.\nCodes left: 1 of 3")
     assert (await receipt(run, place))["codes"] == ["B2"]
     assert world.refused == []

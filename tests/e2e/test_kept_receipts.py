@@ -102,7 +102,7 @@ async def test_a_buyer_who_waits_for_a_code_hears_when_it_comes(world: World) ->
     waiting = await late.keep(pat, "Yours is on its way.")
     assert "Yours: 3 of 4" in waiting.text
     await sam.press(alert, "Send codes", "Send me more codes.")
-    await sam.say("C-3", "added 1.\nEveryone who paid has theirs.")
+    await sam.say("C-3", "1 code added.\nEveryone who paid has theirs.")
     news = await said(pat, "Your code has arrived.")
     assert "C-3" in news.text
     assert "C-3" in await late.page()

@@ -13,7 +13,7 @@ from bot.chat.messages.reply import Problem, escaped, plain
 from bot.chat.model.amount_choice import in_minor
 from bot.chat.model.goods import CODES
 from bot.chat.model.payout import LIGHTNING
-from bot.core.money.amounts import example, format_money, to_minor
+from bot.core.money.amounts import example, format_money, format_short, to_minor
 from bot.core.text.translations import t
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ def choice_words(choice: AmountChoice[int], currency: str, language: str) -> str
     """
 
     def money(minor: int) -> str:
-        return plain(format_money(minor, currency, language))
+        return plain(format_short(minor, currency, language))
 
     minimum, maximum = money(choice.minimum), choice.maximum
     if maximum is None:
@@ -77,22 +77,26 @@ def price_brief(price: Price, seller: Seller) -> str:
     if choice is None or currency is None:
         return price_words(price, seller)
     if not choice.suggested:
-        minimum = shown_amount(choice.minimum, currency, seller)
+        minimum = _short_amount(choice.minimum, currency, seller)
         return t(seller.language, "choice-from", minimum=minimum)
-    return ", ".join(shown_amount(each, currency, seller) for each in choice.suggested)
+    return ", ".join(_short_amount(each, currency, seller) for each in choice.suggested)
+
+
+def _short_amount(amount: Decimal, currency: str, seller: Seller) -> str:
+    return format_short(to_minor(amount, currency), currency, seller.language)
 
 
 def goal_words(goal: tuple[int, str | None], seller: Seller, _now: int | None = None) -> str:
     """Return a goal in minor units of its currency."""
     minor, currency = goal
-    return format_money(minor, currency, seller.language) if currency else ""
+    return format_short(minor, currency, seller.language) if currency else ""
 
 
 def goal_question(draft: Draft, seller: Seller) -> str:
     """Ask for the goal, in the currency of the price."""
     currency = draft.currency or USUAL
     reached = Decimal(example(currency)) * 200
-    meant = escaped(shown_amount(reached, currency, seller))
+    meant = escaped(_short_amount(reached, currency, seller))
     return t(seller.language, "ask-goal", example=f"{reached:f}", meant=meant)
 
 

@@ -21,7 +21,8 @@ from bot.chat.messages.reply import (
 from bot.chat.model.receipt import OVERSOLD
 from bot.chat.receipts.notices import CODE, PAID_BACK, SENT
 from bot.core.money.amounts import format_money
-from bot.core.text.translations import t
+from bot.core.text import lists
+from bot.core.text.translations import choose, t
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -106,14 +107,12 @@ def state_lines(receipt: Receipt, language: str, zone: str | None) -> list[str]:
 
 
 def unit_numbers(found: Units, language: str) -> str:
-    """Return the numbers of the units: "7", "7, 8 and 9" or "7 to 16"."""
+    """Return the numbers of the units: "7", "7, 8, and 9" or "7 to 16"."""
     numbers = [str(number) for number in range(found.first, found.first + MOST_NAMED + 1)]
     named = numbers[: found.last - found.first + 1]
     if len(named) > MOST_NAMED:
         return t(language, "receipt-kept-range", first=found.first, last=found.last)
-    if len(named) == 1:
-        return named[0]
-    return t(language, "receipt-kept-list", others=", ".join(named[:-1]), last=named[-1])
+    return lists.join(named, choose(language))
 
 
 def file_size(size: int, language: str) -> str:
@@ -154,7 +153,9 @@ def _with_delivery(head: str, receipt: Receipt, language: str) -> str:
     if delivery is None:
         return _with_address(head, receipt, language)
     if delivery.waits:
-        head = f"{head}\n\n{t(language, 'receipt-kept-waits')}"
+        there = len(delivery.codes) or int(bool(delivery.text or delivery.file))
+        wait = t(language, "receipt-kept-waits", there=there, count=receipt.quantity)
+        head = f"{head}\n\n{wait}"
     if delivery.file is not None:
         size = file_size(delivery.file.size, language)
         line = t(language, "receipt-kept-file", name=escaped(delivery.file.name, NAME), size=size)

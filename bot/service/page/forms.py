@@ -22,13 +22,18 @@ MAX_FIELDS = 20
 MAX_HEADER = 200
 """Characters of an Accept-Language header that are read."""
 
-RIGHT_TO_LEFT = frozenset({"ar", "ckb", "dv", "fa", "he", "ps", "sd", "ug", "ur", "yi"})
+RIGHT_TO_LEFT = frozenset(
+    {"ar", "ckb", "dv", "fa", "he", "ks", "lrc", "mzn", "ps", "sd", "ug", "ur", "yi"}
+)
 """Languages whose scripts run from right to left (CLDR)."""
 
 
 @dataclass(frozen=True, slots=True)
 class Reader:
-    """A reader; `language` of the texts, `tag` of the amounts, such as `de-at`."""
+    """A reader; `language` of the texts, `tag` of the amounts, such as `de-at`.
+
+    Both run in one direction: an amount written from right to left falls apart in English.
+    """
 
     language: str
     tag: str
@@ -38,8 +43,7 @@ class Reader:
 
     @property
     def direction(self) -> str:
-        """Return the direction of the script, as in HTML."""
-        return "rtl" if self.language in RIGHT_TO_LEFT else "ltr"
+        return _direction(self.language)
 
 
 @lru_cache(maxsize=4096)
@@ -55,7 +59,15 @@ def reader_of(accept_language: str) -> Reader:
     ranked = sorted(found, key=lambda match: -float(match[2] or 1))
     tags = [match[1] for match in ranked if float(match[2] or 1) > 0]
     known = (tag for tag in tags if tag.partition("-")[0] in translations.languages())
-    return Reader(translations.choose(next(known, None)), tags[0] if tags else translations.DEFAULT)
+    language = translations.choose(next(known, None))
+    fitting = tags and _direction(tags[0]) == _direction(language)
+    return Reader(language, tags[0] if fitting else language)
+
+
+def _direction(tag: str) -> str:
+    """Return the direction of a language's script, as in HTML."""
+    language, *parts = tag.split("-")
+    return "rtl" if language in RIGHT_TO_LEFT or "arab" in parts else "ltr"
 
 
 def reader(request: Request) -> Reader:

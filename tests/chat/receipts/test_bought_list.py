@@ -45,7 +45,7 @@ async def test_the_list_says_what_became_of_each_purchase(steps: ReceiptSteps, p
     listed = await steps.says(pat, "/bought")
     assert [button["text"] for button in listed.buttons] == [
         "⏳ Coffee · €7.50 · on its way",
-        "⚠ Coffee · €7.50 · sold out",
+        "⚠ Coffee · €7.50 · refund due",
         "↩ Coffee · €7.50 · paid back",
         "📦 Coffee · €7.50 · sent",
         "✅ Coffee · €7.50",

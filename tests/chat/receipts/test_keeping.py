@@ -188,5 +188,5 @@ async def test_a_receipt_in_german(steps: ReceiptSteps, chat: ChatHarness) -> No
     steps.receipt = WITH_CODE | {"units": {"first": 7, "last": 9, "total": 100}, "quantity": 3}
     max_ = chat.add_person("Max", language_code="de")
     shown = (await steps.follow(max_)).text
-    assert "Für dich: Nummer 7, 8 und 9 von 100" in shown
+    assert "Für dich: Nr. 7, 8 und 9 von 100" in shown
     assert "7,50 € · Fr. 15. Jan. 2027, 08:00 (UTC)" in shown

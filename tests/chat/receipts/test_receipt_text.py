@@ -53,7 +53,7 @@ def test_a_code_is_shown_exactly_as_it_was_typed() -> None:
 def test_codes_that_are_there_are_shown_while_others_are_on_their_way() -> None:
     asked = WITH_CODE | {"delivery": {"state": "waiting", "codes": ["A1", "B2"]}}
     shown = text(read_receipt(asked))
-    assert "Yours is on its way" in shown
+    assert "The rest is on its way" in shown
     assert "<code>A1</code>\n<code>B2</code>" in shown
 
 
@@ -63,7 +63,7 @@ def test_units_that_got_different_things_are_all_shown(*, waits: bool) -> None:
     file = DeliveredFile("a.zip", 5_000, "https://pay.example.org/f")
     delivery = Delivery(waits, "The key is 4711", file, ("A1",))
     shown = text(replace(COFFEE, quantity=3, delivery=delivery))
-    assert ("Yours is on its way" in shown) == waits
+    assert ("The rest is on its way" in shown) == waits
     for part in ("📎 a.zip", "<code>A1</code>", "The key is 4711"):
         assert part in shown
 
@@ -86,7 +86,7 @@ def test_a_file_is_named_with_its_size() -> None:
 
 
 @pytest.mark.parametrize(
-    ("last", "named"), [(7, "7"), (8, "7 and 8"), (9, "7, 8 and 9"), (1_600, "7 to 1,600")]
+    ("last", "named"), [(7, "7"), (8, "7 and 8"), (9, "7, 8, and 9"), (1_600, "7 to 1,600")]
 )
 def test_units_are_named_one_by_one_or_as_a_range(last: int, named: str) -> None:
     assert unit_numbers(Units(7, last, 2_000), "en") == named

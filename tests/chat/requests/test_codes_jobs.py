@@ -96,7 +96,7 @@ async def test_the_answer_names_who_still_waits_and_what_is_left(
         ("GET", REQUEST_ID),
     ]
     assert exact_json.loads(jobs.peer.calls[0].body) == {"codes": ["B2", "C3"]}
-    assert "added 2.\nBuyers are still waiting for 2 codes." in chat.texts[-1]
+    assert "2 codes added.\nBuyers are still waiting for 2 codes." in chat.texts[-1]
     assert "codes:" in f"{chat.said[-1].keyboard}"
     answer = chat.listing(listing.id).answer
     assert answer is not None
@@ -241,7 +241,7 @@ async def test_no_call_has_more_codes_than_fit_into_its_body(
         AT_ONCE,
         1,
     ]
-    assert f"added {AT_ONCE + 1}." in chat.texts[-1]
+    assert f"{AT_ONCE + 1} codes added." in chat.texts[-1]
 
 
 async def test_buyers_of_a_deleted_request_get_their_codes_too(

@@ -130,11 +130,13 @@ async def test_codes_run_out_and_more_are_sent(shop: GoodsShop) -> None:
     assert (await shop.receipt(listing, paid[3]))["state"] == "waiting"
     await shop.chat.presses(shop.sam, f"codes:{listing.id}")
     await shop.say("C3\nA1")
-    assert "added 1.\n1 buyer is still waiting for a code." in shop.chat.texts[-1]
+    assert "1 code added.\n1 buyer is still waiting for a code." in shop.chat.texts[-1]
     assert (await shop.receipt(listing, paid[2]))["codes"] == ["C3"]
     await shop.chat.presses(shop.sam, f"codes:{listing.id}")
     await shop.send("more.txt", b"D4\nE5\n")
-    assert "added 2.\nEveryone who paid has theirs.\nCodes left: 1 of 5" in shop.chat.texts[-1]
+    assert (
+        "2 codes added.\nEveryone who paid has theirs.\nCodes left: 1 of 5" in shop.chat.texts[-1]
+    )
     assert (await shop.receipt(listing, paid[3]))["codes"] == ["D4"]
     await shop.chat.presses(shop.sam, f"codes:{listing.id}")
     await shop.say("E5")
@@ -171,7 +173,7 @@ async def test_many_codes_go_in_several_calls(shop: GoodsShop) -> None:
     await shop.press("goods", "codes")
     await shop.chat.presses(shop.sam, f"codes:{listing.id}")
     await shop.send("more.txt", "\n".join(f"code-{number}" for number in range(700)).encode())
-    assert "added 700." in shop.chat.texts[-1]
+    assert "700 codes added." in shop.chat.texts[-1]
     assert (await shop.delivery(listing))["codes"]["total"] == 702
 
 

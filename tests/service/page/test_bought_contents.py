@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 DROP: dict[str, Any] = {"expirationType": "limit", "totalUnits": 100, "maxQuantity": 5}
 CODES = [f"CODE-{number}" for number in range(1, 10)]
 KEEP = "https://t.me/shop_bot?start=r-{requestId}-{transactionId}&x=%7B"
-BOLD = '<b>Wi-Fi</b> & "clay"\nhttps://example.org/x'
+BOLD = '<b>Wi-Fi</b> & "clay"\nOne line more'
 
 
 async def bought(service: ServiceHarness, request_id: str, token: str = "t", **form: str) -> str:
@@ -53,7 +53,7 @@ async def test_each_buyer_sees_the_codes_of_their_units(service: ServiceHarness)
     assert "Yours: 1, 2, and 3 of 100" in page
     german = (await look(service, second, "de")).text
     assert codes(german) == CODES[3:4]
-    assert "Nummer 4 von 100" in german
+    assert "Für Sie: Nr. 4 von 100" in german
 
 
 async def test_many_units_are_named_by_the_first_and_the_last(service: ServiceHarness) -> None:
@@ -93,12 +93,28 @@ async def test_a_page_that_waits_takes_no_calls_from_payers(database_url: str) -
 
 
 async def test_a_text_is_shown_as_it_is(service: ServiceHarness) -> None:
-    """No link, no markup; the whole of it can be selected and copied."""
+    """No markup; the whole of it can be selected and copied."""
     made = await service.create(delivery={"text": BOLD}, thanks="See <i>you</i>\nsoon")
     page = (await look(service, await bought(service, made["id"]))).text
     assert html.escape(BOLD).replace("&quot;", "&#34;") in shown(page)
-    assert "<a " not in shown(page)
     assert "See &lt;i&gt;you&lt;/i&gt;\nsoon</blockquote>" in page
+
+
+async def test_addresses_in_the_seller_s_words_are_links(service: ServiceHarness) -> None:
+    """They don't tell where they were opened; the pay page has none."""
+    words = "Open https://example.org/x?a=1&b=2."
+    made = await service.create(
+        product={"name": "Course", "description": words}, delivery={"text": words}, thanks=words
+    )
+    where = await bought(service, made["id"])
+    await service.seller.put(
+        f"{REQUESTS_PATH}/{made['id']}/payments/{where.rpartition('/')[2]}",
+        json={"sent": {"note": words}},
+    )
+    url = "https://example.org/x?a=1&amp;b=2"
+    link = f'<a href="{url}" dir="ltr" rel="noreferrer noopener nofollow">{url}</a>.'
+    assert (await look(service, where)).text.count(f"Open {link}</") == 3
+    assert 'href="https://example.org' not in (await look(service, f"/pay/{made['id']}")).text
 
 
 async def test_a_file_can_be_downloaded(service: ServiceHarness) -> None:

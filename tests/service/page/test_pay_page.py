@@ -326,6 +326,8 @@ async def test_amounts_have_the_format_of_the_readers_language(service: ServiceH
         ("pt-BR", "pt-br"),
         ("x" * 5000, "en"),
         ("en;q=nonsense, de", "de"),
+        ("ar-EG, he;q=0.9", "en"),
+        ("uz-arab-af, de;q=0.5", "de"),
     ],
 )
 def test_accept_language_is_read_by_rank(header: str, tag: str) -> None:

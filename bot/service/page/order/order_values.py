@@ -126,10 +126,10 @@ def _posted(
 
 
 def _bounds(reader: Reader, terms: Terms, choice: AmountChoice) -> str:
-    minimum = money_text(choice.minimum, terms.currency, reader.tag)
+    minimum = short_text(choice.minimum, terms.currency, reader.tag)
     if choice.maximum is None:
         return reader.t("page-amount-from", minimum=minimum)
-    maximum = money_text(choice.maximum, terms.currency, reader.tag)
+    maximum = short_text(choice.maximum, terms.currency, reader.tag)
     return reader.t("page-amount-between", minimum=minimum, maximum=maximum)
 
 

@@ -1,6 +1,6 @@
 """The values of a receipt's part about what was bought: contents, units, the seller's marks.
 
-Texts of the seller are shown as they are: nothing in them is a link.
+Texts of the seller are shown as they are, with the web addresses in them as links.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from bot.service.model import redirects
 from bot.service.model.request import Kind
 from bot.service.page import page_times
 from bot.service.page.page_times import PLACE
+from bot.service.page.receipt.linked_text import linked
 from bot.service.page.sellers_name import named
 
 if TYPE_CHECKING:
@@ -35,7 +36,7 @@ def delivered_values(
     waiting = received.waiting if received else 0
     place = f"/pay/{request.id}/receipt/{payment.id}"
     return {
-        "text": received and received.text,
+        "text": linked((received and received.text) or ""),
         "file": received and received.file and _file(reader, received.file, place),
         "codes": received.codes if received else (),
         "codes_title": reader.t("page-codes", count=len(received.codes) if received else 0),
@@ -101,8 +102,8 @@ def _marks(reader: Reader, request: PaymentRequest, payment: Payment) -> dict[st
     why = named(reader, request, "page-paid-back-why", at=PLACE)
     return {
         "sent": page_times.moment(reader, sent) if sent and not back else None,
-        "sent_note": marks.sent_note,
+        "sent_note": linked(marks.sent_note or ""),
         "paid_back": back is not None,
         "paid_back_why": page_times.timed(why, page_times.moment(reader, back or 0)),
-        "paid_back_note": marks.paid_back_note if back else None,
+        "paid_back_note": linked((back and marks.paid_back_note) or ""),
     }

@@ -11,6 +11,7 @@ from bot.service.model.delivery import DeliveryState
 from bot.service.page import page_times, pay_with
 from bot.service.page.money_texts import money_text, pieces_text
 from bot.service.page.receipt.delivered_values import delivered_values
+from bot.service.page.receipt.linked_text import linked
 from bot.service.page.template_values import rate_text
 
 if TYPE_CHECKING:
@@ -44,6 +45,7 @@ def receipt_page(
     `url` is the address of the payment link. The payer's message is not shown.
     """
     goods = delivered_values(reader, request, payment, received)
+    is_kept = payment.took_unit and not goods["paid_back"]
     return {
         "name": request.terms.product.name,
         "link": url,
@@ -51,7 +53,7 @@ def receipt_page(
         "scripted": True,
         **_paid(reader, payment),
         "oversold": payment.oversold,
-        "thanks": request.terms.thanks if payment.took_unit and not goods["paid_back"] else None,
+        "thanks": linked(request.terms.thanks or "") if is_kept else (),
         "goods": goods,
         **{name: goods[name] for name in ("watch", "again", "slowest", "refresh")},
         "pieces": pieces_text(reader, payment.amount, payment.currency, payment.quantity),

@@ -11,15 +11,21 @@ receipt-kept-quantity =
         [one] { $count } Stück
        *[other] { $count } Stück
     }
-receipt-kept-units = Für dich: Nummer { $numbers }
-receipt-kept-units-of = Für dich: Nummer { $numbers } von { $total }
-receipt-kept-list = { $others } und { $last }
+receipt-kept-units = Für dich: Nr. { $numbers }
+receipt-kept-units-of = Für dich: Nr. { $numbers } von { $total }
 receipt-kept-range = { NUMBER($first) } bis { NUMBER($last) }
-receipt-kept-oversold = ⚠ Als deine Zahlung ankam, war schon alles ausverkauft. Bitte lass sie dir erstatten.
+receipt-kept-oversold = ⚠ Als deine Zahlung ankam, war schon alles verkauft. Lass dir das Geld vom Verkäufer erstatten.
 receipt-kept-sent = 📦 Verschickt am { $moment }
 receipt-kept-back = ↩ Zurückgezahlt am { $moment }
 receipt-kept-note = 📝 { $note }
-receipt-kept-waits = ⏳ <b>Es fehlt noch etwas.</b> Sobald alles da ist, schicke ich es dir hierher.
+receipt-kept-waits =
+    { $there ->
+        [0] { $count ->
+            [one] ⏳ <b>Dein Code kommt noch.</b>
+           *[other] ⏳ <b>Deine Codes kommen noch.</b>
+        }
+       *[other] ⏳ <b>Der Rest kommt noch.</b>
+    } Sobald alles da ist, schicke ich es dir hierher.
 receipt-kept-codes =
     { $count ->
         [one] 🔑 Dein Code (zum Kopieren antippen):
@@ -51,7 +57,7 @@ bought-line =
     { $standing ->
         [sent] 📦 { $name } · { $price } · verschickt
         [paidBack] ↩ { $name } · { $price } · zurückgezahlt
-        [oversold] ⚠ { $name } · { $price } · ausverkauft
+        [oversold] ⚠ { $name } · { $price } · Erstattung steht aus
         [waits] ⏳ { $name } · { $price } · kommt noch
        *[paid] ✅ { $name } · { $price }
     }

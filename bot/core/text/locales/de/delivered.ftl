@@ -1,14 +1,14 @@
 # The receipt: what was bought, and what the seller noted.
 
 page-receipt-through = Die Zahlung ist angekommen.
-page-for-you = Für Sie
+page-for-you = Ihr Kauf
 page-codes =
     { $count ->
         [one] Ihr Code
        *[other] Ihre Codes
     }
-page-units = Für Sie: Nummer { $units } von { NUMBER($total) }
-page-units-range = Für Sie: Nummer { NUMBER($first) } bis { NUMBER($last) } von { NUMBER($total) }
+page-units = Für Sie: Nr. { $units } von { NUMBER($total) }
+page-units-range = Für Sie: Nr. { NUMBER($first) } bis { NUMBER($last) } von { NUMBER($total) }
 page-on-its-way =
     { $count ->
         [one] Ihr Code kommt noch
@@ -21,8 +21,8 @@ page-more-on-its-way =
     }
 page-on-its-way-why =
     { $count ->
-        [one] { $seller } muss Ihren Code noch nachreichen. Er erscheint auf dieser Seite: Speichern Sie sie bitte als Lesezeichen.
-       *[other] { $seller } muss Ihre Codes noch nachreichen. Sie erscheinen auf dieser Seite: Speichern Sie sie bitte als Lesezeichen.
+        [one] { $seller } muss Ihren Code noch nachreichen. Der Code erscheint dann hier: Speichern Sie diese Seite bitte als Lesezeichen.
+       *[other] { $seller } muss Ihre Codes noch nachreichen. Die Codes erscheinen dann hier: Speichern Sie diese Seite bitte als Lesezeichen.
     }
 page-download = Herunterladen
 page-size-bytes =

@@ -6,7 +6,7 @@ option-goods = Was es dafür gibt
 button-edit-goods = Was es dafür gibt
 ask-goods =
     <b>Was gibt es dafür?</b>
-    Schick es mir: eine Nachricht (gern mit Links), ein Foto oder eine Datei bis 20 MB, oder Codes, einen pro Zeile, getippt oder als .txt- oder .csv-Datei. Es steht nur auf dem Beleg, sonst sieht es niemand. Bei Codes gibt es für jedes Stück einen.
+    Schick es mir: eine Nachricht (gern mit Links), ein Foto, eine Datei bis 20 MB oder Codes, einen pro Zeile, getippt oder als .txt- oder .csv-Datei. Es steht nur auf dem Beleg, sonst sieht es niemand. Bei Codes gibt es für jedes Stück einen.
 
     <i>Telegrams Regel: Digitale Waren, die in Telegram verkauft werden, müssen mit Telegram-Sternen bezahlt werden, und die nehme ich nicht. Teile Links zu Downloads und Codes also außerhalb von Telegram, zum Beispiel auf deiner Website. Karten für Veranstaltungen und alles, was du verschickst, kannst du überall anbieten.</i>
 ask-goods-earlier =
@@ -16,10 +16,10 @@ ask-goods-earlier =
        *[other] Schickst du eine neue Nachricht oder Datei, steht sie auch auf den Belegen aller, die schon gekauft haben; sonst behalten sie, was sie haben.
     }
 ask-which-goods =
-    <b>Wie soll ich das ausgeben?</b>
+    <b>Wie soll ich das weitergeben?</b>
     { $count ->
-        [one] Ich habe { $count } Zeile gefunden, die ein Code sein könnte. Ich kann sie einmal ausgeben oder allen dasselbe zeigen.
-       *[other] Ich habe { $count } Zeilen gefunden, die Codes sein könnten. Ich kann pro Stück einen ausgeben oder allen dasselbe zeigen.
+        [one] Ich habe { $count } Zeile gefunden, die ein Code sein könnte. Ich kann ihn einmal vergeben oder allen dasselbe zeigen.
+       *[other] Ich habe { $count } Zeilen gefunden, die Codes sein könnten. Ich kann pro Stück einen vergeben oder allen dasselbe zeigen.
     }
 ask-whole-goods =
     <b>Sollen alle diese Datei bekommen?</b>
@@ -30,7 +30,7 @@ button-goods-file = Eine Datei für alle
 button-goods-again = Etwas anderes schicken
 goods-fetching = ⏳ Ich hole deine Datei …
 goods-late = Deine Datei kam erst an, als du schon weiter warst. Deshalb habe ich sie nicht verwendet. Öffne „Was es dafür gibt“ und schick sie noch einmal, wenn du sie brauchst.
-goods-no-caption = Der Text dazu zählt nicht mit: Ausgegeben wird nur die Datei. Schreib ihn in das Dankeschön oder die Beschreibung.
+goods-no-caption = Der Text dazu zählt nicht mit: Weitergegeben wird nur die Datei. Schreib ihn in das Dankeschön oder die Beschreibung.
 goods-doubled =
     { $count ->
         [one] Dieser Code kam mehrmals vor, ich verwende ihn nur einmal: { $codes }
@@ -57,18 +57,18 @@ goods-codes-fits =
 goods-codes-few =
     { $count ->
         [one] { $off ->
-            [one] { $count } Code für { $pieces } Stück: Für das letzte fehlt noch ein Code
-           *[other] { $count } Code für { $pieces } Stück: Für die letzten { $off } fehlen noch Codes
+            [one] { $count } Code für { $pieces } Stück, für das letzte fehlt noch einer
+           *[other] { $count } Code für { $pieces } Stück, für die letzten { $off } fehlen noch welche
         }
        *[other] { $off ->
-            [one] { $count } Codes für { $pieces } Stück: Für das letzte fehlt noch ein Code
-           *[other] { $count } Codes für { $pieces } Stück: Für die letzten { $off } fehlen noch Codes
+            [one] { $count } Codes für { $pieces } Stück, für das letzte fehlt noch einer
+           *[other] { $count } Codes für { $pieces } Stück, für die letzten { $off } fehlen noch welche
         }
     }
 goods-codes-many =
     { $pieces ->
-        [one] { $count } Codes für { $pieces } Stück: { $off } bleiben übrig
-       *[other] { $count } Codes für { $pieces } Stück: { $off } übrig
+        [one] { $count } Codes für { $pieces } Stück, { $off } bleiben übrig
+       *[other] { $count } Codes für { $pieces } Stück, { $off } bleiben übrig
     }
 goods-ends = Erster Code: <code>{ $first }</code>, letzter Code: <code>{ $last }</code>
 review-goods = Dafür gibt es: { $value }
@@ -105,20 +105,24 @@ codes-adding =
         [one] ⏳ Ich füge { $count } Code hinzu …
        *[other] ⏳ Ich füge { $count } Codes hinzu …
     }
-codes-added = ✅ <b>{ $name }</b>: { $count } hinzugefügt.
+codes-added =
+    { $count ->
+        [one] ✅ <b>{ $name }</b>: { $count } Code hinzugefügt.
+       *[other] ✅ <b>{ $name }</b>: { $count } Codes hinzugefügt.
+    }
 codes-known = <b>{ $name }</b> hatte alle diese Codes schon, deshalb kam keiner dazu.
 codes-stored = ✅ <b>{ $name }</b>: Deine Codes sind gespeichert.
 codes-enough = Alle, die gezahlt haben, haben ihren Code.
 codes-still-waiting =
     { $count ->
         [one] { $count } Person wartet noch auf einen Code.
-       *[other] Es wird noch auf { $count } Codes gewartet.
+       *[other] Es fehlen noch { $count } Codes.
     }
 codes-left = Codes übrig: { $left } von { $total }
 codes-waiting =
     { $count ->
         [one] { $count } Person wartet auf einen Code
-       *[other] Es wird auf { $count } Codes gewartet
+       *[other] Es fehlen { $count } Codes
     }
 codes-service-down = Der Zahlungsdienst antwortet gerade nicht. Ich versuche weiter, deine Codes zu <b>{ $name }</b> hinzuzufügen, und sage dir Bescheid.
 codes-given-up = ⚠ Ich konnte deine Codes nicht zu <b>{ $name }</b> hinzufügen. Bitte schick sie noch einmal: Was schon da ist, kommt nicht doppelt dazu.

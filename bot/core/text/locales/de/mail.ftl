@@ -113,8 +113,8 @@ mail-payer-reference = Verwendungszweck
 
 mail-payer-units = Für Sie
 mail-payer-numbers = { $count ->
-    [one] Nummer { NUMBER($first) } von { NUMBER($total) }
-   *[other] Nummer { NUMBER($first) }–{ NUMBER($last) } von { NUMBER($total) }
+    [one] Nr. { NUMBER($first) } von { NUMBER($total) }
+   *[other] Nr. { NUMBER($first) }–{ NUMBER($last) } von { NUMBER($total) }
 }
 mail-payer-code = Ihr Code
 mail-payer-code-of = Code für Nr. { NUMBER($unit) }

@@ -40,7 +40,7 @@ toast-hidden-already = Das ist schon ausgeblendet.
 alert-codes-waiting =
     { $waiting ->
         [one] ⏳ <b>Jemand wartet: Schick einen Code.</b>
-       *[other] ⏳ <b>Es wird gewartet: Schick { $waiting } Codes.</b>
+       *[other] ⏳ <b>Es fehlen { $waiting } Codes: Schick sie jetzt.</b>
     }
 
 ## Verschickt und zurückgezahlt, und wer davon erfährt

@@ -13,13 +13,19 @@ receipt-kept-quantity =
     }
 receipt-kept-units = Yours: { $numbers }
 receipt-kept-units-of = Yours: { $numbers } of { $total }
-receipt-kept-list = { $others } and { $last }
 receipt-kept-range = { NUMBER($first) } to { NUMBER($last) }
 receipt-kept-oversold = ⚠ Your payment arrived after this sold out. Ask the seller for a refund.
 receipt-kept-sent = 📦 Sent { $moment }
 receipt-kept-back = ↩ Paid back { $moment }
 receipt-kept-note = 📝 { $note }
-receipt-kept-waits = ⏳ <b>Yours is on its way.</b> I'll send it here as soon as everything's ready.
+receipt-kept-waits =
+    { $there ->
+        [0] { $count ->
+            [one] ⏳ <b>Yours is on its way.</b>
+           *[other] ⏳ <b>Yours are on their way.</b>
+        }
+       *[other] ⏳ <b>The rest is on its way.</b>
+    } I'll send you everything here as soon as it's ready.
 receipt-kept-codes =
     { $count ->
         [one] 🔑 Your code (tap to copy):
@@ -51,7 +57,7 @@ bought-line =
     { $standing ->
         [sent] 📦 { $name } · { $price } · sent
         [paidBack] ↩ { $name } · { $price } · paid back
-        [oversold] ⚠ { $name } · { $price } · sold out
+        [oversold] ⚠ { $name } · { $price } · refund due
         [waits] ⏳ { $name } · { $price } · on its way
        *[paid] ✅ { $name } · { $price }
     }

@@ -106,7 +106,11 @@ codes-adding =
         [one] ⏳ Adding { $count } code…
        *[other] ⏳ Adding { $count } codes…
     }
-codes-added = ✅ <b>{ $name }</b>: added { $count }.
+codes-added =
+    { $count ->
+        [one] ✅ <b>{ $name }</b>: { $count } code added.
+       *[other] ✅ <b>{ $name }</b>: { $count } codes added.
+    }
 codes-known = <b>{ $name }</b> already had all of these codes, so I added none.
 codes-stored = ✅ <b>{ $name }</b>: your codes are saved.
 codes-enough = Everyone who paid has theirs.
