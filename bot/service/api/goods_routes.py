@@ -140,7 +140,7 @@ async def receipt(
     request: Request,
 ) -> Response:
     """Return a receipt to anyone who has its address, which is the payer's secret."""
-    service = callers.admit_payer(request)
+    service = await callers.admit_holder(request)
     payment = await payments.read(service.db, request_id, transaction_id)
     found = await requests.read_ever(service.db, request_id, service.now())
     if payment is None or found is None or payment.state is PaymentState.UNDERPAID:

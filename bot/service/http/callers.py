@@ -40,6 +40,21 @@ def admit_payer(request: Request) -> Service:
     return at.service
 
 
+async def admit_holder(request: Request) -> Service:
+    """Count a call for a receipt, and return the service.
+
+    One with an application's credentials counts for the application, apart from its other calls:
+    the chat fetches the receipts of all buyers from one address. Raises RateLimited.
+    """
+    at = state(request)
+    try:
+        app = await _authenticate(request, at.service)
+    except Unauthorized:
+        return admit_payer(request)
+    at.limits.applications.hit(f"receipts {app.id}")
+    return at.service
+
+
 def admit_viewer(request: Request) -> Service:
     """Count a view of a pay page, which sets the cookie, and return the service.
 

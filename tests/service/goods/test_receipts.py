@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from bot.core.net.rates import Rate
 from bot.service.goods import uploads
 from bot.service.wire.goods_schemas import ReceiptAnswer
 from tests.support.goods import buy, buy_pieces, delivered, random_bytes, receipt, upload, uploaded
@@ -16,6 +17,7 @@ from tests.support.service_harness import (
     REQUESTS_PATH,
     URL,
     ServiceHarness,
+    open_service,
     refusal_code,
 )
 
@@ -43,6 +45,21 @@ async def add_codes(service: ServiceHarness, request_id: str, *codes: str) -> di
 async def counts(service: ServiceHarness, request_id: str) -> tuple[int, int, int]:
     total, assigned, waiting = (await service.get(request_id))["delivery"]["codes"].values()
     return total, assigned, waiting
+
+
+async def test_receipts_that_an_application_fetches_do_not_count_as_a_payers_calls(
+    database_url: str,
+) -> None:
+    """The chat fetches those of all buyers from one address."""
+    async with open_service(database_url, payer_rate=Rate(6, 60)) as service:
+        made = await service.create(**DROP)
+        path = (await buy(service, made["id"])).rpartition("/")[2]
+        address = f"{REQUESTS_PATH}/public/{made['id']}/receipts/{path}"
+        chat = [(await service.seller.get(address)).status_code for _ in range(9)]
+        wrong = {"App-Id": "app-1", "App-Secret": "wrong"}
+        others = [(await service.anyone.get(address, headers=wrong)).status_code for _ in range(9)]
+    assert chat == [200] * 9
+    assert others[-1] == 429
 
 
 async def test_a_receipt_says_what_was_bought(service: ServiceHarness) -> None:
