@@ -15,8 +15,7 @@ if TYPE_CHECKING:
 CODES = {
     "codes typed": "code LIKE 'k%q-t%'",
     "codes in a file": "code LIKE 'k%q-f%'",
-    "more codes typed": "code LIKE 'k%q-m%'",
-    "more codes in a file": "code LIKE 'k%q-n%'",
+    "codes sent later": "code LIKE 'k%q-m%' OR code LIKE 'k%q-n%'",
 }
 """Codes, by how their seller gave them: see `typed_words.codes`."""
 

@@ -17,13 +17,16 @@ if TYPE_CHECKING:
     from tests.simulation.monkeys.monkey_product import SimulatedProduct
 
 SECONDS = 3600.0
-SELLERS, GROUPS = 100, 8
+SELLERS, SHOPS, GROUPS = 100, 4, 8
 
 STAYS, HURRIES = 0.75, 0.6
 """How often the next act is the same seller's, and how often it comes within half a second."""
 
 PAYING, RUSHING = 0.12, 0.01
 """How many of the acts are payers', and how many are many payers at once."""
+
+SHOPPING = 0.45
+"""How often the next seller is one of the shops."""
 
 MOST_ROUNDS = 8
 """Presses and texts after which a form that can be left has been left."""
@@ -61,6 +64,7 @@ class Hour:
             )
             own = Random(f"{self.seed}/seller {number}")
             self.sellers.append(Seller(person, Mark(number), product, own, self.sellers))
+            self.sellers[-1].is_shop = number < SHOPS
         for number in range(GROUPS):
             first, *others = chance.sample(self.sellers, 4)
             title = f"Group {number}"
@@ -74,10 +78,12 @@ class Hour:
         busy = [1 / (number + 5) for number in range(SELLERS)]  # some sell much, many little
         seller = self.sellers[0]
         for _ in range(self.acts):
-            hurries = chance.random() < HURRIES
+            hurries = chance.random() < HURRIES and not seller.keen
             await asyncio.sleep(chance.uniform(0, 0.5) if hurries else chance.expovariate(1 / slow))
-            if chance.random() > STAYS:
+            if chance.random() > STAYS and not seller.keen:
                 (seller,) = chance.choices(self.sellers, busy)
+                if chance.random() < SHOPPING:
+                    seller = chance.choice(self.sellers[:SHOPS])
             try:
                 done = self._act(seller, payers, chance)
             except (WorldError, LookupError, ApiError) as error:

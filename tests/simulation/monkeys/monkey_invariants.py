@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from bot.chat.messages.buttons import decode
 from bot.core.outbox.queue_policy import ALERT
 from bot.core.text.translations import languages, t
+from tests.simulation.monkeys.goods_invariants import goods_problems
 from tests.simulation.monkeys.typed_words import PAYER, PRIVATE, PUBLIC
 from tests.simulation.simulated_time import NOON
 
@@ -28,6 +29,9 @@ if TYPE_CHECKING:
 TAG = re.compile("<[^<>]*>")
 TAKINGS = ("card-paid", "card-taken")
 """What only a seller reads of a request."""
+
+ALERTS = ("alert", "alert-from", "alert-words", "alert-words-from")
+"""How alerts begin: without the payer's words, or with them."""
 
 OF_PAYERS = {"look", "bought", "receipt", "receipt-remove"}
 """What buttons about somebody else's request carry: its card, and receipts that were kept."""
@@ -54,6 +58,7 @@ def problems(product: SimulatedProduct, hour: Hour) -> list[str]:
         *(line for seller in hour.sellers for line in _requests(product, seller)),
         *_shared(product),
         *_payments(product, hour),
+        *goods_problems(product, hour),
     ]
 
 
@@ -173,7 +178,8 @@ def _said(*keys: str) -> list[re.Pattern[str]]:
     """Compile patterns of the texts of these keys, in any language and with any values."""
     found = []
     for language, key, paid in itertools.product(languages(), keys, (0, 1, 7)):
-        words = html.unescape(TAG.sub("", t(language, key, paid=paid, amount="§", name="§")))
+        values = dict.fromkeys(("amount", "name", "payer", "message"), "§")
+        words = html.unescape(TAG.sub("", t(language, key, paid=paid, **values)))
         parts = (re.escape(part).replace("7", r"\d+") for part in words.split("§"))
         found.append(re.compile(".+".join(parts)))
     return found
@@ -216,7 +222,7 @@ def _told(seller: Seller) -> Iterator[str]:
     """Return the payers whom the alerts in a seller's chat name."""
     for message in seller.chat.messages.values():
         versions = [text for text, _ in _versions(message)] if message.sender.is_bot else []
-        alerts = [text for text in versions if any(one.search(text) for one in _said("alert"))]
+        alerts = [text for text in versions if any(one.search(text) for one in _said(*ALERTS))]
         if alerts:
             yield from PAYER.findall(alerts[0])
 

@@ -21,6 +21,18 @@ if TYPE_CHECKING:
     from tests.simulation.monkeys.typed_words import Mark
 
 FIELD = re.compile(r'name="(token|email|paymail|phoneNumber)"(?: type="\w+")? value="([^"]*)"')
+SUGGESTED = re.compile(r'type="radio" name="amount" value="([\d.]+)"')
+OWN_AMOUNTS = ("3", "5", "7,50", "1.000", "0.01", "lots")
+LEAVES_WORDS = 0.4
+"""How many of the payers leave their name and a message."""
+
+OFFERED = (
+    "SELECT request_id, seller_id, CASE WHEN max_quantity > 1 THEN 15 WHEN codes_count > 0 THEN 10"
+    " WHEN amount_choice IS NOT NULL THEN 3 ELSE 1 END AS draw FROM listings"
+    " JOIN payment_requests ON payment_requests.id = request_id ORDER BY listings.id"
+)
+"""The requests, and how much they draw: those of which there are few, the more."""
+
 MANNERS = {"atOnce": 16, "later": 3, "twice": 2, "late": 1, "never": 1}
 SECONDS = 30.0
 
@@ -51,11 +63,10 @@ class Payers:
         return self._rush(self.chance.randint(6, 15))
 
     def _rush(self, number: int) -> str:
-        sql = "SELECT request_id, seller_id FROM listings WHERE request_id IS NOT NULL ORDER BY id"
-        found = self.product.rows(sql)
+        found = self.product.rows(OFFERED)
         if not found:
             return "nobody has anything to pay"
-        one = self.chance.choice(found)
+        (one,) = self.chance.choices(found, [row["draw"] for row in found])
         mark, request = self.marks[one["seller_id"]], one["request_id"]
         for _ in range(number):
             after = self.chance.uniform(0, 2)
@@ -76,7 +87,9 @@ class Payers:
         if 'name="quantity"' in page.text:
             form["quantity"] = self.chance.choice(["1", "2", "3", "9"])
         if 'name="amount"' in page.text:
-            form["amount"] = self.chance.choice(["3", "5", "7,50", "1.000", "0.01", "lots"])
+            form["amount"] = self.chance.choice([*OWN_AMOUNTS, *SUGGESTED.findall(page.text) * 2])
+        if self.chance.random() < LEAVES_WORDS:
+            form |= mark.words(number)
         (manner,) = self.chance.choices(list(MANNERS), list(MANNERS.values()))
         await asyncio.sleep(self.chance.uniform(0, 3))
         sent = {"token": known["token"], "manner": manner, **form}

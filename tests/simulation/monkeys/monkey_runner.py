@@ -14,6 +14,7 @@ from tests.simulation.monkeys import typed_words
 from tests.simulation.monkeys.monkey_hour import Hour
 from tests.simulation.monkeys.monkey_invariants import figures, problems
 from tests.simulation.monkeys.monkey_product import opened
+from tests.simulation.reached import bought, codes_given
 from tests.simulation.schedule_runner import made_templates, own_folder
 from tests.simulation.simulated_time import Loop, run_threads_in_loop, seeded_secrets
 
@@ -23,11 +24,15 @@ ALONE_SECONDS = 60.0
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What was not as promised, empty where all was; what was done; and how much of it."""
+    """What was not as promised, empty where all was; what was done; and how much of it.
+
+    `reached` counts what buyers got and chose, and what became of it.
+    """
 
     problems: list[str]
     acts: list[str]
     figures: dict[str, int]
+    reached: dict[str, int]
 
 
 def play(seed: int, acts: int) -> Outcome:
@@ -55,4 +60,5 @@ async def _played(hour: Hour, folder: Path, empty: Path) -> Outcome:
         except Exception:  # noqa: BLE001 - an hour that can't be played has failed
             failed.append(traceback.format_exc())
         failed += problems(product, hour)
-        return Outcome([*failed, *product.errors], product.acts, figures(product))
+        found = figures(product), codes_given(product.rows) | bought(product.rows)
+        return Outcome([*failed, *product.errors], product.acts, *found)

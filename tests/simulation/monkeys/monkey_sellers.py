@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from bot.sandbox.world import people
 from bot.sandbox.world.errors import WorldError
-from tests.simulation.monkeys import typed_words
+from tests.simulation.monkeys import buttons, typed_words
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -25,26 +25,17 @@ RECENT = 4
 """Messages at the end of a chat that people look at."""
 
 INLINE_SECONDS = 10.0
-FORGED = (
-    "card:{}", "refresh:{}", "stop:{}", "resume:{}", "delete:{}", "delete-yes:{}", "edit:{}",
-    "edit-not:{}", "duplicate:{}", "poster:{}", "alerts:{}", "alerts:{}:off", "payments:{}:0",
-    "poster:{}:square-dark", "edit:{}:name",
-)  # fmt: skip
-"""What buttons carry that only a request's own seller has."""
-
-
-GIVEN = (
-    "edit:{}:goods", "edit:{}:goods", "edit:{}:perbuyer", "edit:{}:thanks", "edit:{}:goal",
-    "edit:{}:amount", "codes:{}",
-)  # fmt: skip
-"""What sellers press to say what buyers get or may choose."""
+KEEN = 0.9
+"""How often a seller who has just asked for a question answers it."""
 
 
 @dataclass
 class Seller:
     """A person who sells, the marks of their words, and what they have done so far.
 
-    `visited` are the marks of others whose links they followed, `pressed` all that they pressed.
+    `visited` are the marks of others whose links they followed, `pressed` all that they pressed,
+    and `keen` is the number of acts for which they go on with what they have begun. `is_shop`: they
+    give buyers something.
     """
 
     person: Person
@@ -55,6 +46,8 @@ class Seller:
     groups: list[Chat] = field(default_factory=list, repr=False)
     visited: set[int] = field(default_factory=set)
     pressed: set[str] = field(default_factory=set)
+    keen: int = 0
+    is_shop: bool = False
 
     @property
     def id(self) -> int:
@@ -83,7 +76,9 @@ class Seller:
 
     def having(self, data: str) -> Message:
         """Return the last message that has a button with this data."""
-        return next(one for one in reversed(self.chat.from_bot()) if data in _data(one, now=True))
+        return next(
+            one for one in reversed(self.chat.from_bot()) if data in buttons.data_of(one, now=True)
+        )
 
     # -- filling in a form
 
@@ -94,13 +89,14 @@ class Seller:
             return self.create()
         presses = [data for data in self._seen(RECENT) if data.startswith(f"draft:{draft['id']}:")]
         verbs = {data: data.split(":")[2] for data in presses}
-        wanted = _wanted(draft, self.chance)
+        wanted = buttons.wanted(draft, self.chance)
         fitting = [data for data, verb in verbs.items() if verb in wanted]
+        codes = [data for data in fitting if data.endswith(":codes")]
         if fitting:
-            return self._press(self.chance.choice(fitting))
+            return self._press(self.chance.choice(codes * 4 + fitting))
         if draft["step"] == "picture":
             return self.photo()
-        if draft["step"] in {"goods", "codes"} and self.chance.random() < 0.3:
+        if draft["step"] in {"goods", "codes"} and self.chance.random() < 0.4:
             return self.document()
         return self._type(self.mark.answer(draft["step"], draft["form"], self.chance))
 
@@ -112,8 +108,26 @@ class Seller:
         """Set what buyers get or may choose, or send more codes."""
         if not self.listings:
             return self.create()
-        listing = self.chance.choice(self.listings)
-        return self._press(self.chance.choice(GIVEN).format(listing))
+        pressed = self.chance.choice(buttons.GIVEN)
+        sql = "SELECT id FROM listings WHERE seller_id = :id AND {} ORDER BY id"
+        takes = "state = 'live' AND wish LIKE '%\"drop\"%'"
+        has = "request_id IN (SELECT request_id FROM codes)"
+        wanted = sql.format(has if pressed.startswith("codes") else takes)
+        fitting = [row["id"] for row in self.product.rows(wanted, id=self.id)]
+        self.keen = 3
+        return self._press(pressed.format(self.chance.choice(fitting * 3 + self.listings)))
+
+    def mark_payment(self) -> str:
+        """Press a button of a payment, each kind as often: what was sent, paid back or hidden."""
+        found: dict[str, list[str]] = {}
+        for data in self._seen(len(self.chat.messages)):
+            word = data.partition(":")[0]
+            if word in buttons.OF_PAYMENTS:
+                found.setdefault(word, []).append(data)
+        if not found:
+            return self.answer()
+        self.keen = self.chance.randint(0, 2)
+        return self._press(self.chance.choice(found[self.chance.choice([*found])]))
 
     def keep(self) -> str:
         """Keep the receipt of any payment, or one that there is not."""
@@ -158,7 +172,7 @@ class Seller:
         if self.chance.random() < 0.1:
             self.visited.add(other.mark.number)
             return self._press(f"look:{listing}")
-        return self._press(self.chance.choice(FORGED).format(listing))
+        return self._press(self.chance.choice(buttons.FORGED).format(listing))
 
     def press_rubbish(self) -> str:
         """Press what no button of ours carries, or not any more."""
@@ -169,7 +183,7 @@ class Seller:
         return self._press(self.chance.choice(found)) if found else "nothing to press"
 
     def _press(self, data: str) -> str:
-        having = [one for one in self._said() if data in _data(one)]
+        having = [one for one in self._said() if data in buttons.data_of(one)]
         pressed = (having or self._said())[-1:]
         for message in pressed:
             self.person.press_old(message, data)
@@ -183,8 +197,8 @@ class Seller:
         """Return callback data: of the last messages, or of all buttons there ever were."""
         if recent:
             shown = self.chat.from_bot()[-recent:]
-            return [data for message in shown for data in _data(message, now=True)]
-        return [data for message in self._said() for data in _data(message)]
+            return [data for message in shown for data in buttons.data_of(message, now=True)]
+        return [data for message in self._said() for data in buttons.data_of(message)]
 
     # -- typing and sending
 
@@ -204,7 +218,13 @@ class Seller:
         return "sends a photo"
 
     def document(self) -> str:
+        """Send a file: any, or what the form under way asks for."""
+        draft = self.draft or {}
         name, data = self.chance.choice(typed_words.documents())
+        if draft.get("step") in {"goods", "codes"} and self.chance.random() < 0.7:
+            more = draft["step"] == "codes"
+            way = typed_words.MORE_IN_FILE if more else typed_words.IN_FILE
+            name, data = "codes.csv", self.mark.codes(way, self.chance).encode()
         self.person.send_document(name, data)
         return f"sends {name}"
 
@@ -328,14 +348,20 @@ class Seller:
                 self.come_back, self.press_old, self.inline, self.speak_in_group,
             )  # fmt: skip
             return self.chance.choices(deaf, (4, 1, 1, 1))[0]()
-        (chosen,) = self.chance.choices(list(ACTS), list(ACTS.values()))
+        if self.keen:
+            self.keen -= 1
+            if self.chance.random() < KEEN:
+                return self.answer()
+        acts = ACTS_OF_SHOPS if self.is_shop else ACTS
+        (chosen,) = self.chance.choices(list(acts), list(acts.values()))
         return chosen(self)
 
 
 ACTS: dict[Callable[[Seller], str], float] = {
     Seller.answer: 45,
     Seller.create: 12,
-    Seller.give: 9,
+    Seller.give: 15,
+    Seller.mark_payment: 15,
     Seller.keep: 3,
     Seller.press: 25,
     Seller.press_old: 9,
@@ -349,7 +375,7 @@ ACTS: dict[Callable[[Seller], str], float] = {
     Seller.document: 1,
     Seller.edit: 0.5,
     Seller.follow: 4,
-    Seller.inline: 14,
+    Seller.inline: 17,
     Seller.speak_in_group: 3,
     Seller.change_group: 0.5,
     Seller.delete: 2,
@@ -358,31 +384,5 @@ ACTS: dict[Callable[[Seller], str], float] = {
 }
 """How often each is done, beside the others."""
 
-
-def _wanted(draft: dict[str, Any], chance: Random) -> frozenset[str]:
-    """Return the buttons that answer the form's question."""
-    verbs = {
-        "kind": {"kind"},
-        "amount": {"amount"},
-        "zone": {"zone"},
-        "instrument": {"instrument"},
-        "asks": {"ask", "options"},
-        "options": {"open", "done"} if chance.random() < 0.6 else {"done"},
-        "goods": {"goods", "done"} if chance.random() < 0.5 else set(),
-        "review": {"create"} if chance.random() < 0.7 else {"options"},
-    }
-    if draft.get("asleep"):
-        return frozenset({"continue", "restart"})
-    return frozenset(verbs.get(draft["step"], ()))
-
-
-def _data(message: Message, *, now: bool = False) -> list[str]:
-    """Return the callback data of a message's buttons, those it had before included."""
-    return [
-        button["callback_data"]
-        for markup in ([] if now else [version.markup for version in message.history])
-        + [message.markup]
-        for row in (markup or {}).get("inline_keyboard", [])
-        for button in row
-        if "callback_data" in button
-    ]
+ACTS_OF_SHOPS = ACTS | {Seller.give: 120, Seller.mark_payment: 100}
+"""The same for those who give buyers something, and mark what they have paid."""

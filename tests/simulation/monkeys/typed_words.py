@@ -19,7 +19,13 @@ PUBLIC = re.compile(r"n(\d{3})q")
 PRIVATE = re.compile(r"d(\d{3})q")
 """The marks of a seller in what others may see, and in what nobody else may."""
 
+CODE = re.compile(r"k(\d{3})q-\w+")
+"""A code that a seller gives to one buyer, with the seller's number."""
+
 PAYER = re.compile(r"payer-\d+\.d\d{3}q@example\.org")
+
+TYPED, IN_FILE, MORE_TYPED, MORE_IN_FILE = "tfmn"
+"""How codes are given: first or later, in a message or in a file."""
 
 CHOICES = ("3+ EUR", "5/10/20 USD", "2+ 5/10 EUR", "2,50/5 €", "5 10 20 EUR")
 """Amounts that payers choose, and bare numbers that are asked about."""
@@ -60,6 +66,15 @@ class Mark:
         """Return the address by which every alert names this payment's payer."""
         return f"payer-{number}.{self.private}@example.org"
 
+    def words(self, number: int) -> dict[str, str]:
+        """Return the name and the message that a payer leaves for this seller alone."""
+        return {"name": f"Mia <{number}>", "message": f"said-{number}. {self.private}\n& <b>more"}
+
+    def codes(self, way: str, chance: Random) -> str:
+        """Return new codes, one a line; `way` is how they are given."""
+        series = f"k{self.number:03}q-{way}{chance.getrandbits(32):08x}"
+        return "\n".join(f"{series}x{number}" for number in range(chance.randint(2, 6)))
+
     def name(self, chance: Random) -> str:
         return f"{self.public} {chance.choice(['Coffee', '<Tea> & more', 'شاي', 'Kuchen 🍰'])}"
 
@@ -80,13 +95,13 @@ class Mark:
             "description": (f"{self.public} by hand <3 {'very ' * chance.randint(0, 40)}good",),
             "amount": ("5 USD", "2,50 €", "1.000", "$7", "12", "0.5 BSV", "1 000 JPY", *CHOICES),
             "goal": ("100", "1,000 USD", "500 €"),
-            "perbuyer": ("1", "3", "4"),
+            "perbuyer": ("1", "3", "4", "5"),
             "thanks": (f"{self.public} thanks <you>",),
             "goods": (
                 f"{self.public} secret: https://example.org/{self.public}",
-                "\n".join(f"{self.public}-{number}" for number in range(chance.randint(1, 9))),
+                *[self.codes(TYPED, chance)] * 3,
             ),
-            "codes": (f"{self.public}-{minutes}\n{self.public}-x{minutes}",),
+            "codes": (self.codes(MORE_TYPED, chance),),
             "sent": (f"RR-{self.public}",),
             "paidback": ("by bank",),
             "currency": ("USD", "eur", "JPY"),
