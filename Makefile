@@ -28,7 +28,9 @@ run: install
 
 # `make test` is quick and for every change; `make test-slow` is the rest, `make test-all` both.
 SLOW := process or simulation or browser or schema or postgresql or property
-PYTEST := $(BIN)/python -m pytest -n auto --dist worksteal
+# Three workers for two cores: many tests wait.
+WORKERS := $(shell $(PYTHON) -c "import os; print(os.cpu_count() * 3 // 2)")
+PYTEST := $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal
 
 test: install-dev
 	$(PYTEST) -m "not ($(SLOW))" $(ARGS)

@@ -308,7 +308,7 @@ def folder(tmp_path: Path) -> None:
     Payments.folders = tmp_path
 
 
-TestLife = Payments.TestCase
+TestLife = pytest.mark.timeout(400)(Payments.TestCase)  # a hundred lives
 TestLife.settings = settings(
     max_examples=100,
     stateful_step_count=60,
