@@ -254,7 +254,7 @@ async def test_buyers_of_a_deleted_request_get_their_codes_too(
     unknown = http_response(404, missing)
     await jobs.work(added(2, 1, waiting=1), unknown, http_response(200, {"items": []}))
     (told,) = [body.text for body in chat.said if isinstance(body, TextMessage)]
-    assert "added 1.\n1 buyer is still waiting for a code." in told
+    assert "1 code added.\n1 buyer is still waiting for a code." in told
     assert notices(chat) == TOLD
     answer = chat.listing(gone.id).answer
     assert answer is not None

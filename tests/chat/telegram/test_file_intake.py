@@ -152,7 +152,7 @@ async def test_buyers_of_a_deleted_link_get_the_codes_that_they_wait_for(shop: G
     await shop.jobs.due()
     await shop.chat.presses(shop.sam, f"codes:{listing.id}")
     await shop.say("C3")
-    assert "added 1.\nEveryone who paid has theirs." in shop.chat.texts[-1]
+    assert "1 code added.\nEveryone who paid has theirs." in shop.chat.texts[-1]
     assert (await shop.receipt(listing, last))["codes"] == ["C3"]
 
 
