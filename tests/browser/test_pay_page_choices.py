@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -14,15 +15,22 @@ from tests.support.pay_page_states import GIVING, STATES, FlakyExchange, Scene
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from playwright.async_api import Browser, Page
+    from playwright.async_api import Browser, Page, Route
 
     from tests.support.service_harness import ServiceHarness
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")  # one browser serves all
 
-SHIFTS = """() => new Promise((done) => new PerformanceObserver((list) =>
-    done(list.getEntries().map((one) => one.value))).observe({type: "layout-shift", buffered: true})
-    || setTimeout(() => done([]), 300))"""
+SHIFTS = """() => new Promise((done) => {
+    new PerformanceObserver((list) => done(list.getEntries().flatMap(({sources}) =>
+        sources.map(({node}) => node?.outerHTML ?? ""))))
+        .observe({type: "layout-shift", buffered: true});
+    setTimeout(() => done([]), 300);
+})"""
+"""What has moved since the page was opened."""
+
+PAINTED = """() => new Promise((done) =>
+    new PerformanceObserver(() => done(null)).observe({type: "paint", buffered: true}))"""
 
 
 def button(page: Page) -> Any:
@@ -140,14 +148,55 @@ async def test_the_total_of_several_pieces_is_shown(
 
 
 @pytest.mark.parametrize("size", [PHONE, DESK], ids=["phone", "desk"])
+@pytest.mark.parametrize("state", ["choice", "quantity", "code", "file_bought"])
 async def test_nothing_moves_when_the_script_runs(
-    browser: Browser, service: ServiceHarness, size: dict[str, int]
+    browser: Browser, service: ServiceHarness, state: str, size: dict[str, int]
 ) -> None:
-    for state in ("choice", "quantity", "code"):
-        path = await STATES[state](Scene(service, FlakyExchange()))
-        async with payer(browser, service, viewport=size) as who:
-            page = await who.look(path)
-            assert sum(await page.evaluate(SHIFTS)) < 0.001, state
+    path = await STATES[state](Scene(service, FlakyExchange()))
+    async with payer(browser, service, viewport=size) as who:
+        page = await who.context.new_page()
+        script = asyncio.Event()
+
+        async def late(route: Route) -> None:
+            await script.wait()
+            await route.continue_()
+
+        await page.route("**/*.js*", late)
+        await page.goto(path, wait_until="commit")
+        await page.evaluate(PAINTED)
+        script.set()
+        await expect(page.locator("html.scripted")).to_have_count(1)
+        assert await page.evaluate(SHIFTS) == []
+
+
+ARRIVING = """() => {
+    const blocks = "main, main > :not(.bar), #live > *, form > *, aside";
+    const parts = [...document.querySelectorAll(blocks)];
+    const places = () => parts.map((part) => [part.className, part.getBoundingClientRect()])
+        .map(([name, {left, top}]) => `${name} ${Math.round(left)} ${Math.round(top)}`);
+    const shown = places();
+    const moved = [];
+    const all = document.querySelectorAll("body > *, main > *, #live > *, form > *");
+    for (const last of [...all].reverse()) {
+        if (parts.at(-1) === last) parts.pop();
+        last.remove();
+        const found = places().find((place, number) => place !== shown[number]);
+        if (found) moved.push([last.outerHTML.slice(0, 60), found]);
+    }
+    return moved;
+}"""
+"""What moves when the page ends earlier, as it does while a slow one arrives."""
+
+
+@pytest.mark.parametrize("size", [PHONE, DESK], ids=["phone", "desk"])
+@pytest.mark.parametrize("state", ["choice", "quantity", "code", "goal_passed", "sold_out"])
+async def test_nothing_moves_while_a_slow_page_arrives(
+    browser: Browser, service: ServiceHarness, state: str, size: dict[str, int]
+) -> None:
+    path = await STATES[state](Scene(service, FlakyExchange()))
+    async with payer(browser, service, viewport=size, java_script_enabled=False) as who:
+        page = await who.look(path)
+        assert await page.evaluate(ARRIVING) == []
 
 
 async def test_words_are_folded_and_come_back_open(
