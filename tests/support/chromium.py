@@ -21,7 +21,9 @@ SMALL: ViewportSize = {"width": 320, "height": 640}
 PHONE: ViewportSize = {"width": 390, "height": 780}
 DESK: ViewportSize = {"width": 1280, "height": 800}
 SCHEMES: tuple[Literal["light", "dark"], ...] = ("light", "dark")
-LOOKS = [(size, scheme) for size in (SMALL, DESK) for scheme in SCHEMES]
+LOOKS = list(zip((SMALL, DESK), SCHEMES, strict=True))
+"""Each size and each scheme once: a size changes no colour, and a scheme no place."""
+
 RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]
 """The rules that axe checks."""
 
