@@ -27,19 +27,22 @@ run: install
 	$(BIN)/python -m bot run
 
 # `make test` is quick and for every change; `make test-slow` is the rest, `make test-all` both.
-SLOW := process or simulation or browser or schema or postgresql or property
-# Three workers for two cores: many tests wait.
-WORKERS := $(shell $(PYTHON) -c "import os; print(os.cpu_count() * 3 // 2)")
-PYTEST := $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal
+SLOW := long or process or simulation or browser or schema or postgresql or property
+# Quick tests compute: a worker for each core. Slow ones wait too: three for two cores.
+CORES := $(shell $(PYTHON) -c "import os; print(os.cpu_count())")
+WORKERS := $(shell expr $(CORES) \* 3 / 2)
+PYTEST := $(BIN)/python -m pytest --dist worksteal
+# Without stored bytecode each worker compiles all tests anew, and each start of the product its modules.
+test test-slow test-all: export PYTHONDONTWRITEBYTECODE :=
 
 test: install-dev
-	$(PYTEST) -m "not ($(SLOW))" $(ARGS)
+	$(PYTEST) -n $(CORES) -m "not ($(SLOW))" $(ARGS)
 
 test-slow: install-dev
-	$(PYTEST) -m "$(SLOW)" $(ARGS)
+	$(PYTEST) -n $(WORKERS) -m "$(SLOW)" $(ARGS)
 
 test-all: install-dev
-	$(PYTEST) $(ARGS)
+	$(PYTEST) -n $(WORKERS) $(ARGS)
 
 lint: install-dev
 	$(BIN)/ruff check .

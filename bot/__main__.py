@@ -1,12 +1,9 @@
 """`python -m bot`: see bot/cli/."""
 
-import gc
+from bot.core.lasting import lasting
 
-gc.disable()  # imports create lasting objects: collecting among them takes a tenth of the start
-from bot.cli.commands import main  # noqa: E402 - after gc.disable()
-
-gc.freeze()
-gc.enable()
+with lasting():
+    from bot.cli.commands import main
 
 if __name__ == "__main__":
     main()

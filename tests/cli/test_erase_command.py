@@ -44,6 +44,7 @@ def bytes_of(path: Path) -> bytes:
     return b"".join(one.read_bytes() for one in path.parent.glob(f"{path.name}*"))
 
 
+@pytest.mark.long
 @pytest.mark.only(SQLITE, "a file")
 @pytest.mark.parametrize("seed", range(2))
 async def test_no_erased_byte_is_in_the_files(database_url: str, seed: int) -> None:

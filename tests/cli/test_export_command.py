@@ -105,6 +105,7 @@ def sums(url: str) -> dict[str, Decimal]:
     return {currency: amounts.from_minor(int(minor), currency) for currency, minor in found}
 
 
+@pytest.mark.long
 def test_the_sum_of_the_export_is_the_sum_of_the_table_in_every_currency(
     commands_url: str,
 ) -> None:
@@ -360,6 +361,7 @@ def test_a_closed_pipe_ends_the_export_silently(commands_url: str) -> None:
     run.stderr.close()
 
 
+@pytest.mark.long
 async def test_memory_does_not_grow_with_the_number_of_payments(commands_url: str) -> None:
     """Ten times as many payments take no more of it."""
     fill(commands_url)

@@ -35,6 +35,7 @@ async def test_a_large_piece_of_work_arrives_complete() -> None:
     assert await done(f"size {'a' * 5_000_000}") == "5000000"
 
 
+@pytest.mark.long
 @linux
 @pytest.mark.parametrize(
     ("task", "reason"),
@@ -95,6 +96,7 @@ async def test_a_child_is_killed_first_and_has_none_of_our_environment(
     assert "BOT_TOKEN" not in said
 
 
+@pytest.mark.long
 async def test_one_child_works_at_a_time() -> None:
     """The second starts when the first has ended."""
     child = BoundedChild(MODULE, BUDGET)

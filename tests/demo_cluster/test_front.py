@@ -122,6 +122,7 @@ async def test_a_503_is_passed_on_to_a_post_and_avoided_by_a_get() -> None:
         assert [(await http.get("/x")).status_code for _ in range(4)] == [200] * 4
 
 
+@pytest.mark.long
 async def test_without_a_ready_replica_a_request_waits_then_is_told_when_to_return(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

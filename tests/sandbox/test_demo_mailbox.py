@@ -88,6 +88,7 @@ async def test_only_the_newest_are_kept(world: World, mailbox: Mailbox) -> None:
     assert mailbox.url == world.mails.address
 
 
+@pytest.mark.long
 async def test_what_is_no_email_is_refused_and_what_is_hardly_one_is_shown(
     world: World, mailbox: Mailbox
 ) -> None:

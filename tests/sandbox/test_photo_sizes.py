@@ -31,6 +31,7 @@ async def downloaded(bot: Bot, file_id: str) -> bytes:
     return response.content
 
 
+@pytest.mark.long
 async def test_a_photo_comes_in_sizes_the_smallest_first(bot: Bot, sam: people.Person) -> None:
     """Each is downloaded by its own id and is as large as it says; the last one is the whole."""
     data = picture(1000, 500)

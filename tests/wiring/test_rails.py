@@ -73,6 +73,7 @@ def test_a_python_without_the_library_of_nostr_is_told_so(monkeypatch: pytest.Mo
         build_rails(settings_with("nwc"), now)
 
 
+@pytest.mark.process
 def test_test_money_loads_nothing_of_wallets() -> None:
     look = "import sys, bot.wiring.app.application; print([*sys.modules])"
     loaded = subprocess.run(

@@ -166,6 +166,7 @@ def sent_by_chat(chat: ChatHarness) -> dict[int, list[float]]:
     return times
 
 
+@pytest.mark.long
 async def test_alerts_of_a_storm_take_no_longer_than_the_limits_need(burst: Burst) -> None:
     """Twenty payments for each chat, while Telegram refuses one call in fifty for some seconds.
 

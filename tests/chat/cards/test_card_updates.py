@@ -336,6 +336,7 @@ async def test_a_request_without_an_uploaded_picture_is_shared_as_text(
     assert posted.photo
 
 
+@pytest.mark.long
 async def test_a_drop_in_five_chats_is_sold_out_in_all_after_few_edits(
     db: Database, clock: Clock
 ) -> None:

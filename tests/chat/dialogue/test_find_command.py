@@ -169,6 +169,7 @@ async def test_find_without_an_argument_explains_itself(chat: ChatHarness, sam: 
     assert await find(chat, sam, "") == t("en", "find-help", least=6)
 
 
+@pytest.mark.long
 @pytest.mark.only(SQLITE, "its query plans; PostgreSQL's are in test_query_plans.py")
 def test_a_payment_is_found_among_ten_thousand_by_an_index(
     chat: ChatHarness, sam: Person, stickers: Listing

@@ -8,6 +8,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(__file__).parents[3]
 ATTRIBUTE = "    motto: str | None = None\n"
 ENTRY = """    Field(
@@ -30,6 +32,7 @@ cleared-motto = Payers read nothing more.
 """
 
 
+@pytest.mark.long
 def test_a_new_field_works_from_the_form_to_the_wire_and_in_its_edit(tmp_path: Path) -> None:
     """It is added to a copy of the product, which then walks it."""
     copy = tmp_path / "bot"

@@ -237,6 +237,7 @@ SPELLED = {
 """Where the name of a field may be spelled out beside the registry, and why."""
 
 
+@pytest.mark.long
 def test_no_other_module_names_a_field() -> None:
     """A module that asks `if field == "redirect"` has to be found for every new field."""
     chat = Path(bot.chat.__path__[0])

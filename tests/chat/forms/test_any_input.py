@@ -233,6 +233,7 @@ WIDE = "\U0001f600"
 """Two UTF-16 units, as much as a character takes."""
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("language", languages())
 @pytest.mark.parametrize("receivers", [0, 100])
 def test_the_longest_request_fits_into_one_message(language: str, receivers: int) -> None:

@@ -100,6 +100,7 @@ async def test_missing_payments_are_recorded_in_order_with_the_units_left(
     assert shown.remaining_units == 1
 
 
+@pytest.mark.long
 async def test_only_as_many_pages_are_read_as_are_needed(
     chat: ChatHarness, market: ReconciledService, reconciler: Reconciler
 ) -> None:
@@ -119,6 +120,7 @@ async def test_only_as_many_pages_are_read_as_are_needed(
     assert market.asked[1:] == [of_one]
 
 
+@pytest.mark.long
 async def test_new_payments_do_not_hide_an_old_one(
     chat: ChatHarness, market: ReconciledService, reconciler: Reconciler
 ) -> None:

@@ -65,6 +65,7 @@ def code_box(content: PictureContent) -> tuple[int, int, int, int]:
     return first.x, first.y, last.x, last.y
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("length", [29, 52, 60, 90, 150, 220, 300])
 @pytest.mark.parametrize("with_photo", [True, False], ids=["photo", "plain"])
 def test_two_decoders_read_the_code_at_half_size_and_at_320_pixels(
@@ -95,6 +96,7 @@ def test_the_shortest_and_the_longest_links_are_read_too(length: int) -> None:
     assert not undecodable_versions(shown(content), content.code, least=1)
 
 
+@pytest.mark.long
 def test_a_long_link_gets_more_room_before_its_modules_get_smaller() -> None:
     for length in (52, 300, 700):
         content = replace(PLAIN, code=sample_link(length))
@@ -233,6 +235,7 @@ def test_each_accent_looks_different_in_light_and_dark(accent: str) -> None:
         assert field == pytest.approx(palette_of(accent, dark=dark).field, abs=4)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("mode", ["photo", "white", "noise", "plain"])
 def test_a_card_is_small_enough_to_send_quickly(mode: str) -> None:
     photo = {

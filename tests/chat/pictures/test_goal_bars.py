@@ -33,6 +33,7 @@ def difference(one: Image.Image, other: Image.Image) -> tuple[int, int, int, int
     return ImageChops.difference(one, other).getbbox()
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("draw", [poster_png, square_png])
 @pytest.mark.parametrize("content", [PLAIN, replace(PLAIN, name=ARABIC, dark=True)])
 def test_a_bar_is_as_long_as_what_was_raised(
@@ -45,11 +46,13 @@ def test_a_bar_is_as_long_as_what_was_raised(
     assert (part[2] - part[0]) / (whole[2] - whole[0]) == pytest.approx(0.42, abs=0.01)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("draw", [poster_png, square_png])
 def test_past_the_goal_a_bar_is_full(draw: Callable[[PictureContent], bytes]) -> None:
     assert difference(opened(draw(with_goal(100))), opened(draw(with_goal(104)))) is None
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("draw", [poster_png, square_png])
 def test_a_code_below_a_long_name_and_a_goal_is_read(
     draw: Callable[[PictureContent], bytes],

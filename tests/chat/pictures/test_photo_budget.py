@@ -37,11 +37,13 @@ async def prepared(name: str) -> bytes:
     return decoder_process.read_answer(await made.run(CRAFTED[name]()))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", TAKEN)
 async def test_the_largest_accepted_photos_fit_into_the_budget(name: str) -> None:
     assert max(opened(await prepared(name)).size) == 1280
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", REFUSED)
 async def test_photos_beyond_the_budget_are_refused_by_their_header(name: str) -> None:
     with pytest.raises(PictureError) as caught:

@@ -77,6 +77,7 @@ def words(data: bytes) -> str:
     return " ".join(text.split())
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("content", CONTENTS.values(), ids=CONTENTS)
 @pytest.mark.parametrize("draw", [square_png, poster_png])
 def test_two_decoders_read_the_code_at_half_size_and_as_a_rough_jpeg(
@@ -105,6 +106,7 @@ def test_the_code_of_a_square_is_half_as_wide_as_the_square(length: int) -> None
     assert 0.9 * HALF < whole <= HALF + 4
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("content", CONTENTS.values(), ids=CONTENTS)
 @pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
 def test_a_poster_has_margins_of_12_millimetres(content: PictureContent, *, dark: bool) -> None:
@@ -137,6 +139,7 @@ def test_every_line_on_a_poster_begins_at_the_left_margin() -> None:
     assert [start * 25.4 / 72 for start in starts] == pytest.approx([12] * len(starts), abs=0.4)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("content", CONTENTS.values(), ids=CONTENTS)
 def test_the_code_of_a_printed_pdf_is_read(content: PictureContent) -> None:
     """It is one page of exactly A4, readable at fine and coarse resolution."""
@@ -156,6 +159,7 @@ def test_a_poster_has_300_dpi_on_a4_and_a_square_1080_pixels() -> None:
     assert (square.size, square.format) == ((1080, 1080), "PNG")
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", ["Sticker pack", "ÄÅéñşžǘ Ωά Жёй ﬁ ½ №"])
 def test_png_and_pdf_look_the_same(name: str) -> None:
     """Letters, composed ones too, photo and code are at the same places."""
@@ -267,6 +271,7 @@ def test_a_short_text_can_be_read_from_a_metre(text: str) -> None:
     assert capital(poster_pdf(replace(PLAIN, text=text)), "S") >= 6
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("content", "width"), [(PLAIN, 80), (replace(RICH, code=PLAIN.code), 55), (RICH, 55)]
 )
@@ -288,6 +293,7 @@ def test_the_code_of_a_poster_can_be_read_from_afar(
     assert within == pytest.approx([border] * 2 + [border + across] * 2, abs=3)
 
 
+@pytest.mark.long
 def test_a_layout_is_mirrored_for_a_name_written_from_right_to_left() -> None:
     """Words begin at the right, so the code is at the left."""
     for draw in (poster_png, square_png):

@@ -58,6 +58,7 @@ async def test_a_create_whose_answer_was_lost_is_found_in_the_list(
     assert (chat.texts[0], cloud.waiting) == (service_text("waiting"), [])
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("_impatient")
 async def test_nothing_is_created_again_while_the_server_may_still_be_at_work(
     cloud: HandCashJobs, chat: ChatHarness, listing: Listing
@@ -108,6 +109,7 @@ async def test_a_clock_that_is_set_back_neither_shortens_nor_extends_the_settlin
     assert (cloud.server.asked("POST"), cloud.state(listing)) == (2, LIVE)
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("_impatient")
 async def test_a_request_that_a_lost_create_makes_late_is_deleted(
     cloud: HandCashJobs, listing: Listing
@@ -293,6 +295,7 @@ async def test_an_attempt_that_lost_its_lease_writes_nothing(
     assert (len(chat.said), len(cloud.server.made)) == (1, 1)
 
 
+@pytest.mark.long
 async def test_an_attempt_as_a_whole_has_a_time_limit(
     cloud: HandCashJobs, chat: ChatHarness, listing: Listing, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -142,6 +142,7 @@ async def test_wrong_credentials_are_not_shown_as_a_refusal_of_the_seller(
     assert (cloud.state(listing), chat.texts) == (LIVE, [service_text("closed")])
 
 
+@pytest.mark.long
 async def test_a_stop_that_took_effect_late_is_found_by_the_next_check(
     cloud: HandCashJobs, chat: ChatHarness, listing: Listing, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -209,6 +210,7 @@ async def test_a_press_after_a_delete_is_answered_as_gone(
     assert len(cloud.server.calls) == before
 
 
+@pytest.mark.long
 async def test_a_server_that_hangs_delays_one_request_and_no_other(
     cloud: HandCashJobs, chat: ChatHarness, listing: Listing, monkeypatch: pytest.MonkeyPatch
 ) -> None:

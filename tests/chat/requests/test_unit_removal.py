@@ -124,6 +124,7 @@ async def test_removed_units_never_count_as_sold(
     assert await look(cloud) == 1
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("trouble", [LOST, SLOW], ids=["lost", "late"])
 async def test_a_removal_with_a_lost_answer_is_made_once(
     cloud: HandCashJobs,

@@ -24,6 +24,7 @@ def write(tx: Transaction) -> None:
     tx.execute(WRITE)
 
 
+@pytest.mark.long
 async def test_work_that_comes_one_by_one_has_one_connection(db: Database) -> None:
     for _ in range(3 * WRITERS):
         await db.transaction(write)

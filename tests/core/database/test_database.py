@@ -120,6 +120,7 @@ async def test_a_commit_wakes_listeners_though_its_caller_was_cancelled(db: Data
     assert await db.one(COUNT) == {"n": 1}
 
 
+@pytest.mark.long
 async def test_a_listener_that_has_gone_is_forgotten(db: Database) -> None:
     """Each lead of the chat has its own workers, which listen."""
     kept = db.listen("topic")
@@ -153,6 +154,7 @@ async def test_readers_do_not_wait_for_the_writer(db: Database) -> None:
     assert await writing is True
 
 
+@pytest.mark.process
 async def test_two_processes_that_read_then_write_wait_for_each_other(tmp_path: Path) -> None:
     """BEGIN IMMEDIATE: neither process loses a step or is refused as busy."""
     path = f"{tmp_path}/bot.db"
@@ -279,6 +281,7 @@ async def test_nothing_is_committed_to_a_file_that_was_moved_or_deleted(
     assert await db.transaction(store_secret) == 1
 
 
+@pytest.mark.long
 @pytest.mark.only(SQLITE, "its one lock")
 async def test_queued_transactions_wait_for_a_lock_at_the_same_time(
     db: Database, monkeypatch: pytest.MonkeyPatch

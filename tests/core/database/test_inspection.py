@@ -59,6 +59,7 @@ def test_a_file_that_is_no_database_cannot_be_checked(tmp_path: Path) -> None:
         find_damage(str(tmp_path / "nothing"))
 
 
+@pytest.mark.process
 def test_the_running_bot_does_not_import_sqlite_utils() -> None:
     """Commands that inspect a file do; a start would pay for it in time and memory."""
     imports = "import sys, bot.cli.commands, bot.wiring.app.application"

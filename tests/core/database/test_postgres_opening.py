@@ -83,6 +83,7 @@ WRONG: dict[str, Callable[[PostgresServer], str]] = {
 }
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("told", WRONG)
 def test_a_wrong_address_is_one_line_that_says_what_to_do(
     server: PostgresServer, told: str
@@ -128,6 +129,7 @@ def test_a_copy_says_what_is_wrong_in_the_same_words(server: PostgresServer) -> 
     )
 
 
+@pytest.mark.long
 def test_a_server_without_a_free_connection_is_named() -> None:
     with PostgresServer(max_connections="10") as server:
         with held(server, 7):

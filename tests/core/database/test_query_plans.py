@@ -61,6 +61,7 @@ def many(postgres: PostgresDatabases) -> Iterator[str]:
     postgres.drop(url)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("sql", "indexes"), STATEMENTS)
 def test_a_statement_finds_its_rows_by_an_index(many: str, sql: str, indexes: list[str]) -> None:
     steps = "\n".join(plan(many, sql))

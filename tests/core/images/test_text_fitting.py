@@ -125,6 +125,7 @@ def test_repeated_words_are_cut_at_the_right_place() -> None:
     assert found.lines[1].startswith("ab")
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("weight", FACES)
 def test_no_letter_is_narrower_than_the_minimum_letter_width(weight: Weight) -> None:
     letters = load_face(1000, weight)

@@ -159,6 +159,7 @@ async def test_a_look_up_that_hangs_has_a_time_limit(
             pass
 
 
+@pytest.mark.long
 async def test_a_look_up_without_a_free_slot_fails(
     resolve: SystemResolver, system: System, monkeypatch: pytest.MonkeyPatch
 ) -> None:

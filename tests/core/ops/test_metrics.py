@@ -268,6 +268,7 @@ def _keys(node: ast.AST) -> list[list[Any]]:
     return [[*node.args]] if counts or node.func.attr == "_count" else []
 
 
+@pytest.mark.long
 def test_counts_in_the_code_and_families_match() -> None:
     """A count without a family would be lost silently."""
     found = counts()

@@ -58,12 +58,14 @@ def groups(count: int) -> Iterable[str]:
     return (f"-{number:03d}" for number in range(count))
 
 
+@pytest.mark.long
 def test_no_account_waits_while_there_is_room(crowd: Crowd) -> None:
     words = [f"{number}" for number in range(50)]
     crowd.cause("ann", "ann", *words)
     assert crowd.serves() == words
 
 
+@pytest.mark.long
 def test_an_idle_account_goes_before_accounts_that_never_pause(crowd: Crowd) -> None:
     for number in range(40):
         crowd.cause(f"chatty {number}", f"{number:03d}", *["flood"] * 20)
@@ -72,6 +74,7 @@ def test_an_idle_account_goes_before_accounts_that_never_pause(crowd: Crowd) -> 
     assert crowd.serves(3) == ["1", "2", "3"]
 
 
+@pytest.mark.long
 def test_an_account_in_two_hundred_lanes_has_the_turns_of_one_account(
     crowd: Crowd,
 ) -> None:
@@ -94,6 +97,7 @@ def test_an_account_just_before_a_flood_waits_no_longer_than_the_flood(crowd: Cr
     assert crowd.serves(1) == ["2"]
 
 
+@pytest.mark.long
 def test_an_account_with_a_backlog_delays_no_other(crowd: Crowd) -> None:
     crowd.cause("ann", "ann", *["flood"] * 500)
     crowd.cause("bob", "bob", "and me?")
@@ -111,6 +115,7 @@ def test_idle_accounts_are_served_in_the_order_of_coming(crowd: Crowd) -> None:
     assert crowd.serves(1) == ["d"]
 
 
+@pytest.mark.long
 def test_endless_new_accounts_make_nobody_wait_for_ever(crowd: Crowd) -> None:
     """Each new account precedes the flood once; waiting messages get their turns nevertheless."""
     crowd.cause("flood", "flood", *["flood"] * 10)
@@ -137,6 +142,7 @@ def test_a_retry_keeps_its_rank(crowd: Crowd) -> None:
     assert crowd.serves(1) == ["ann"]
 
 
+@pytest.mark.long
 def test_an_account_with_a_growing_backlog_comes_behind_occasional_ones(crowd: Crowd) -> None:
     """Both accounts were idle before, and each causes more than the queue can serve."""
     lags = []
@@ -152,6 +158,7 @@ def test_an_account_with_a_growing_backlog_comes_behind_occasional_ones(crowd: C
     assert all(lags[1:])
 
 
+@pytest.mark.long
 def test_accounts_with_equal_backlogs_are_served_equally(crowd: Crowd) -> None:
     served: Counter[str] = Counter()
     for _ in range(60):

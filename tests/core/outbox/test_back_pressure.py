@@ -70,6 +70,7 @@ def test_a_burst_of_twenty_presses_is_handled_at_once(house: House) -> None:
     assert len(house.handles()) == 20
 
 
+@pytest.mark.long
 def test_updates_beyond_the_reply_limit_of_a_chat_wait_in_order(house: House, clock: Clock) -> None:
     house.hears("pat", "7", 60)
     handled = len(house.handles())
@@ -129,6 +130,7 @@ def test_updates_altogether_keep_to_the_rate_of_messages(house: House, clock: Cl
     assert take() == 29  # every 34 ms
 
 
+@pytest.mark.long
 def test_one_person_in_a_hundred_and_twenty_groups_delays_neither_alerts_nor_anybody(
     house: House, clock: Clock
 ) -> None:

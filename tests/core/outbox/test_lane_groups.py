@@ -151,6 +151,7 @@ def test_no_sweep_drops_a_lane_that_waits_for_room(post: QueueHarness) -> None:
     assert post.words() == ["a3"]
 
 
+@pytest.mark.long
 def test_a_claim_parks_many_lanes_and_never_reads_them_again(
     post: QueueHarness, clock: Clock
 ) -> None:

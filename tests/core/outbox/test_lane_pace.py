@@ -369,6 +369,7 @@ def explain(tx: Transaction, sql: str) -> list[str]:
 SKEWS = [(0, 0, 0), (-20, 0, 50), (-500, 0, 500), (0, -1000, 0), (1000, 0, -1000)]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("skews", SKEWS)
 @pytest.mark.parametrize(
     ("pace", "lanes_used"), [(Pace(33, burst=2), 400), (Pace(SECOND), 1)], ids=["queue", "lane"]

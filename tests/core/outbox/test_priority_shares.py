@@ -163,6 +163,7 @@ def test_a_full_class_is_waited_for_until_one_of_it_ends(messages: QueueHarness)
     assert len(messages.claim(SENT_AT_ONCE)) == 2
 
 
+@pytest.mark.long
 def test_telegrams_limits_do_not_change_the_shares(db: Database, clock: Clock) -> None:
     """Forty chats that are always answered, one alert a second: each goes within two turns."""
     post = QueueHarness(db, make_queues(Rate(30, 1), Rate(1, 1), Rate(20, 60)).messages, clock)
@@ -181,6 +182,7 @@ def test_telegrams_limits_do_not_change_the_shares(db: Database, clock: Clock) -
     assert max(lags) <= 70
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("urgent", [ALERT, REPLY])
 def test_alerts_and_replies_wait_for_no_older_notice_of_their_chat(
     messages: QueueHarness, clock: Clock, urgent: int

@@ -121,6 +121,7 @@ def put_and_claim(race: Race, queue: Queue) -> None:
     race.run(put, work)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("ordered", [True, False])
 def test_three_claimers_handle_everything_once(race: Race, *, ordered: bool) -> None:
     put_and_claim(race, Queue("race", lease=60_000, ordered=ordered, width=1 if ordered else 4))
@@ -129,6 +130,7 @@ def test_three_claimers_handle_everything_once(race: Race, *, ordered: bool) -> 
     assert (race.left(), race.retries) == ([], {})
 
 
+@pytest.mark.long
 def test_without_the_locks_messages_are_handled_twice_or_stuck(
     race: Race, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -174,6 +176,7 @@ def test_a_pace_of_a_queue_holds_among_processes(race: Race, account_pace: Pace 
     assert (len(race.claims), race.retries) == (5, {})
 
 
+@pytest.mark.long
 def test_no_two_changes_wait_for_each_other_in_a_circle(race: Race) -> None:
     """Everything that an outbox can do, at once, in two queues: the server finds no deadlock."""
     queues = [

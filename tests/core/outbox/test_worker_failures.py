@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING
 
+import pytest
 from structlog.testing import capture_logs
 
 from bot.core.database import interface as db_module
@@ -27,12 +28,11 @@ from tests.support.worker_harness import (
 )
 
 if TYPE_CHECKING:
-    import pytest
-
     from tests.support.outbox_queue import QueueHarness
     from tests.support.service_harness import Clock
 
 
+@pytest.mark.long
 async def test_a_storage_error_counts_as_no_attempt(
     post: QueueHarness, hands: RecordingHandler, clock: Clock
 ) -> None:
@@ -142,6 +142,7 @@ async def test_a_stopping_worker_is_alive_as_long_as_its_handlers_run(
     assert (hands.words, post.rows()) == (["slow"], [])
 
 
+@pytest.mark.long
 async def test_a_message_is_released_as_soon_as_that_can_be_stored(
     post: QueueHarness,
     hands: RecordingHandler,

@@ -223,6 +223,7 @@ def test_a_hand_over_of_a_lead_that_is_another_s_changes_nothing(cluster: Cluste
     assert cluster.lead() == Lead(second.owner, 2)
 
 
+@pytest.mark.long
 def test_a_takeover_waits_a_second_for_the_slice_and_is_tried_again(cluster: Cluster) -> None:
     """The former lead may be in the middle of its last transaction; beats must not wait for it."""
     first, second = cluster.join("chat"), cluster.join("chat")

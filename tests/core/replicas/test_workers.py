@@ -77,6 +77,7 @@ def take_over(db: Database, owner: str, former: Lead) -> Lead:
     return lead
 
 
+@pytest.mark.long
 async def test_a_former_lead_s_worker_ends_by_itself_and_settles_nothing(
     shared: Database,
 ) -> None:

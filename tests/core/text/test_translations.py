@@ -36,6 +36,7 @@ def test_every_language_has_the_same_keys_with_the_same_values(language: str) ->
         assert set(VARIABLE.findall(source)) == set(VARIABLE.findall(theirs[key])), key
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("language", languages())
 def test_each_message_is_cut_whole_from_its_file(language: str) -> None:
     """Messages are parsed one by one, at their first use."""

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 PAGE = "/pay/" + "0" * 24
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("path", "written"),
     [("/docs", docs_page._html), ("/openapi.json", openapi_route._encoded)],

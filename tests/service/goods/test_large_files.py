@@ -9,6 +9,7 @@ from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
 
 import httpx
+import pytest
 
 from bot.core.net.rates import Rate
 from bot.service.app import create_app
@@ -43,6 +44,7 @@ async def served(service: ServiceHarness) -> AsyncIterator[tuple[RunningServer, 
         yield site, client
 
 
+@pytest.mark.long
 async def test_the_largest_file_goes_through_the_web_server(service: ServiceHarness) -> None:
     """It is larger than all bodies together that may be in memory."""
     assert MOST_BYTES > connections.MOST_BYTES
@@ -85,6 +87,7 @@ async def test_an_upload_that_breaks_off_leaves_nothing(service: ServiceHarness)
         assert await service.rows("file_parts") == []
 
 
+@pytest.mark.long
 async def test_an_upload_takes_little_memory(service: ServiceHarness) -> None:
     async def pieces() -> AsyncIterator[bytes]:
         for _ in range(MOST_BYTES // (64 * 1024)):
@@ -101,6 +104,7 @@ async def test_an_upload_takes_little_memory(service: ServiceHarness) -> None:
     assert peak < 4 * MIB
 
 
+@pytest.mark.long
 async def test_payers_pay_while_a_file_is_uploaded(service: ServiceHarness) -> None:
     """Parts are transactions of their own, and payments go between them."""
     made = (await service.create())["id"]
@@ -115,6 +119,7 @@ async def test_payers_pay_while_a_file_is_uploaded(service: ServiceHarness) -> N
     assert paid > 3
 
 
+@pytest.mark.long
 async def test_many_slow_readers_take_little_memory(service: ServiceHarness) -> None:
     file = await uploaded(service, random_bytes(4 * MIB))
     path = await buy(service, (await service.create(delivery={"fileId": file}))["id"])

@@ -240,6 +240,7 @@ async def download(service: ServiceHarness, path: str, **headers: str) -> httpx.
     return await service.anyone.get(f"{path}/file", headers=headers)
 
 
+@pytest.mark.long
 async def test_the_largest_file_comes_back_byte_for_byte(service: ServiceHarness) -> None:
     data = random_bytes(uploads.MOST_BYTES)
     made = await service.create(delivery={"fileId": await uploaded(service, data)})

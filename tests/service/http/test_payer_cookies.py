@@ -94,6 +94,7 @@ async def take(http: httpx.AsyncClient, path: str, number: int) -> httpx.Respons
     return await http.post(path, data={"token": f"{number:032x}", "manner": "never"})
 
 
+@pytest.mark.long
 async def test_one_script_without_cookies_holds_five_and_the_others_are_served(
     database_url: str,
 ) -> None:
@@ -114,6 +115,7 @@ async def test_one_script_without_cookies_holds_five_and_the_others_are_served(
         assert await it.states() == ["open"] * CAP + ["paid"] * 32
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("places", [ONE_ADDRESS, MANY_ADDRESSES, PROXIED], ids=len)
 async def test_a_crowd_behind_one_address_buys_as_one_from_many(
     database_url: str, places: list[Place]
@@ -135,6 +137,7 @@ async def test_a_crowd_behind_one_address_buys_as_one_from_many(
         assert await it.states() == ["paid"] * 100
 
 
+@pytest.mark.long
 async def test_a_script_with_cookies_holds_half_of_the_unsold_units(database_url: str) -> None:
     """It uses a new browser for each payment; payers elsewhere get the other half."""
     async with market(database_url) as it:

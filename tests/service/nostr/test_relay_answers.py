@@ -142,6 +142,7 @@ async def test_an_oversized_event_ends_the_connection(relays: Relays) -> None:
         assert relays.connections == 0
 
 
+@pytest.mark.long
 async def test_a_relay_that_floods_is_cut_off(relays: Relays) -> None:
     async def script(request: Request) -> None:
         while True:

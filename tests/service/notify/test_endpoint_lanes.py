@@ -176,6 +176,7 @@ async def test_spellings_of_a_host_share_its_limit(
     assert len({row["lane"] for row in rows}) == 1
 
 
+@pytest.mark.long
 async def test_webhooks_that_waited_for_their_host_go_as_soon_as_it_is_free(
     service: ServiceHarness, notifier: WebhookDelivery, hanging: Receiver
 ) -> None:
@@ -193,6 +194,7 @@ async def test_webhooks_that_waited_for_their_host_go_as_soon_as_it_is_free(
     assert sorted(lines) == sorted(2 * [f"POST /hook/{n} HTTP/1.1" for n in range(50)])
 
 
+@pytest.mark.long
 async def test_seven_hosts_that_hang_leave_room_for_an_eighth(
     service: ServiceHarness, notifier: WebhookDelivery, receiver: Receiver
 ) -> None:

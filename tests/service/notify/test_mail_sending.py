@@ -164,6 +164,7 @@ async def test_an_address_that_cannot_get_mail_is_refused_at_create(
     assert answer.json()["info"] or "email" in answer.text
 
 
+@pytest.mark.long
 async def test_letters_have_the_retry_table_of_webhooks(
     service: ServiceHarness, post: MailServerStub
 ) -> None:

@@ -71,6 +71,7 @@ async def test_the_status_decides_whatever_happens_to_the_body(
     assert (written["answer"], written["trouble"]) == ("ok", None)
 
 
+@pytest.mark.long
 async def test_a_body_may_end_after_the_time_for_its_head(
     service: ServiceHarness,
     notifier: WebhookDelivery,

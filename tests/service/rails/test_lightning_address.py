@@ -147,6 +147,7 @@ async def test_a_host_that_is_down_is_named(shop: Shop) -> None:
     assert "127.0.0.1:9 didn't answer." in await shop.refusal("shop@127.0.0.1:9")
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("route", ["offer", "invoice"])
 @pytest.mark.parametrize("name", BROKEN_ANSWERS)
 async def test_a_host_with_a_broken_answer_is_not_connected(
@@ -240,6 +241,7 @@ async def test_a_refusal_is_an_unavailable_wallet(shop: Shop, route: str) -> Non
     assert found == Unavailable("refused", "Not today.")
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("route", ["offer", "invoice"])
 @pytest.mark.parametrize("name", BROKEN_ANSWERS)
 async def test_a_broken_answer_opens_nothing(
@@ -316,6 +318,7 @@ async def test_settled_is_true_and_nothing_like_it(shop: Shop, settled: Any) -> 
     assert isinstance(await shop.look(found), Waiting)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", BROKEN_ANSWERS)
 async def test_a_broken_answer_is_waited_through(
     shop: Shop, name: str, monkeypatch: pytest.MonkeyPatch

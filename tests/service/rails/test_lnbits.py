@@ -150,6 +150,7 @@ async def test_both_fields_are_explained_at_once(shop: Shop) -> None:
     assert {*await shop.refusals(None, None)} == {"details.url", "details.key"}
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("route", ["wallet", "refuse"])
 @pytest.mark.parametrize("name", BROKEN_ANSWERS)
 async def test_what_is_no_lnbits_is_not_connected(
@@ -267,6 +268,7 @@ async def test_a_refusal_is_an_unavailable_wallet(shop: Shop, answer: Any, reaso
     assert await shop.refused() == reason
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", BROKEN_ANSWERS)
 async def test_a_broken_answer_opens_nothing(
     shop: Shop, name: str, monkeypatch: pytest.MonkeyPatch
@@ -370,6 +372,7 @@ async def test_an_invoice_that_the_wallet_forgot_is_gone(shop: Shop) -> None:
     assert isinstance(await shop.look(found), Gone)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", BROKEN_ANSWERS)
 async def test_a_broken_answer_is_waited_through(
     shop: Shop, name: str, monkeypatch: pytest.MonkeyPatch

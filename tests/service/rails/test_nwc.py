@@ -224,6 +224,7 @@ async def test_a_wallet_may_refuse_to_make_an_invoice(
     assert await rail.open(ask(wallet)) == Unavailable(reason, f"the wallet answered {code}")
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("impatient")
 async def test_a_revoked_connection_is_silence_and_ends_in_time(
     rail: NwcRail, wallet: NwcWallet
@@ -323,6 +324,7 @@ async def test_each_wallet_has_a_lane_of_its_own(rail: NwcRail, relay: LocalRela
     assert rail.host({"connection": "nothing"}) == ""
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("impatient")
 async def test_no_answer_log_or_error_shows_the_secret(
     rail: NwcRail,

@@ -103,6 +103,7 @@ async def test_an_answer_is_a_status_and_an_object(wallet: LnurlService, http: W
     assert call.headers["accept-encoding"] == "identity"
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", BROKEN_ANSWERS)
 async def test_a_broken_answer_is_an_error_of_the_peer(
     name: str, wallet: LnurlService, http: WalletHttp, monkeypatch: pytest.MonkeyPatch
@@ -142,6 +143,7 @@ async def test_a_cookie_is_never_sent_back(wallet: LnurlService, http: WalletHtt
     assert "cookie" not in wallet.asked[1].headers
 
 
+@pytest.mark.long
 async def test_wallets_that_stay_silent_take_no_connection_of_another(
     wallet: LnurlService, http: WalletHttp
 ) -> None:

@@ -160,6 +160,7 @@ async def test_pages_of_a_state_are_full_however_far_apart_its_requests_are(
     assert [one for page in pages for one in page] == wanted[::-1]
 
 
+@pytest.mark.long
 async def test_a_status_list_without_limit_has_every_request(service: ServiceHarness) -> None:
     """The interface promises the whole list, also by status."""
     for _ in range(230):

@@ -72,6 +72,7 @@ async def test_a_claim_that_is_answered_by_then_has_no_letter(
     assert (await post.states())[0] == ("ended", ANSWERED)
 
 
+@pytest.mark.long
 async def test_claims_are_limited_as_payments_are_and_joined_with_them(
     post: LetterHarness,
 ) -> None:
@@ -91,6 +92,7 @@ async def test_claims_are_limited_as_payments_are_and_joined_with_them(
     assert {state for state, _ in await post.states()} == {"done"}
 
 
+@pytest.mark.long
 async def test_a_claim_that_is_answered_by_then_is_in_no_joined_letter(
     post: LetterHarness,
 ) -> None:
@@ -104,6 +106,7 @@ async def test_a_claim_that_is_answered_by_then_is_in_no_joined_letter(
     assert (await post.states())[-1] == ("ended", ANSWERED)
 
 
+@pytest.mark.long
 async def test_claims_alone_are_summed_up_without_a_total(post: LetterHarness) -> None:
     made = await post.sell(VICTIM)
     for number in range(TO_MAILBOX.burst + 2):

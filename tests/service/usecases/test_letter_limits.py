@@ -34,6 +34,7 @@ async def post(database_url: str) -> AsyncIterator[LetterHarness]:
         yield it
 
 
+@pytest.mark.long
 async def test_200_payments_in_an_hour_are_a_few_letters_and_none_is_lost(
     post: LetterHarness,
 ) -> None:
@@ -64,6 +65,7 @@ async def test_a_day_of_payments_stays_within_the_limit(post: LetterHarness) -> 
     assert len(post.letters) <= 60
 
 
+@pytest.mark.long
 async def test_the_limit_of_a_mailbox_is_shared_by_all_sellers_and_spellings(
     post: LetterHarness,
 ) -> None:
@@ -83,6 +85,7 @@ async def test_a_seller_is_limited_over_all_mailboxes(post: LetterHarness) -> No
     assert await post.work(FROM_SELLER.interval / 1000 * 10) == 10
 
 
+@pytest.mark.long
 async def test_a_restart_allows_no_new_burst_and_loses_nothing(
     post: LetterHarness, database_url: str
 ) -> None:
@@ -102,6 +105,7 @@ async def test_a_restart_allows_no_new_burst_and_loses_nothing(
         again.close()
 
 
+@pytest.mark.long
 async def test_a_summary_whose_answer_was_lost_is_the_same_again(post: LetterHarness) -> None:
     """Later payments wait for the next summary."""
     made = await post.sell(VICTIM)
@@ -120,6 +124,7 @@ async def test_a_summary_whose_answer_was_lost_is_the_same_again(post: LetterHar
     assert post.letters[-1]["Subject"] == "2 payments received"
 
 
+@pytest.mark.long
 async def test_a_retry_is_limited_too(post: LetterHarness) -> None:
     """An application may retry any number of times."""
     await post.pay(await post.sell(VICTIM))
@@ -132,6 +137,7 @@ async def test_a_retry_is_limited_too(post: LetterHarness) -> None:
     assert len(post.letters) == TO_MAILBOX.burst
 
 
+@pytest.mark.long
 async def test_a_retry_of_a_summarys_leader_leaves_no_member_behind(post: LetterHarness) -> None:
     made = await post.sell(VICTIM)
     await post.pay(made, 20)
@@ -146,6 +152,7 @@ async def test_a_retry_of_a_summarys_leader_leaves_no_member_behind(post: Letter
     assert {state for state, _ in await post.states()} == {"done"}
 
 
+@pytest.mark.long
 async def test_the_members_of_a_buried_letter_are_settled_with_it(
     post: LetterHarness,
 ) -> None:
@@ -165,6 +172,7 @@ async def test_the_members_of_a_buried_letter_are_settled_with_it(
     assert await post.states() == [("dead", CRASHED)] * 20
 
 
+@pytest.mark.long
 async def test_a_sweep_settles_the_members_of_a_dead_letter(
     post: LetterHarness,
 ) -> None:

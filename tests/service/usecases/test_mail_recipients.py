@@ -44,6 +44,7 @@ async def test_180_payments_bring_a_stranger_one_letter_without_the_sellers_word
     assert await post.work(WEEK - 1) == 0
 
 
+@pytest.mark.long
 async def test_payments_before_the_confirmation_come_in_one_summary(post: LetterHarness) -> None:
     made = await post.sell(VICTIM, "anna")
     await post.pay(made, 180)
@@ -177,6 +178,7 @@ async def test_questions_to_one_mailbox_are_limited_over_all_sellers(post: Lette
     assert await post.work(DAY / 1000) == 1
 
 
+@pytest.mark.long
 async def test_a_question_delayed_by_other_sellers_is_sent_later(
     post: LetterHarness,
 ) -> None:

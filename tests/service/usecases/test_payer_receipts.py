@@ -210,6 +210,7 @@ async def test_a_link_is_signed(post: ReceiptHarness) -> None:
     assert receipt_links.read_stop_token(KEY, token) == mailbox
 
 
+@pytest.mark.long
 async def test_few_letters_go_to_one_mailbox(post: ReceiptHarness) -> None:
     """Of all sellers together and in every spelling; those held up for a day are not sent."""
     for number in range(TO_PAYER.burst + 20):

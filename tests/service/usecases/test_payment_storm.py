@@ -110,6 +110,7 @@ class Storm:
             await self.service.db.transaction(settle)
 
 
+@pytest.mark.long
 async def test_a_storm_has_no_circle_of_locks_and_loses_no_unit(service: ServiceHarness) -> None:
     """The server would end one of a circle, after a second, for it to run again."""
     counted = Counter[tuple[str, ...]]()

@@ -6,6 +6,8 @@ import re
 from collections import Counter
 from typing import TYPE_CHECKING
 
+import pytest
+
 from bot.core.database.sqlite.engine import SqliteDatabase
 from bot.core.outbox import outbox
 from bot.service.model.rail_answers import Arrived
@@ -20,8 +22,6 @@ from tests.support.service_harness import DROP, HOOK
 
 if TYPE_CHECKING:
     from pathlib import Path
-
-    import pytest
 
     from bot.core.database.database import Transaction
 
@@ -111,6 +111,7 @@ async def sweep(post: LetterHarness) -> None:
         await service.db.transaction(part)
 
 
+@pytest.mark.long
 async def test_work_that_runs_twice_leaves_what_it_leaves_once(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from concurrent.futures import ProcessPoolExecutor
 
-MOST, WHOLE = 110, 6
+MOST, WHOLE = 60, 6
 """Schedules in a build, and those of the product in one process."""
 
 ONE = os.environ.get("FAULT_SEED")

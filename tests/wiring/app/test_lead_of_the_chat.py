@@ -84,6 +84,7 @@ async def test_without_the_lead_it_serves_and_asks_telegram_for_nothing(product:
             assert product.called(method) == 0
 
 
+@pytest.mark.long
 async def test_the_lead_works_until_it_is_lost_and_again_when_it_is_won_again(
     product: Product,
 ) -> None:

@@ -46,6 +46,7 @@ async def examined(service: Process, url: str, **given: object) -> dict[str, Fin
     return {finding.name: finding for finding in await examine(settings)}
 
 
+@pytest.mark.long
 @SHARED_LOOP
 async def test_an_address_that_leads_here_is_ok(service: Process) -> None:
     port = free_port()
@@ -55,6 +56,7 @@ async def test_an_address_that_leads_here_is_ok(service: Process) -> None:
     assert "METRICS_TOKEN" not in found
 
 
+@pytest.mark.long
 @SHARED_LOOP
 async def test_another_site_at_the_address_is_recognized(service: Process, tmp_path: Path) -> None:
     """One that answers 200 to everything, and another bot, whose deployment has another name."""
@@ -100,6 +102,7 @@ async def test_metrics_that_anyone_can_read_are_reported(service: Process) -> No
     assert found["METRICS_TOKEN"].text.startswith(f"anyone can read http://127.0.0.1:{port}/me")
 
 
+@pytest.mark.long
 @SHARED_LOOP
 async def test_a_certificate_must_be_trusted_and_valid_for_some_days(
     service: Process, tmp_path: Path

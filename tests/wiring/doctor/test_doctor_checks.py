@@ -242,6 +242,7 @@ async def test_a_low_limit_of_file_handles_is_reported(
     assert "files" in found or resource.getrlimit(resource.RLIMIT_NOFILE)[1] < 0
 
 
+@pytest.mark.long
 async def test_a_check_that_never_ends_is_reported_beside_the_others(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -44,6 +44,7 @@ def pour(caller: RawConnection, count: int) -> None:
     caller.writer.write(get("/") * count)
 
 
+@pytest.mark.long
 async def test_reading_pauses_while_a_client_reads_no_answers() -> None:
     async with open_web_server(answering) as site:
         caller = await site.connect()
@@ -56,6 +57,7 @@ async def test_reading_pauses_while_a_client_reads_no_answers() -> None:
         assert site.server.server_state.total_requests < 20_000
 
 
+@pytest.mark.long
 async def test_every_request_of_a_long_pipeline_is_answered_in_order() -> None:
     """In whatever pieces the server reads them."""
     async with open_web_server(answering) as site:
@@ -69,6 +71,7 @@ async def test_every_request_of_a_long_pipeline_is_answered_in_order() -> None:
     assert answers == [b"/%d" % n + ANSWER for n in range(3000)]
 
 
+@pytest.mark.long
 async def test_a_long_pipeline_is_answered_after_a_half_close() -> None:
     async with open_web_server(answering) as site:
         caller = await site.connect()

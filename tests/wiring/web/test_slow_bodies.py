@@ -154,6 +154,7 @@ async def test_a_body_that_stalls_ends_the_connection(
     assert await caller.ended() == b""
 
 
+@pytest.mark.long
 async def test_a_slow_body_is_limited_as_a_whole(
     site: RunningServer, service: ServiceHarness, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -75,6 +75,7 @@ async def test_headers_in_time_are_accepted_in_any_pieces(site: RunningServer) -
         assert (await caller.answer()).status == 200
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("brief")
 async def test_the_time_limit_of_headers_excludes_body_and_answer(site: RunningServer) -> None:
     caller = await site.connect()
@@ -101,6 +102,7 @@ async def test_a_payer_is_served_beside_many_slow_clients(
     assert site.connections >= HELD // 2
 
 
+@pytest.mark.long
 async def test_many_slow_clients_are_all_closed(
     site: RunningServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -90,6 +90,7 @@ async def test_a_client_that_does_not_read_the_end_is_cut_off(
             await site.gone()
 
 
+@pytest.mark.long
 async def test_a_slow_reader_gets_the_whole_answer(monkeypatch: pytest.MonkeyPatch) -> None:
     """What counts is that some of it is read, not that all of it is.
 

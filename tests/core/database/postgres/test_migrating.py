@@ -5,6 +5,8 @@ from __future__ import annotations
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
+import pytest
+
 from bot.core.database.postgres.engine import open_postgres
 from bot.core.database.postgres.migrating import adapted
 
@@ -19,6 +21,7 @@ WHERE table_schema = 'public' AND data_type = 'text' AND collation_name IS DISTI
 REPLICAS = 4
 
 
+@pytest.mark.long
 def test_text_of_every_column_sorts_as_bytes(db: PostgresDatabase) -> None:
     """A provider's database sorts by a language, and SQLite by bytes: pages follow that order."""
     assert db.run(lambda tx: tx.query(OTHERWISE_SORTED)) == []

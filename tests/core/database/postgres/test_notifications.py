@@ -76,6 +76,7 @@ async def test_nobody_is_connected_for_notifications_who_neither_listens_nor_sen
     assert [before.count("db-notifications"), after.count("db-notifications")] == [0, 1]
 
 
+@pytest.mark.long
 async def test_all_listeners_are_woken_after_a_loss_of_the_connection(
     db: PostgresDatabase, server: PostgresServer
 ) -> None:

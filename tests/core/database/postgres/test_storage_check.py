@@ -32,6 +32,7 @@ async def test_a_check_leaves_no_row_and_waits_for_no_other_replica(db: Postgres
     assert await db.one(COUNT) == {"n": 0}
 
 
+@pytest.mark.long
 @pytest.mark.skipif(not can_mount(), reason="no user namespaces here: run as root")
 async def test_a_full_disk_is_reported_until_rows_find_room(
     monkeypatch: pytest.MonkeyPatch,

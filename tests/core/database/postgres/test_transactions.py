@@ -78,6 +78,7 @@ async def test_stop_iteration_in_a_transaction_is_raised_as_a_bug(db: PostgresDa
         await db.transaction(lambda _tx: next(iter(())))
 
 
+@pytest.mark.long
 async def test_a_deadlock_is_resolved_by_running_one_of_two_again(db: PostgresDatabase) -> None:
     counted: list[tuple[str, ...]] = []
     db.count_with(lambda *names: counted.append(names))
