@@ -13,6 +13,7 @@ import zxingcpp
 from PIL import Image
 from playwright.async_api import expect
 
+from bot.service.banking import references
 from bot.service.usecases import claiming
 from tests.support import real_page_states as states
 from tests.support.browser_payer import payer
@@ -189,21 +190,26 @@ async def test_what_is_copied_is_what_banks_take(browser: Browser, scene: RealSc
         await expect(button).to_be_visible()
 
 
+@pytest.mark.parametrize("locale", ["en-US", "de-DE"])
 async def test_a_reference_is_read_in_groups_and_selected_whole(
-    browser: Browser, scene: RealScene
+    browser: Browser, scene: RealScene, locale: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Also on a small phone, where no group breaks and all fit on one line."""
+    """Also the widest on a small phone, where no group breaks and all fit on one line."""
+    widest = "RF56WWWWWW"
+    monkeypatch.setattr(references, "new_reference", lambda: widest)
     where = await states.bank_code(scene)
-    (row,) = await scene.service.rows("checkouts")
-    async with payer(browser, scene.service, viewport=SMALL) as who:
+    async with payer(browser, scene.service, viewport=SMALL, locale=locale) as who:
         page = await who.look(where)
         shown = page.locator(".reference data")
         boxes = [await one.bounding_box() for one in await shown.locator("span").all()]
         lefts_and_rights = [(box["x"], box["x"] + box["width"]) for box in boxes if box]
         assert len({box["y"] for box in boxes if box}) == 1
+        label = await page.locator(".reference .what").bounding_box()
+        assert label is not None
+        assert label["height"] < 30  # one line
         assert all(one[1] + 2 < two[0] for one, two in pairwise(lefts_and_rights))
         selected = "one => { getSelection().selectAllChildren(one); return `${getSelection()}`; }"
-        assert await shown.evaluate(selected) == row["reference"]
+        assert await shown.evaluate(selected) == widest
 
 
 @pytest.mark.parametrize("state", ["invoice", "bank_code", "swiss_code"])
