@@ -68,10 +68,10 @@ class WalletStandIn:
     def routes(self) -> list[Route]:
         raise NotImplementedError
 
-    def _issue(self, msat: int) -> tuple[str, str]:
-        """Return a new invoice and its payment hash."""
+    def _issue(self, msat: int, expiry: int = 900) -> tuple[str, str]:
+        """Return a new invoice, which lasts `expiry` seconds, and its payment hash."""
         preimage = f"{len(self.preimages) + 1:064x}"
-        draft = InvoiceDraft(msat, self.now(), payment_hash=hash_of(preimage))
+        draft = InvoiceDraft(msat, self.now(), expiry, hash_of(preimage))
         self.preimages[hash_of(preimage)] = preimage
         text = replace(draft, **self.invoice).write()
         self.issued[text] = hash_of(preimage)
@@ -153,7 +153,7 @@ class LNbitsStandIn(WalletStandIn):
             if request.headers["x-api-key"] == ADMIN_KEY:
                 return JSONResponse({"detail": "Missing BOLT11 invoice"}, 400)
             return self._answer("refuse", {"detail": "Invoice (or Admin) key required."}, 403)
-        text, payment_hash = self._issue(body["amount"] * 1_000)
+        text, payment_hash = self._issue(body["amount"] * 1_000, body["expiry"])
         fields = {
             "payment_hash": payment_hash,
             "bolt11": text,

@@ -21,7 +21,15 @@ CLOCK_SKEW = 600_000
 LEAST_LIFE = 30_000
 """Milliseconds that a payer needs at least to pay."""
 
+LIFE_TO_ASK = 2 * LEAST_LIFE
+"""Milliseconds that an invoice shall last at least: a wallet may answer slowly, and round down."""
+
 _HEX_32_BYTES = re.compile(r"[0-9a-fA-F]{64}")
+
+
+def expiry(lapses_at: int, now: int) -> int:
+    """Return the seconds to ask a wallet for, until a reservation lapses at `lapses_at`."""
+    return -(-max(lapses_at - now, LIFE_TO_ASK) // 1000)
 
 
 def check(text: str, satoshi: int, now: int) -> bolt11.Invoice:

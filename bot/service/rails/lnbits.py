@@ -127,13 +127,12 @@ class LNbitsRail(HttpRail):
 
     async def _create(self, asked: Asked) -> Answer:
         """Create an invoice, without a webhook where LNbits does not permit ours."""
-        seconds = max(asked.lapses_at - self._now(), invoice.LEAST_LIFE) // 1000 + 1
         body = {
             "out": False,
             "amount": asked.amount,
             "unit": "sat",
             "memo": asked.memo.encode()[:LONGEST_MEMO].decode(errors="ignore"),
-            "expiry": seconds,
+            "expiry": invoice.expiry(asked.lapses_at, self._now()),
             "external_id": asked.checkout_id,
         }
         if not asked.hint_url:

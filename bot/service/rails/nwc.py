@@ -94,7 +94,7 @@ class NwcRail:
         params = {
             "amount": asked.amount * invoice.MSAT,
             "description": asked.memo.encode()[:LONGEST_MEMO].decode(errors="ignore"),
-            "expiry": -(-max(asked.lapses_at - self._now(), 2 * invoice.LEAST_LIFE) // 1000),
+            "expiry": invoice.expiry(asked.lapses_at, self._now()),
         }
         try:
             result = await self._call(asked, Call("make_invoice", params, _ONCE))

@@ -10,6 +10,7 @@ import pytest
 
 from bot.core.errors import InvalidBody
 from bot.core.net.webhook_addresses import AllowList
+from bot.service.lightning import invoice
 from bot.service.model.rail_answers import (
     Arrived,
     Connected,
@@ -183,7 +184,7 @@ async def test_an_invoice_is_asked_for_that_lapses_with_the_checkout(shop: Shop)
         "amount": 21,
         "unit": "sat",
         "memo": "Coffee & cake for two people",
-        "expiry": 901,
+        "expiry": 900,
         "external_id": "checkout-1",
         "webhook": "https://pay.example/hint/1",
     }
@@ -194,6 +195,23 @@ async def test_an_invoice_is_asked_for_that_lapses_with_the_checkout(shop: Shop)
         shop.clock() // 1000 * 1000 + 900_000,
         look={"wallet": WALLET_ID},
     )
+
+
+@pytest.mark.parametrize("left", [-1, 0, 5, 31, 39, 59, 60])
+async def test_a_slow_answer_late_in_a_reservation_is_no_lie(
+    shop: Shop, left: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The invoice is the one that was asked for, and leaves time to pay it."""
+
+    def made_at() -> int:
+        at = shop.clock()
+        shop.clock.advance(9.9)
+        return at
+
+    monkeypatch.setattr(shop.wallet, "now", made_at)
+    found = await shop.open(lapses_at=shop.clock() + left * 1_000)
+    assert isinstance(found, Opened), found
+    assert (found.lapses_at or 0) - shop.clock() >= invoice.LEAST_LIFE
 
 
 async def test_a_refused_webhook_is_left_out(shop: Shop) -> None:
