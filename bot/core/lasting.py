@@ -1,4 +1,4 @@
-"""Loading modules: what they make lasts, so nothing is collected among it."""
+"""No garbage collection while modules load: the objects that they create are never freed."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 @contextmanager
 def lasting() -> Iterator[None]:
-    """Keep what the block makes out of the garbage collection, which takes a tenth of a start."""
+    """Keep what the block creates out of garbage collection, which takes a tenth of a start."""
     gc.disable()
     try:
         yield

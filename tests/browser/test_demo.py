@@ -361,7 +361,7 @@ async def test_codes_of_two_pieces_reach_the_receipt_and_the_buyers_chat(
             await expect(shop.get_by_text("2 und 3 von 3")).to_be_visible()
             await expect(shop.get_by_text("BB-2")).to_be_visible()
             await expect(shop.get_by_text("AA-1")).to_have_count(0)
-            await shop.get_by_role("link", name="In Telegram aufbewahren").click()
+            await shop.get_by_role("link", name="In Telegram speichern").click()
             kept = from_bot(shop, "Yours: 2 and 3 of 3")
             await expect(kept).to_contain_text("BB-2")
             await expect(kept).to_contain_text("CC-3")

@@ -54,7 +54,7 @@ async def test_choices_goals_and_goods_are_not_offered_and_marks_stay_local(tmp_
             assert not [one for one in shown if one.lstrip("✓ ") in ONLY_HERE]
             assert not [one for one in shown if "Payers choose" in one]
         for line in ("/donation 5/10 USD Coffee", "/donation 3+ USD Coffee"):
-            await sam.say(line, "only works with this bot's own payment service")
+            await sam.say(line, "Payers can't choose the amount here")
         assert server.made == {}
         card = await sam.card("/drop 3 12 USD Vase", "Vase")
         await sam.edit(card)

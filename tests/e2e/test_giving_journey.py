@@ -98,7 +98,7 @@ async def test_a_goal_is_passed_and_falls_with_money_paid_back(world: World) -> 
     latest = await sam.say("/payments", "€54.00")
     opened = await sam.press(latest, "🧾 1", "Payment for New drums")
     question = await sam.press(opened, "↩ Paid back", "Would you like to add")
-    await sam.press(question, "Skip", "The buyer left no address")
+    await sam.press(question, "Skip", "The buyer left no email address")
     for message in (card, shared):
         await shown(sam, message, "50%")
     assert "€50 of €100" in read((await open_pay_page(link)).text)

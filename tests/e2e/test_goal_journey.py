@@ -75,7 +75,7 @@ async def test_a_goal_is_reached_once_by_transfers_that_are_confirmed(
 
         facts = await sam.press(first, "🧾", "To pay it back")
         question = await sam.press(facts, "Paid back", "add a note")
-        await sam.press(question, "Skip", "The buyer left no address")
+        await sam.press(question, "Skip", "The buyer left no email address")
         await shown(sam, card, "€43 of €100")
         third = await claim(sam, link, "57")
         assert NEWS not in "\n".join(await confirm(sam, third))

@@ -120,7 +120,7 @@ async def test_codes_from_a_file_run_out_and_the_next_buyer_waits(
     which = await sam.seen(
         lambda: sam.person.send_document("codes.txt", b"A1\n\n"), "How should buyers get this?"
     )
-    options = await sam.press(which, "Codes", "1 code for 2 items: the last buyer will wait")
+    options = await sam.press(which, "Codes", "1 code for 2 items: you'll need 1 more")
     card = await created(sam, options)
     assert "Codes left: 1 of 1" in card.text
     link = link_of(card)
@@ -130,6 +130,8 @@ async def test_codes_from_a_file_run_out_and_the_next_buyer_waits(
     alert = await said(sam, "1 buyer is waiting")
     await sam.refresh(card, "1 buyer is waiting for a code")
     await sam.press(alert, "Send codes", "Send me more codes.")
-    await sam.say("B2\nC3", "2 codes added.\nEveryone who paid has theirs.\nCodes left: 1 of 3")
+    await sam.say(
+        "B2\nC3", "2 codes added.\nEveryone who has paid has their code.\nCodes left: 1 of 3"
+    )
     assert (await receipt(run, place))["codes"] == ["B2"]
     assert world.refused == []

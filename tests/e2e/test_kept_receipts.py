@@ -75,7 +75,7 @@ async def test_a_receipt_belongs_to_one_account_which_hears_of_its_marks(world: 
     opened = await sam.press(alert, "Details", "Payment for Vase")
     question = await sam.press(opened, "↩ Paid back", "Would you like to add")
     await sam.press(question, "Skip", "I've let the buyer know in Telegram.")
-    news = await said(pat, "für Vase wurde zurückgezahlt.")
+    news = await said(pat, "für Vase als zurückgezahlt vermerkt.")
     shown_again = await pat.press(news, "Beleg zeigen", "↩ Zurückgezahlt am")
     assert "Für dich" not in shown_again.text
     assert labels(await pat.say("/bought", "Deine Käufe"))[0].startswith("↩ Vase")
@@ -102,7 +102,7 @@ async def test_a_buyer_who_waits_for_a_code_hears_when_it_comes(world: World) ->
     waiting = await late.keep(pat, "Yours is on its way.")
     assert "Yours: 3 of 4" in waiting.text
     await sam.press(alert, "Send codes", "Send me more codes.")
-    await sam.say("C-3", "1 code added.\nEveryone who paid has theirs.")
+    await sam.say("C-3", "1 code added.\nEveryone who has paid has their code.")
     news = await said(pat, "Your code has arrived.")
     assert "C-3" in news.text
     assert "C-3" in await late.page()

@@ -60,11 +60,11 @@ async def test_for_a_payer_without_any_address_it_stands_on_the_receipt(tmp_path
         card = await sam.card("/drop 3 5 EUR Ticket", "Ticket")
         receipt = await WebPayer().buy(link_of(card))
         await said(sam, "received for Ticket")
-        told = "The buyer left no address, so they'll only see it on their receipt."
+        told = "The buyer left no email address, so they'll only see it on their receipt."
         await mark_newest(sam, "📦 Sent", f"marked as sent. {told}", "DHL 7")
         page = await receipt.page()
         assert "Sent" in page
         assert "DHL 7" in page
         await mark_newest(sam, "↩ Paid back", f"marked as paid back. {told}")
-        assert "paid you back" in await receipt.page()
+        assert "marked your payment as paid back" in await receipt.page()
         assert stage.world.refused == []

@@ -39,7 +39,7 @@ def current(tx: Transaction, alert: Alert) -> Alert:
 def record_sent(
     tx: Transaction, queues: Queues, place: MessagePlace, alert: Alert, now: int
 ) -> None:
-    """Store an alert that shows words; it is written again where they were hidden meanwhile."""
+    """Store a sent alert that shows words; edit it if they were hidden while it was being sent."""
     if not has_words(alert):
         return
     sent_alerts.save(tx, place, alert, now)

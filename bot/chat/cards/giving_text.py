@@ -22,7 +22,7 @@ WHOLE = 100  # per cent
 
 
 def price_text(card: Card, language: str) -> str:
-    """Return the price as usual in a language, or from which amount on payers choose."""
+    """Return the formatted price, or "From €3" where payers choose."""
     if card.choice is None:
         return format_money(card.amount, card.currency, language)
     minimum = format_short(card.choice.minimum, card.currency, language)

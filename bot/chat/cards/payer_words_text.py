@@ -22,12 +22,12 @@ _MESSAGE = 2 * LONGEST_MESSAGE
 _BUTTON = 20
 
 MAX_HIDES = 10
-"""Buttons below one message: a page of a list has no more payments, and an alert shows the words of
-no more."""
+"""Most hide buttons below one message: a page of a list has as many payments at most, and an alert
+shows the words of as many."""
 
 ON_VIEW, ON_INCOMING, ON_LIST = "v", "i", "p"
-"""Where a button that hides words is, beside alerts: a payment's view, `/payments`, a request's
-payments; the page's number follows."""
+"""Where a hide button stands, apart from alerts: a payment's view, `/payments`, or a request's
+payments; the number of the page follows."""
 
 
 def item_text(name: str, pieces: int, language: str, limit: int) -> str:

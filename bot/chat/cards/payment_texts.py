@@ -41,8 +41,8 @@ _PAYER_LABEL = 40
 _TYPED = 80
 
 MOST_SHOWN = (560, 160, 80, 40, 16)
-"""UTF-16 units of each text of a payer, and of each note, in a list: the first that lets the list
-fit into a message. The payment alone is shown with all of them."""
+"""Limits of each payer's text and each note in a list, in UTF-16 units, tried in this order until
+the list fits one message. A payment shown alone has its full texts."""
 
 _MARKED = {SENT: "mark-sent", PAID_BACK: "claims-paid-back"}
 """The text of each mark, by its name."""

@@ -29,14 +29,14 @@ WORDS = frozenset(["receipt", "receipt-remove"])
 
 
 def is_link(event: MessageEvent) -> bool:
-    """Check whether a message has a receipt's address: nothing is kept of it once it is handled."""
+    """Check whether a message has a receipt's address; it is emptied after it is handled."""
     return event.command == "start" and read_key(event.text) is not None
 
 
 def is_press(event: PressEvent) -> bool:
-    """Check whether a button is one of receipts: its update has the message with what was bought.
+    """Check whether a button belongs to a kept receipt; its update repeats the receipt's text.
 
-    Nothing is kept of it once it is handled.
+    So it is emptied after it is handled.
     """
     return event.action is not None and event.action[0] in {*WORDS, "bought"}
 

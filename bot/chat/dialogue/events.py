@@ -28,8 +28,8 @@ FILE_NAMES = {
     "video_note": (".mp4", "video/mp4"),
     "document": ("", "application/octet-stream"),
 }
-"""The fields of a message (Bot API, Message) that have a file, with the ending and the type of one
-without its own. An animation comes with a document that is the same file."""
+"""Fields of a message that hold a file (Bot API, Message), each with the extension and media type
+to use if Telegram sends none. An animation also comes as a document, which is the same file."""
 
 PHOTO_FILE = (".jpg", "image/jpeg")
 """Telegram makes a JPEG of every photo."""

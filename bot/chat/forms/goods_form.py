@@ -49,7 +49,7 @@ def codes_form(listing_id: str, draft_id: str, seller: Seller, current: Draft | 
 
 
 def takes_goods(draft: Draft) -> bool:
-    """Return whether any message answers the question that was asked last, as goods or as codes."""
+    """Return whether the form waits for goods or codes, so that any message is an answer."""
     return draft.step in (GOODS.name, STEP) and draft.form in ("new", "edit", FORM)
 
 

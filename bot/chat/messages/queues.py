@@ -100,9 +100,9 @@ RECEIPTS = "receipts:"
 """Prefix of the lanes of jobs that fetch a receipt; the buyer's account follows."""
 
 MOST_IN_GROUP = 4
-"""Background jobs performed at once, so that a service that hangs leaves room for the others; jobs
-that wait for wallets, each of which a seller may keep waiting for its whole time limit; and
-receipts, which anybody may ask for."""
+"""Jobs of one group that are performed at once. The groups are background jobs, so that a service
+that hangs leaves room; jobs that wait for wallets, each for its whole time limit if its seller
+likes; and receipts, which anybody may ask for."""
 
 JOBS_AT_ONCE = 4 * MOST_IN_GROUP
 """Jobs performed at once: the three groups leave a quarter of the room to presses."""

@@ -37,7 +37,7 @@ def notify_keeper(tx: Transaction, queues: Queues, key: ReceiptKey, event: str, 
 
 
 def notify_waiting(tx: Transaction, queues: Queues, request_id: str, served: int, now: int) -> None:
-    """Queue notices to the buyers of a request who waited for a code; those who still do get none.
+    """Queue notices to buyers who waited for a code; who still waits when it is sent gets none.
 
     Call it once codes were added to a request, or something else took their place, with the last
     unit that may have its own by now. Only the receipt says who is served. A buyer hears of it

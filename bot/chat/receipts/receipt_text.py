@@ -107,7 +107,7 @@ def state_lines(receipt: Receipt, language: str, zone: str | None) -> list[str]:
 
 
 def unit_numbers(found: Units, language: str) -> str:
-    """Return the numbers of the units: "7", "7, 8, and 9" or "7 to 16"."""
+    """Return the numbers of the units: "7", "7, 8 and 9" or "7 to 16"."""
     numbers = [str(number) for number in range(found.first, found.first + MOST_NAMED + 1)]
     named = numbers[: found.last - found.first + 1]
     if len(named) > MOST_NAMED:

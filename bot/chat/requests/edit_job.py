@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from bot.core.outbox.outbox import Message
 
 GOODS_ATTEMPTS = 6
-"""Attempts at an edit of what buyers get, which no answer shows: another one changes nothing."""
+"""Attempts at an edit of what buyers get: no answer shows if it was made, repeating it is safe."""
 
 NO_OTHER_VALUE = (NotFound, Unauthorized, NotLimited)
 """Refusals of an edit that no other value helps against."""

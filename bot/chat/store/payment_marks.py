@@ -85,7 +85,7 @@ def set_hidden(tx: Transaction, found: FoundPayment, *, hidden: bool) -> bool:
 
 
 def announce(tx: Transaction, ids: tuple[str, str], mark: str, note: str | None) -> bool:
-    """Store that the seller reads who hears of a mark with this note; return False if they have."""
+    """Store that a mark with this note was announced; return False if it was before."""
     sql, (request_id, transaction_id) = _TOLD.format(name=_COLUMNS[mark]), ids
     return bool(tx.execute(sql, request=request_id, transaction=transaction_id, note=note or ""))
 

@@ -48,7 +48,7 @@ class ReceiptCalls:
     async def build(
         self, payload: ReceiptMessage | BuyerNotice, message: Message
     ) -> TextMessage | CardMessage | Call | NotYet | None:
-        """Return what shows a receipt now, or sends its file; None where nothing is left to send.
+        """Return the call that shows the receipt as it stands, or sends its file; None for nothing.
 
         Nothing is sent to an account that doesn't keep it any more. Raises StorageError.
         """

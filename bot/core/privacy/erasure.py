@@ -121,7 +121,7 @@ class ErasedValues:
         return cls(frozenset(keys - {""}), found, sorted(keys))
 
     def has_cut(self, text: str) -> bool:
-        """Return whether a text is the beginning of a value with an ellipsis after it."""
+        """Return whether a text is a value to erase, cut short with an ellipsis."""
         key = match_key(text.strip(PUNCTUATION))
         begun = key.removesuffix(HIDDEN)
         if begun == key or len(begun) < SHORTEST_CUT:

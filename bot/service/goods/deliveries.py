@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from bot.service.model.request import PaymentRequest
 
 SAME_FOR_ALL = (DeliveryKind.TEXT, DeliveryKind.FILE)
-"""What every buyer of a request gets alike: another one corrects it for those who have it."""
+"""Kinds that are the same for every buyer: a new text or file corrects it for those who have it."""
 
 NOW = "SELECT delivery, delivery_text, delivery_file FROM payment_requests WHERE id = :id"
 FORMER = (
@@ -155,7 +155,7 @@ def _is_same(before: Delivered, goods: Goods | None) -> bool:
 
 
 def _corrects(before: Delivered, goods: Goods | None) -> bool:
-    """Return whether what comes is for everybody who has what was before."""
+    """Return whether the new goods also take the place of what earlier buyers have."""
     return goods is not None and goods.kind in SAME_FOR_ALL and before.kind in SAME_FOR_ALL
 
 

@@ -38,11 +38,10 @@ LOOSE_FOR = 7 * DAY
 """Milliseconds for which an uploaded file waits for its request."""
 
 AFTER_CORRECTION = DAY
-"""Milliseconds in which downloads of a file may end that was bought, then corrected."""
+"""Milliseconds for which a bought, then corrected file is kept, so that its downloads can end."""
 
 AFTER_DELETION = 180 * DAY
-"""Milliseconds for which money may still arrive for a deleted request, and its buyer needs the
-file."""
+"""Milliseconds for which a deleted request's file is kept, as money may still arrive for it."""
 
 DELETED_AT_ONCE = 16
 """Parts deleted in one transaction: on SQLite payments wait for it."""

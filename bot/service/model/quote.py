@@ -40,7 +40,7 @@ def quote(terms: Terms, rate: ExchangeRate | None) -> Quote:
 
 
 def unsure_share(terms: Terms, least: int, rate: ExchangeRate | None) -> int | None:
-    """Return the place of a receiver that gets nothing of some amount from `least` on.
+    """Return the index of the first receiver whose share of some amount from `least` on is nothing.
 
     A share that is rounded up for one amount may be rounded down for a larger one.
     """

@@ -32,7 +32,7 @@ EVIL = "<b>&amp;</i>\u202e\u200f\u0000\ud800\n" * 300
 MARK = "You may have seen this already."
 COFFEE = AlertPayment(LISTING, "donation", "Coffee", 500, "USD")
 PACK = AlertPayment(OTHER, "drop", "Pack", 250, "USD", {}, 7, 10)
-OVERSOLD = "⚠️ OVERSOLD: this payment arrived after you sold out. Please refund it."
+OVERSOLD = "⚠️ OVERSOLD: this payment arrived when you didn't have enough left. Please refund it."
 ALERTS = [
     (AlertPayment(LISTING, "donation", "Coffee", 500, "USD"), "💰 $5.00 received for Coffee"),
     (
@@ -235,7 +235,8 @@ def test_a_digest_names_every_payer_and_each_remark() -> None:
         "💰 $7.50 received for Pack: 3 payments of $2.50\n"
         "Paymail: ann · Email: ann@a.b\nEmail: bob@a.b\n"
         "🔎 Found later: I wasn't notified of 1 of these payments at the time.\n"
-        "⚠️ OVERSOLD: 1 of these payments arrived after you sold out. Please refund it.\n"
+        "⚠️ OVERSOLD: 1 of these payments arrived when you didn't have enough left."
+        " Please refund it.\n"
         "🏁 SOLD OUT: that was the last one."
     )
 

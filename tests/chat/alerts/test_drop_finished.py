@@ -197,7 +197,7 @@ async def test_the_announcement_counts_oversold_payments_separately(
     (line,) = lines(sam)
     assert line == (
         "🏁 Stickers\nSold out: all 2 sold.\n"
-        "⚠ 1 more payment arrived after you sold out. Please refund it."
+        "⚠ 1 payment arrived when you didn't have enough left. Please refund it."
     )
 
 

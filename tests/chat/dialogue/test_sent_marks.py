@@ -41,7 +41,7 @@ async def test_sent_with_a_tracking_number_reaches_the_buyer_in_one_message(
     await steps.pay()
     await steps.press(steps.newest, SENT)
     assert "Marked as sent." in steps.newest.text
-    assert "The buyer will hear of it once you've answered." in steps.newest.text
+    assert "I'll let the buyer know once you've answered, or in 10 minutes." in steps.newest.text
     assert await steps.answer() == []
     await steps.says("DHL 00340434")
     assert await steps.answer(EMAILED) == [("PUT", "t1")]
@@ -58,7 +58,7 @@ async def test_without_an_address_it_stands_on_the_receipt(steps: ClaimSteps) ->
     await steps.press(steps.newest, SKIP)
     await steps.answer(MARKED)
     assert bodies(steps) == [{"sent": {}, "notifyPayer": True}]
-    assert "left no address, so they'll only see it on their receipt" in steps.newest.text
+    assert "left no email address, so they'll only see it on their receipt" in steps.newest.text
 
 
 async def test_a_buyer_who_keeps_the_receipt_hears_of_it_in_telegram(
@@ -186,7 +186,7 @@ async def test_a_service_that_is_down_gets_the_mark_later(steps: ClaimSteps) -> 
     assert "I'll keep trying to pass it on" in steps.newest.text
     steps.chat.clock.advance(60)
     await steps.answer(MARKED)
-    assert "If they left an address, they'll get an email too." in steps.newest.text
+    assert "If they left an email address, they'll get an email too." in steps.newest.text
 
 
 async def test_a_mark_is_given_up_after_days(steps: ClaimSteps) -> None:

@@ -113,7 +113,7 @@ def test_a_message_of_more_than_4000_characters_can_only_be_codes() -> None:
         (100, 100, "100 codes for 100 items: fits"),
         (1, 1, "1 code for 1 item: fits"),
         (80, 100, "80 codes for 100 items: you'll need 20 more"),
-        (1, 2, "1 code for 2 items: the last buyer will wait for theirs"),
+        (1, 2, "1 code for 2 items: you'll need 1 more"),
         (120, 100, "120 codes for 100 items: 20 to spare"),
         (3, 1, "3 codes for 1 item: 2 to spare"),
         (7, None, "7 codes"),

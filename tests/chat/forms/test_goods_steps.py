@@ -51,10 +51,10 @@ def test_the_question_names_telegrams_rule_on_digital_goods() -> None:
 @pytest.mark.parametrize(
     ("goods", "words"),
     [
-        (ALBUM, "everyone who has already bought this one sees it on their receipt"),
-        (Goods(TEXT, text="x"), "everyone who has already bought this one sees it on their"),
-        (AS_CODES, "Codes that buyers already have stay theirs; anyone who is still waiting"),
-        (None, "Only people who pay from now on get it."),
+        (ALBUM, "replaces this one on the receipts of everyone who has it already"),
+        (Goods(TEXT, text="x"), "replaces this one on the receipts of everyone who"),
+        (AS_CODES, "Buyers who already have a code keep it; anyone who is still waiting will get"),
+        (None, "Only people who pay from now on will get it."),
     ],
 )
 def test_an_edit_says_what_happens_to_earlier_buyers(goods: Goods | None, words: str) -> None:

@@ -40,7 +40,8 @@ async def test_the_buyer_hears_that_it_was_paid_back(
     await steps.notify(PAID_BACK)
     assert (
         max_.chat.from_bot()[-1].text
-        == "↩ Deine Zahlung von 7,50 € für Coffee wurde zurückgezahlt."
+        == "↩ Der Verkäufer hat deine Zahlung von 7,50 € für Coffee als zurückgezahlt vermerkt. "
+        "Bis das Geld bei dir ankommt, kann es ein paar Tage dauern."
     )
 
 
@@ -68,7 +69,7 @@ async def test_something_else_that_arrives_in_place_of_a_code_is_called_none(
         steps.receipt = WAITING | {"delivery": goods}
         await steps.notify(CODE)
         news = pat.chat.from_bot()[-1].text
-        assert news.startswith("🎉 What you were waiting for has arrived.")
+        assert news.startswith("🎉 What you bought is here.")
         assert "The key is 4711" in news
         assert ("ABC-123" in news) == bool(codes)
 

@@ -86,14 +86,14 @@ def test_a_file_is_named_with_its_size() -> None:
 
 
 @pytest.mark.parametrize(
-    ("last", "named"), [(7, "7"), (8, "7 and 8"), (9, "7, 8, and 9"), (1_600, "7 to 1,600")]
+    ("last", "named"), [(7, "7"), (8, "7 and 8"), (9, "7, 8 and 9"), (1_600, "7 to 1,600")]
 )
 def test_units_are_named_one_by_one_or_as_a_range(last: int, named: str) -> None:
     assert unit_numbers(Units(7, last, 2_000), "en") == named
 
 
 def test_oversold_money_is_said_to_be_owed() -> None:
-    assert "arrived after this sold out" in text(replace(COFFEE, status=OVERSOLD))
+    assert "arrived too late" in text(replace(COFFEE, status=OVERSOLD))
 
 
 def test_a_receipt_is_read_from_the_services_answer() -> None:

@@ -96,7 +96,7 @@ async def test_the_answer_names_who_still_waits_and_what_is_left(
         ("GET", REQUEST_ID),
     ]
     assert exact_json.loads(jobs.peer.calls[0].body) == {"codes": ["B2", "C3"]}
-    assert "2 codes added.\nBuyers are still waiting for 2 codes." in chat.texts[-1]
+    assert "2 codes added.\n2 codes are still missing." in chat.texts[-1]
     assert "codes:" in f"{chat.said[-1].keyboard}"
     answer = chat.listing(listing.id).answer
     assert answer is not None
@@ -198,7 +198,7 @@ async def test_a_service_that_is_down_is_asked_again_and_the_seller_told_once(
     assert chat.texts == [t("en", "codes-service-down", name="Keys")]
     chat.clock.advance((jobs.waits or 0) / 1000)
     await jobs.work(added(2, 0), shown(2))
-    assert "your codes are saved.\nEveryone who paid has theirs." in chat.texts[-1]
+    assert "your codes are saved.\nEveryone who has paid has their code." in chat.texts[-1]
 
 
 async def test_after_a_day_the_seller_is_asked_to_send_them_again(

@@ -135,7 +135,8 @@ async def test_codes_run_out_and_more_are_sent(shop: GoodsShop) -> None:
     await shop.chat.presses(shop.sam, f"codes:{listing.id}")
     await shop.send("more.txt", b"D4\nE5\n")
     assert (
-        "2 codes added.\nEveryone who paid has theirs.\nCodes left: 1 of 5" in shop.chat.texts[-1]
+        "2 codes added.\nEveryone who has paid has their code.\nCodes left: 1 of 5"
+        in shop.chat.texts[-1]
     )
     assert (await shop.receipt(listing, paid[3]))["codes"] == ["D4"]
     await shop.chat.presses(shop.sam, f"codes:{listing.id}")
@@ -152,7 +153,7 @@ async def test_buyers_of_a_deleted_link_get_the_codes_that_they_wait_for(shop: G
     await shop.jobs.due()
     await shop.chat.presses(shop.sam, f"codes:{listing.id}")
     await shop.say("C3")
-    assert "1 code added.\nEveryone who paid has theirs." in shop.chat.texts[-1]
+    assert "1 code added.\nEveryone who has paid has their code." in shop.chat.texts[-1]
     assert (await shop.receipt(listing, last))["codes"] == ["C3"]
 
 

@@ -75,15 +75,15 @@ def test_a_payer_s_words_add_no_line_and_no_mark_up(written: str) -> None:
     [
         (
             {"remaining_units": 0},
-            "This payment arrived after you sold out. Please refund the payer.",
+            "This payment arrived when you didn't have enough left. Please refund the payer.",
         ),
         (
             {"remaining_units": 2, "quantity": 3},
-            "This payment was for 3, but only 2 were left. Please refund the payer.",
+            "This payment was for 3 items, but only 2 were left. Please refund the payer.",
         ),
         (
             {"remaining_units": 1, "quantity": 3},
-            "This payment was for 3, but only 1 was left. Please refund the payer.",
+            "This payment was for 3 items, but only 1 was left. Please refund the payer.",
         ),
     ],
 )
@@ -94,8 +94,8 @@ def test_a_letter_says_why_an_order_was_oversold(changes: dict[str, Any], warnin
 @pytest.mark.parametrize(
     ("count", "line"),
     [
-        (1, "One item sold is still waiting for its code. Please add more codes."),
-        (1200, "1,200 items sold are still waiting for their codes. Please add more codes."),
+        (1, "One item you've sold still needs a code. Please add one."),
+        (1200, "1,200 items you've sold still need codes. Please add more."),
     ],
 )
 def test_a_letter_asks_for_the_codes_that_lack(count: int, line: str) -> None:
@@ -113,7 +113,7 @@ def test_a_summary_has_orders_on_one_line_and_asks_once_for_codes() -> None:
     assert part
     told = str(part.get_content())
     assert f"$15.00 · 3 × Coffee · Mia · see x.{JOINER}example" in told
-    waiting = "8 items sold are still waiting for their codes. Please add more codes."
+    waiting = "8 items you've sold still need codes. Please add more."
     assert waiting in told.splitlines()
 
 

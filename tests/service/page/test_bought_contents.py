@@ -50,7 +50,7 @@ async def test_each_buyer_sees_the_codes_of_their_units(service: ServiceHarness)
     second = await bought(service, made["id"], "b")
     page = (await look(service, first)).text
     assert codes(page) == CODES[:3]
-    assert "Yours: 1, 2, and 3 of 100" in page
+    assert "Yours: 1, 2 and 3 of 100" in page
     german = (await look(service, second, "de")).text
     assert codes(german) == CODES[3:4]
     assert "Für Sie: Nr. 4 von 100" in german
@@ -142,7 +142,7 @@ async def test_money_without_goods_shows_none(service: ServiceHarness) -> None:
     marked = await service.seller.put(address, json={"paidBack": {"note": "<b>Sorry</b>"}})
     assert marked.status_code == 200
     page = (await look(service, where)).text
-    assert "The seller paid you back on" in page
+    assert "The seller marked your payment as paid back on" in page
     assert "&lt;b&gt;Sorry&lt;/b&gt;" in page
     for gone in ("CODE-", "Yours:", "Enjoy!"):
         assert gone not in page

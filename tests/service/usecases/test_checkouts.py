@@ -95,7 +95,7 @@ async def test_an_oversold_payment_is_stored_and_reported(
     events = await reports(service)
     assert [report.oversold for report in events] == [False, True]
     page = await look(service, late)
-    assert "arrived after this sold out" in page.text
+    assert "arrived too late" in page.text
     assert second["id"] in page.text
     again = await service.pay(made["id"], "a" * 32, manner="late")
     assert again.headers["location"] == late.headers["location"]

@@ -77,7 +77,7 @@ async def test_the_payer_hears_that_the_money_was_paid_back(post: ReceiptHarness
     path = await sell(post)
     assert await mark(post, path, paidBack={}) == "email"
     await post.work()
-    assert post.letters[-1]["subject"] == "Your payment of $5.00 has been paid back"
+    assert post.letters[-1]["subject"] == "Your payment of $5.00 is marked as paid back"
     assert "The seller has marked your payment as paid back." in plain(post.letters[-1])
 
 
@@ -269,7 +269,7 @@ async def test_every_word_is_in_the_payers_language(post: ReceiptHarness, langua
     german = [letter["subject"] for letter in post.letters] == [
         "Beleg für Ihre Testzahlung über 5,00 $",
         "Ihre Bestellung über 5,00 $ ist unterwegs",
-        "Ihre Zahlung über 5,00 $ wurde zurückgezahlt",
+        "Ihre Zahlung über 5,00 $ ist als zurückgezahlt vermerkt",
     ]
     assert german == (language == "de")
 

@@ -44,7 +44,7 @@ class MarkHandler:
         self._client = client
 
     async def send(self, message: Message) -> None:
-        """Send a mark, and tell its seller who hears of it; raises StorageError."""
+        """Send a mark, and reply to the seller how the buyer is notified; raises StorageError."""
         job: SendMark = message.body
         ids = job.request_id, job.transaction_id
         marks = await self._outcomes.db.read(lambda tx: payment_marks.find_marks(tx, *ids))

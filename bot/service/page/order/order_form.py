@@ -22,7 +22,7 @@ CODE_POINTS = 4
 """Code points that a character has at most on average: alerts have bounds in code points."""
 
 FAR = 16
-"""Code points per allowed character beyond which a text is not split: payers wait meanwhile."""
+"""Code points per allowed character beyond which a text is refused uncounted: counting blocks."""
 
 
 @dataclass(frozen=True, slots=True)

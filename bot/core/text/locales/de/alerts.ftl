@@ -49,8 +49,8 @@ drop-lost =
     }
 drop-oversold =
     ⚠ { $oversold ->
-        [one] Nach dem Ausverkauf kam noch { $oversold } Zahlung. Bitte erstatte sie.
-       *[other] Nach dem Ausverkauf kamen noch { $oversold } Zahlungen. Bitte erstatte sie.
+        [one] { $oversold } Zahlung kam, als nicht mehr genug da war. Bitte erstatte sie.
+       *[other] { $oversold } Zahlungen kamen, als nicht mehr genug da war. Bitte erstatte sie.
     }
 
 ## The daily summary

@@ -70,7 +70,7 @@ privacy =
     • Deine Zahlungslinks mit ihren Fotos und angefangene Eingaben, um sie dir zu zeigen und für dich zu verwalten.
     • Welche Nachrichten einen Zahlungslink zeigen, auch in anderen Chats, um sie aktuell zu halten.
     • Was du schreibst und antippst, bis es erledigt ist, damit nichts verloren geht.
-    • Belege, die du hier aufbewahrst: was du wann gekauft hast. Was du bekommen hast, bleibt beim Zahlungsdienst. Ich hole es nur, um es dir zu zeigen.
+    • Belege, die du hier speicherst: was du wann gekauft hast. Was du bekommen hast, bleibt beim Zahlungsdienst. Ich hole es nur, um es dir zu zeigen.
     • Zahlungen an dich, mit den Angaben, um die du gebeten hast (etwa einer E-Mail-Adresse), und deinen Notizen dazu, um sie dir zu melden.
 
     <b>Wer es sieht</b>
@@ -294,10 +294,10 @@ alert-several = { $head }: { $count } Zahlungen
 alert-several-alike = { $head }: { $count } Zahlungen zu je { $each }
 alert-oversold =
     { $count ->
-        [one] ⚠️ <b>ÜBERVERKAUFT</b>: Diese Zahlung kam nach dem Ausverkauf. Bitte erstatte sie.
+        [one] ⚠️ <b>ÜBERVERKAUFT</b>: Diese Zahlung kam, als nicht mehr genug da war. Bitte erstatte sie.
        *[other] { $oversold ->
-            [one] ⚠️ <b>ÜBERVERKAUFT</b>: { $oversold } dieser Zahlungen kam nach dem Ausverkauf. Bitte erstatte sie.
-           *[other] ⚠️ <b>ÜBERVERKAUFT</b>: { $oversold } dieser Zahlungen kamen nach dem Ausverkauf. Bitte erstatte sie.
+            [one] ⚠️ <b>ÜBERVERKAUFT</b>: { $oversold } dieser Zahlungen kam, als nicht mehr genug da war. Bitte erstatte sie.
+           *[other] ⚠️ <b>ÜBERVERKAUFT</b>: { $oversold } dieser Zahlungen kamen, als nicht mehr genug da war. Bitte erstatte sie.
         }
     }
 alert-other-amount =

@@ -134,7 +134,7 @@ claims-toast-unchanged = Das ist schon so vermerkt.
 ask-paidback =
     Als zurückgezahlt vermerkt. Ich bewege kein Geld{ $there ->
         [elsewhere] { "" }: Das ist nur für deine Unterlagen. Über diesen Zahlungsdienst kann ich es nicht weitergeben.
-       *[here] { "" }. Wer gezahlt hat, erfährt es nach deiner Antwort.
+       *[here] { "" }. Ich gebe Bescheid, sobald du geantwortet hast, spätestens in 10 Minuten.
     }
     Möchtest du eine Notiz dazu, zum Beispiel, wie du es zurückgezahlt hast? Schick sie jetzt, oder überspring sie.
 claims-note-saved = 📝 Notiz gespeichert.

@@ -2,18 +2,18 @@
 
 ## Einrichten
 
-option-goods = Was es dafür gibt
-button-edit-goods = Was es dafür gibt
+option-goods = Was man bekommt
+button-edit-goods = Was man bekommt
 ask-goods =
-    <b>Was gibt es dafür?</b>
+    <b>Was bekommt man nach der Zahlung?</b>
     Schick es mir: eine Nachricht (gern mit Links), ein Foto, eine Datei bis 20 MB oder Codes, einen pro Zeile, getippt oder als .txt- oder .csv-Datei. Es steht nur auf dem Beleg, sonst sieht es niemand. Bei Codes gibt es für jedes Stück einen.
 
-    <i>Telegrams Regel: Digitale Waren, die in Telegram verkauft werden, müssen mit Telegram-Sternen bezahlt werden, und die nehme ich nicht. Teile Links zu Downloads und Codes also außerhalb von Telegram, zum Beispiel auf deiner Website. Karten für Veranstaltungen und alles, was du verschickst, kannst du überall anbieten.</i>
+    <i>Telegrams Regel: Digitale Waren, die in Telegram verkauft werden, müssen mit Telegram-Sternen bezahlt werden, und die nehme ich nicht. Teile Zahlungslinks für Downloads und Codes also nur außerhalb von Telegram, zum Beispiel auf deiner Website. Karten für Veranstaltungen und alles, was du verschickst, kannst du überall anbieten.</i>
 ask-goods-earlier =
     { $kind ->
-        [codes] Codes, die schon ausgegeben sind, bleiben gültig; wer noch wartet, bekommt, was du jetzt schickst.
-        [none] Es gilt nur für Zahlungen ab jetzt.
-       *[other] Schickst du eine neue Nachricht oder Datei, steht sie auch auf den Belegen aller, die schon gekauft haben; sonst behalten sie, was sie haben.
+        [codes] Wer schon einen Code hat, behält ihn; wer noch wartet, bekommt, was du jetzt schickst.
+        [none] Das bekommen nur alle, die ab jetzt zahlen.
+       *[other] Eine neue Nachricht oder Datei ersetzt diese auch auf den Belegen aller, die sie schon haben. Wenn du Codes schickst oder sie entfernst, behalten sie, was sie haben.
     }
 ask-which-goods =
     <b>Wie soll ich das weitergeben?</b>
@@ -29,7 +29,7 @@ button-goods-text = Ein Text für alle
 button-goods-file = Eine Datei für alle
 button-goods-again = Etwas anderes schicken
 goods-fetching = ⏳ Ich hole deine Datei …
-goods-late = Deine Datei kam erst an, als du schon weiter warst. Deshalb habe ich sie nicht verwendet. Öffne „Was es dafür gibt“ und schick sie noch einmal, wenn du sie brauchst.
+goods-late = Deine Datei kam erst an, als du schon weiter warst. Deshalb habe ich sie nicht verwendet. Wenn du sie verwenden möchtest, öffne „Was man bekommt“ und schick sie noch einmal.
 goods-no-caption = Der Text dazu zählt nicht mit: Weitergegeben wird nur die Datei. Schreib ihn in das Dankeschön oder die Beschreibung.
 goods-doubled =
     { $count ->
@@ -57,34 +57,34 @@ goods-codes-fits =
 goods-codes-few =
     { $count ->
         [one] { $off ->
-            [one] { $count } Code für { $pieces } Stück, für das letzte fehlt noch einer
-           *[other] { $count } Code für { $pieces } Stück, für die letzten { $off } fehlen noch welche
+            [one] { $count } Code für { $pieces } Stück, einer fehlt noch
+           *[other] { $count } Code für { $pieces } Stück, { $off } fehlen noch
         }
        *[other] { $off ->
-            [one] { $count } Codes für { $pieces } Stück, für das letzte fehlt noch einer
-           *[other] { $count } Codes für { $pieces } Stück, für die letzten { $off } fehlen noch welche
+            [one] { $count } Codes für { $pieces } Stück, einer fehlt noch
+           *[other] { $count } Codes für { $pieces } Stück, { $off } fehlen noch
         }
     }
 goods-codes-many =
-    { $pieces ->
-        [one] { $count } Codes für { $pieces } Stück, { $off } bleiben übrig
+    { $off ->
+        [one] { $count } Codes für { $pieces } Stück, einer bleibt übrig
        *[other] { $count } Codes für { $pieces } Stück, { $off } bleiben übrig
     }
 goods-ends = Erster Code: <code>{ $first }</code>, letzter Code: <code>{ $last }</code>
-review-goods = Dafür gibt es: { $value }
-saved-goods = Dafür gibt es jetzt: { $value }
+review-goods = Nach der Zahlung gibt es: { $value }
+saved-goods = Nach der Zahlung gibt es jetzt: { $value }
 cleared-goods = Jetzt gibt es nur noch den Beleg.
 goods-awaited = ⚠ Bei <b>{ $name }</b> wird noch auf Codes gewartet, deshalb habe ich nichts entfernt. Schick dafür erst Codes, eine Nachricht oder eine Datei.
-goods-not-copied = Was es für die Zahlung gibt, habe ich nicht kopiert: Codes und Dateien gehören zu einem einzigen Link. Unter „Mehr Angaben“ kannst du es neu festlegen.
+goods-not-copied = Was man bekommt, habe ich nicht kopiert: Codes und Dateien gehören zu einem einzigen Link. Unter „Mehr Angaben“ kannst du es noch einmal festlegen.
 
 ## Probleme
 
 problem-goods-nothing = ⚠ Darin habe ich nichts gefunden. Schick eine Nachricht, eine Datei oder Codes.
 problem-goods-empty = ⚠ Darin habe ich keine Codes gefunden. Schick einen pro Zeile.
-problem-goods-long = ⚠ Das sind { $length } Zeichen, erlaubt sind { $most }. Kürze es oder schick es als Datei.
-problem-goods-code-long = ⚠ Zeile { $line } hat { $length } Zeichen, ein Code darf { $most } haben. Steht in jeder Zeile nur einer?
-problem-goods-code-control = ⚠ Zeile { $line } hat Zeichen, die sich nicht anzeigen lassen. Ist das eine Liste von Codes?
-problem-goods-many = ⚠ Das sind { $count } Codes, pro Link gehen höchstens { $most }.
+problem-goods-long = ⚠ Das sind { $length } Zeichen, möglich sind { $most }. Kürze den Text oder schick ihn als Datei.
+problem-goods-code-long = ⚠ Zeile { $line } hat { $length } Zeichen, ein Code darf höchstens { $most } haben. Steht in jeder Zeile nur einer?
+problem-goods-code-control = ⚠ Zeile { $line } hat Zeichen, die sich nicht anzeigen lassen. Schick die Codes als reinen Text, einen pro Zeile.
+problem-goods-many = ⚠ Das sind { $count } Codes, pro Link gehen höchstens { $most }. Schick weniger.
 problem-goods-csv = ⚠ Diese .csv-Datei konnte ich nicht lesen. Schick die Codes als .txt-Datei, einen pro Zeile.
 problem-goods-columns = ⚠ Die Datei hat mehrere Spalten, und ich weiß nicht, in welcher die Codes stehen. Schick nur die Codes, einen pro Zeile.
 problem-goods-no-text = ⚠ Diese Datei konnte ich nicht als Text lesen. Speichere sie als UTF-8, mit einem Code pro Zeile, und schick sie noch einmal.
@@ -125,5 +125,5 @@ codes-waiting =
        *[other] Es fehlen { $count } Codes
     }
 codes-service-down = Der Zahlungsdienst antwortet gerade nicht. Ich versuche weiter, deine Codes zu <b>{ $name }</b> hinzuzufügen, und sage dir Bescheid.
-codes-given-up = ⚠ Ich konnte deine Codes nicht zu <b>{ $name }</b> hinzufügen. Bitte schick sie noch einmal: Was schon da ist, kommt nicht doppelt dazu.
+codes-given-up = ⚠ Ich konnte deine Codes nicht zu <b>{ $name }</b> hinzufügen. Bitte schick sie noch einmal: Codes, die schon da sind, füge ich nicht noch einmal hinzu.
 toast-no-codes = Zu diesem Link gibt es keine Codes.

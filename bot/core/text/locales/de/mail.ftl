@@ -3,7 +3,7 @@
 mail-subject = { $amount } für { $name }
 mail-subject-oversold = { $amount } für { $name }: bitte erstatten
 mail-heading = { $amount } erhalten
-mail-oversold = Diese Zahlung kam, als schon alles verkauft war. Bitte erstatten Sie sie.
+mail-oversold = Diese Zahlung kam, als nicht mehr genug da war. Bitte erstatten Sie sie.
 mail-oversold-few = Diese Zahlung war für { NUMBER($quantity) } Stück, aber es { $left ->
     [one] war nur noch eins
    *[other] waren nur noch { NUMBER($left) }
@@ -37,8 +37,8 @@ mail-left-reserved =
     }
 mail-codes-waiting =
     { $count ->
-        [one] Ein verkauftes Stück wartet noch auf seinen Code. Bitte fügen Sie Codes hinzu.
-       *[other] { NUMBER($count) } verkaufte Stück warten noch auf ihren Code. Bitte fügen Sie Codes hinzu.
+        [one] Für ein verkauftes Stück fehlt noch der Code. Bitte fügen Sie einen hinzu.
+       *[other] Für { NUMBER($count) } verkaufte Stück fehlen noch Codes. Bitte fügen Sie welche hinzu.
     }
 mail-when = Datum
 mail-at = { DATETIME($at, dateStyle: "long", timeStyle: "medium") } UTC
@@ -72,8 +72,8 @@ mail-many-claims = { $count ->
    *[other] Bei { NUMBER($count) } Zahlungen wurde gemeldet, dass das Geld unterwegs ist. Bitte sehen Sie auf Ihrem Konto nach und bestätigen Sie jede Zahlung dort, wo Sie den Zahlungslink erstellt haben, oder lehnen Sie sie dort ab.
 }
 mail-many-oversold = { $count ->
-    [one] Eine Zahlung kam, als schon alles verkauft war. Bitte erstatten Sie sie.
-   *[other] { NUMBER($count) } Zahlungen kamen, als schon alles verkauft war. Bitte erstatten Sie sie.
+    [one] Eine Zahlung kam, als nicht mehr genug da war. Bitte erstatten Sie sie.
+   *[other] { NUMBER($count) } Zahlungen kamen, als nicht mehr genug da war. Bitte erstatten Sie sie.
 }
 mail-many-underpaid = { $count ->
     [one] Eine Zahlung war niedriger als der Preis und zählt nicht als Verkauf. Bitte schicken Sie sie zurück.
@@ -94,7 +94,7 @@ mail-payer-subject = Beleg für Ihre Zahlung über { $amount }
 mail-payer-subject-test = Beleg für Ihre Testzahlung über { $amount }
 mail-payer-subject-oversold = Ihre Zahlung über { $amount }: Ihnen steht eine Erstattung zu
 mail-payer-heading = Sie haben { $amount } gezahlt
-mail-payer-oversold = Als Ihre Zahlung kam, war schon alles verkauft. Der Verkäufer muss Ihnen das Geld erstatten. Nennen Sie ihm dafür die Transaktionsnummer unten.
+mail-payer-oversold = Ihre Zahlung kam zu spät: Was Sie bestellt haben, war nicht mehr verfügbar. Der Verkäufer muss Ihnen das Geld erstatten. Nennen Sie ihm dafür die Transaktionsnummer unten.
 mail-payer-test = Testmodus: Es wurde kein echtes Geld abgebucht.
 mail-payer-amount = Betrag
 mail-payer-host = Bezahlt bei
@@ -111,10 +111,10 @@ mail-payer-reference = Verwendungszweck
 
 # An Zahlende, über das, was sie gekauft haben: Nummern, Codes, Notiz des Verkäufers.
 
-mail-payer-units = Für Sie
+mail-payer-units = Ihre Nummer
 mail-payer-numbers = { $count ->
-    [one] Nr. { NUMBER($first) } von { NUMBER($total) }
-   *[other] Nr. { NUMBER($first) }–{ NUMBER($last) } von { NUMBER($total) }
+    [one] { NUMBER($first) } von { NUMBER($total) }
+   *[other] { NUMBER($first) }–{ NUMBER($last) } von { NUMBER($total) }
 }
 mail-payer-code = Ihr Code
 mail-payer-code-of = Code für Nr. { NUMBER($unit) }
@@ -123,14 +123,14 @@ mail-payer-goods-there = Auf Ihrem Beleg
 mail-payer-goods-wait = Kommt noch. Sie bekommen eine E-Mail, sobald alles da ist.
 mail-payer-note = Notiz des Verkäufers
 mail-payer-note-there = Auf Ihrem Beleg
-mail-payer-keep = In Telegram aufbewahren
+mail-payer-keep = In Telegram speichern
 
 # Neues zu einer Zahlung, an die Zahlenden. Keine Nachricht des Verkäufers steht darin.
 
 mail-sent-subject = Ihre Bestellung über { $amount } ist unterwegs
 mail-sent-heading = Ihre Bestellung ist unterwegs
-mail-paid-back-subject = Ihre Zahlung über { $amount } wurde zurückgezahlt
-mail-paid-back-heading = Der Verkäufer hat { $amount } zurückgezahlt
+mail-paid-back-subject = Ihre Zahlung über { $amount } ist als zurückgezahlt vermerkt
+mail-paid-back-heading = { $amount } als zurückgezahlt vermerkt
 mail-paid-back-text = Der Verkäufer hat Ihre Zahlung als zurückgezahlt vermerkt. Bis das Geld bei Ihnen ankommt, kann es ein paar Tage dauern.
 mail-codes-subject = { $count ->
     [one] Ihr Code ist da

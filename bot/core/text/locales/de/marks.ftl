@@ -52,20 +52,20 @@ ask-sent =
     <b>Als verschickt vermerkt.</b>
     { $there ->
         [elsewhere] Das ist nur für deine Unterlagen: Über diesen Zahlungsdienst kann ich es nicht weitergeben.
-       *[here] Wer gekauft hat, erfährt es nach deiner Antwort.
+       *[here] Ich gebe Bescheid, sobald du geantwortet hast, spätestens in 10 Minuten.
     }
     Möchtest du eine Sendungsnummer oder eine Notiz dazu? Schick sie jetzt, oder überspring sie.
 problem-sent-empty = ⚠ Diese Nachricht ist leer. Schick die Sendungsnummer oder die Notiz als Text, oder tippe auf „Überspringen“.
-problem-sent-long = ⚠ Das sind { $length } Zeichen, möglich sind { $most }. Bitte kürze es.
+problem-sent-long = ⚠ Das sind { $length } Zeichen, möglich sind { $most }. Bitte kürze die Notiz.
 marks-sent-telegram = 📦 <b>{ $name }</b> ist als verschickt vermerkt. Ich habe in Telegram Bescheid gegeben.
 marks-sent-email = 📦 <b>{ $name }</b> ist als verschickt vermerkt. Eine E-Mail ist unterwegs.
-marks-sent-none = 📦 <b>{ $name }</b> ist als verschickt vermerkt. Es wurde keine Adresse hinterlassen, deshalb steht es nur auf dem Beleg.
-marks-sent-unsure = 📦 <b>{ $name }</b> ist als verschickt vermerkt. Es steht auf dem Beleg, und wo eine Adresse hinterlassen wurde, kommt auch eine E-Mail.
+marks-sent-none = 📦 <b>{ $name }</b> ist als verschickt vermerkt. Es wurde keine E-Mail-Adresse hinterlassen, deshalb steht es nur auf dem Beleg.
+marks-sent-unsure = 📦 <b>{ $name }</b> ist als verschickt vermerkt. Es steht auf dem Beleg, und wenn eine E-Mail-Adresse hinterlassen wurde, kommt auch eine E-Mail.
 marks-paid-back-telegram = ↩ <b>{ $name }</b> ist als zurückgezahlt vermerkt. Ich habe in Telegram Bescheid gegeben.
 marks-paid-back-email = ↩ <b>{ $name }</b> ist als zurückgezahlt vermerkt. Eine E-Mail ist unterwegs.
-marks-paid-back-none = ↩ <b>{ $name }</b> ist als zurückgezahlt vermerkt. Es wurde keine Adresse hinterlassen, deshalb steht es nur auf dem Beleg.
-marks-paid-back-unsure = ↩ <b>{ $name }</b> ist als zurückgezahlt vermerkt. Es steht auf dem Beleg, und wo eine Adresse hinterlassen wurde, kommt auch eine E-Mail.
+marks-paid-back-none = ↩ <b>{ $name }</b> ist als zurückgezahlt vermerkt. Es wurde keine E-Mail-Adresse hinterlassen, deshalb steht es nur auf dem Beleg.
+marks-paid-back-unsure = ↩ <b>{ $name }</b> ist als zurückgezahlt vermerkt. Es steht auf dem Beleg, und wenn eine E-Mail-Adresse hinterlassen wurde, kommt auch eine E-Mail.
 marks-local = Das ist für deine Unterlagen gespeichert. Der Zahlungsdienst von <b>{ $name }</b> kann es nicht weitergeben.
-marks-refused = Der Zahlungsdienst hat deinen Vermerk zur Zahlung für <b>{ $name }</b> nicht angenommen. Hier bleibt er gespeichert, weitergegeben wird er nicht.
-marks-given-up = Der Zahlungsdienst antwortet seit Tagen nicht, deshalb konnte ich deinen Vermerk zur Zahlung für <b>{ $name }</b> nicht weitergeben. Hier bleibt er gespeichert. Um es noch einmal zu versuchen, nimm ihn zurück und vermerke es neu.
+marks-refused = Der Zahlungsdienst hat deinen Vermerk zur Zahlung für <b>{ $name }</b> nicht angenommen. Hier bleibt er gespeichert, aber ich kann ihn nicht weitergeben. Sag am besten selbst Bescheid.
+marks-given-up = Der Zahlungsdienst antwortet seit Tagen nicht, deshalb konnte ich deinen Vermerk zur Zahlung für <b>{ $name }</b> nicht weitergeben. Hier bleibt er gespeichert. Um es noch einmal zu versuchen, nimm ihn zurück und setz ihn dann noch einmal.
 marks-service-down = Der Zahlungsdienst antwortet nicht. Dein Vermerk zur Zahlung für <b>{ $name }</b> ist gespeichert, und ich versuche weiter, ihn weiterzugeben. Du musst nichts tun.

@@ -4,7 +4,7 @@ page-from = Ab { $amount }
 page-goal-label = Spendenziel
 page-goal = { $raised } von { $goal }
 page-goal-of = Spendenziel: { $goal }
-page-goal-reached = Spendenziel erreicht! Sie können weiterhin etwas geben.
+page-goal-reached = Spendenziel erreicht! Sie können weiterhin spenden.
 page-percent = { NUMBER($share, style: "percent") }
 
 page-amount = Wie viel möchten Sie zahlen?
@@ -17,16 +17,16 @@ page-amount-currency = Bitte geben Sie den Betrag in { $currency } ein.
 page-amount-ambiguous =
     { $readings ->
         [one] Meinen Sie { $reading }? Bitte wählen Sie diesen Betrag oder geben Sie einen anderen ein.
-       *[other] Das lässt sich verschieden lesen. Bitte wählen Sie den Betrag, den Sie meinen, oder geben Sie einen anderen ein.
+       *[other] Das ist nicht eindeutig. Bitte wählen Sie den Betrag, den Sie meinen, oder geben Sie einen anderen ein.
     }
 page-amount-both = Sie haben einen Betrag gewählt und einen anderen eingegeben. Bitte wählen Sie den, den Sie zahlen möchten.
-page-amount-low = Der Mindestbetrag ist { $minimum }. Bitte geben Sie mindestens so viel ein.
+page-amount-low = Der Mindestbetrag ist { $minimum }. Bitte geben Sie diesen oder einen höheren Betrag ein.
 page-amount-high =
     { $maximum ->
-        [none] Der Betrag ist zu hoch. Bitte geben Sie weniger ein.
-       *[other] Der Höchstbetrag ist { $maximum }. Bitte geben Sie höchstens so viel ein.
+        [none] Der Betrag ist zu hoch. Bitte geben Sie einen niedrigeren ein.
+       *[other] Der Höchstbetrag ist { $maximum }. Bitte geben Sie diesen oder einen niedrigeren Betrag ein.
     }
-page-amount-tiny = Für diese Zahlungsart ist der Betrag zu klein. Bitte geben Sie mehr ein.
+page-amount-tiny = Für diese Zahlungsart ist der Betrag zu klein. Bitte geben Sie einen höheren ein.
 page-amount-decimals =
     { $decimals ->
         [0] Bitte geben Sie eine ganze Zahl ein, ohne Nachkommastellen.
@@ -52,7 +52,7 @@ page-up-to = Höchstens { $limit } Zeichen
 page-too-long = Das sind { $count } Zeichen, erlaubt sind { $limit }. Bitte kürzen Sie den Text.
 page-words-who = Der Verkäufer liest, was Sie hier schreiben. Wenn Sie anonym bleiben möchten, lassen Sie es leer.
 
-page-exchanged-open = Zu zahlen in { $currency } ({ $rate }; { $source }, { DATETIME($at, dateStyle: "medium") }).
+page-exchanged-open = Bezahlt wird in { $currency } ({ $rate }; { $source }, { DATETIME($at, dateStyle: "medium") }).
 page-pay-open = Bezahlen
 page-pay-open-test = Mit Testgeld bezahlen
 page-receipt-quantity = Anzahl

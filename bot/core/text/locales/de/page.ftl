@@ -140,7 +140,7 @@ page-receipt-link = Zahlungslink
 page-receipt-save = Als PDF sichern
 page-receipt-keep = Das ist Ihr Beleg. Drucken Sie diese Seite aus oder sichern Sie sie als PDF, um ihn zu behalten.
 page-receipt-paid = Gezahlt mit
-page-receipt-oversold = Als die Zahlung ankam, war schon alles verkauft. Der Verkäufer weiß Bescheid und muss Ihnen das Geld erstatten.
+page-receipt-oversold = Ihre Zahlung kam zu spät: Was Sie bestellt haben, war nicht mehr verfügbar. Der Verkäufer weiß Bescheid und muss Ihnen das Geld erstatten.
 
 page-receipt-by = Zahlungsart
 page-receipt-rate = Wechselkurs
@@ -177,13 +177,13 @@ page-checkout-lapsed-bank = Ihre Zeit zum Bezahlen endete um { $at }. Falls Sie 
     } bis { $seller } bestätigt. Falls nicht, fangen Sie bitte neu an.
 page-checkout-lapsed-why = Bis { $at } ist keine Zahlung eingegangen, { $count ->
         [one] deshalb ist das Stück
-       *[other] deshalb sind die Stücke
+       *[other] deshalb sind die { $count } Stück
     } wieder im Verkauf. Falls Sie schon bezahlt haben, zahlen Sie bitte nicht noch einmal: Das Geld kann noch ankommen, und dann steht es hier.
 page-checkout-lapsed-free = Bis { $at } ist keine Zahlung eingegangen. Falls Sie schon bezahlt haben, zahlen Sie bitte nicht noch einmal: Das Geld kann noch ankommen, und dann steht es hier.
 page-checkout-cancelled = Abgebrochen
 page-checkout-cancelled-why = Es wurde nichts abgebucht, { $count ->
         [one] und das Stück ist
-       *[other] und die Stücke sind
+       *[other] und die { $count } Stück sind
     } wieder im Verkauf. Falls Sie das Geld schon geschickt haben, zahlen Sie bitte nicht noch einmal: Es kann noch ankommen, und dann steht es hier.
 page-checkout-cancelled-free = Es wurde nichts abgebucht. Falls Sie das Geld schon geschickt haben, zahlen Sie bitte nicht noch einmal: Es kann noch ankommen, und dann steht es hier.
 page-checkout-cancelled-lightning = Bitte bezahlen Sie die Rechnung nicht mehr. Falls Sie schon bezahlt haben, zahlen Sie bitte nicht noch einmal: Das Geld kann noch ankommen, und dann steht es hier.
@@ -202,20 +202,20 @@ page-checkout-rejected-bank = Falls Sie { $amount } gesendet haben, melden Sie s
 page-checkout-unconfirmed = { $seller } hat nicht bestätigt
 page-checkout-unconfirmed-why = Sie haben angegeben, dass Sie { $amount } gesendet haben, aber { $seller } hat das nicht rechtzeitig bestätigt. Deshalb { $count ->
         [one] ist nichts mehr
-       *[other] sind die Stücke nicht mehr
+       *[other] sind die { $count } Stück nicht mehr
     } für Sie reserviert. Falls Sie das Geld gesendet haben, zahlen Sie bitte nicht noch einmal, sondern melden Sie sich dort: Ihre Zahlung lässt sich noch bestätigen oder erstatten.
 page-checkout-unconfirmed-tap = Sie haben angegeben, dass Sie { $amount } bezahlt haben, aber { $seller } hat das nicht rechtzeitig bestätigt. Deshalb { $count ->
         [one] ist nichts mehr
-       *[other] sind die Stücke nicht mehr
+       *[other] sind die { $count } Stück nicht mehr
     } für Sie reserviert. Falls Sie bezahlt haben, zahlen Sie bitte nicht noch einmal: Tippen Sie auf „Ich habe bezahlt“, um noch einmal nachzufragen, oder melden Sie sich dort.
 page-checkout-unconfirmed-bank = Sie haben angegeben, dass Sie { $amount } gesendet haben, aber { $seller } hat das nicht rechtzeitig bestätigt. Deshalb { $count ->
         [one] ist nichts mehr
-       *[other] sind die Stücke nicht mehr
+       *[other] sind die { $count } Stück nicht mehr
     } für Sie reserviert. Falls Sie das Geld gesendet haben, zahlen Sie bitte nicht noch einmal: Tippen Sie auf „Ich habe das Geld gesendet“, um noch einmal nachzufragen, oder melden Sie sich dort.
 page-checkout-underpaid = { $paid } von { $amount } eingegangen
 page-checkout-underpaid-why = Das ist weniger als der Preis, deshalb ist der Kauf nicht abgeschlossen. Bitte senden Sie den Rest nicht nach. Inzwischen weiß { $seller } Bescheid und kann Ihnen das Geld erstatten oder es so annehmen. Nennen Sie dafür die Transaktionsnummer unten.
 page-checkout-oversold = Erstattung steht aus
-page-checkout-oversold-why = Als { $amount } eingingen, war schon alles verkauft. Der Verkäufer weiß Bescheid und muss Ihnen das Geld erstatten. Nennen Sie ihm dafür die Transaktionsnummer unten.
+page-checkout-oversold-why = Als { $amount } eingingen, war Ihre Bestellung nicht mehr verfügbar. Der Verkäufer weiß Bescheid und muss Ihnen das Geld erstatten. Nennen Sie ihm dafür die Transaktionsnummer unten.
 page-checkout-oversold-free = Als { $amount } eingingen, hatten Sie schon bezahlt. Der Verkäufer weiß Bescheid und muss Ihnen das Geld erstatten. Nennen Sie ihm dafür die Transaktionsnummer unten.
 page-checkout-paid = Zu zahlen
 page-cancel = Zahlung abbrechen

@@ -49,8 +49,8 @@ drop-lost =
     }
 drop-oversold =
     ⚠ { $oversold ->
-        [one] { $oversold } more payment arrived after you sold out. Please refund it.
-       *[other] { $oversold } more payments arrived after you sold out. Please refund them.
+        [one] { $oversold } payment arrived when you didn't have enough left. Please refund it.
+       *[other] { $oversold } payments arrived when you didn't have enough left. Please refund them.
     }
 
 ## The daily summary

@@ -1,6 +1,6 @@
 # Receipts that payers keep in Telegram. HTML as in chat.ftl.
 
-command-bought = What you've bought, with your receipts
+command-bought = Your purchases and receipts
 
 ## A receipt in its payer's chat
 
@@ -14,7 +14,7 @@ receipt-kept-quantity =
 receipt-kept-units = Yours: { $numbers }
 receipt-kept-units-of = Yours: { $numbers } of { $total }
 receipt-kept-range = { NUMBER($first) } to { NUMBER($last) }
-receipt-kept-oversold = ⚠ Your payment arrived after this sold out. Ask the seller for a refund.
+receipt-kept-oversold = ⚠ Your payment arrived too late: what you ordered was no longer available. Ask the seller for a refund.
 receipt-kept-sent = 📦 Sent { $moment }
 receipt-kept-back = ↩ Paid back { $moment }
 receipt-kept-note = 📝 { $note }
@@ -36,7 +36,7 @@ receipt-kept-megabytes = { NUMBER($size) } MB
 receipt-kept-kilobytes = { NUMBER($size) } KB
 receipt-kept-rest = … The rest doesn't fit here: it's on your receipt.
 receipt-kept-page = Your receipt: { $url }
-receipt-kept-gone = The receipt for <b>{ $name }</b> can't be opened any more.
+receipt-kept-gone = The receipt for <b>{ $name }</b> can't be opened any more. If you still need it, ask the seller.
 
 ## Keeping one, and the list
 
@@ -62,18 +62,18 @@ bought-line =
        *[paid] ✅ { $name } · { $price }
     }
 toast-receipt-gone = This receipt isn't in your list any more. To keep it again, open it in the browser.
-toast-receipt-removed = Removed from your list. I won't send you any more news about it. To keep it again, open it in the browser.
+toast-receipt-removed = Removed from your list. You won't get any more updates about it. To keep it again, open it in the browser.
 
 ## News about a kept receipt
 
 receipt-news-sent = 📦 The seller has sent <b>{ $name }</b>.
-receipt-news-back = ↩ The seller has paid you back <b>{ $amount }</b> for <b>{ $name }</b>.
+receipt-news-back = ↩ The seller has marked your payment of <b>{ $amount }</b> for <b>{ $name }</b> as paid back. It may take a few days for the money to reach you.
 receipt-news-code =
     { $count ->
         [one] 🎉 <b>Your code has arrived.</b>
        *[other] 🎉 <b>Your codes have arrived.</b>
     }
-receipt-news-goods = 🎉 <b>What you were waiting for has arrived.</b>
+receipt-news-goods = 🎉 <b>What you bought is here.</b>
 
 ## Buttons
 

@@ -293,10 +293,10 @@ alert-several = { $head }: { $count } payments
 alert-several-alike = { $head }: { $count } payments of { $each }
 alert-oversold =
     { $count ->
-        [one] ⚠️ <b>OVERSOLD</b>: this payment arrived after you sold out. Please refund it.
+        [one] ⚠️ <b>OVERSOLD</b>: this payment arrived when you didn't have enough left. Please refund it.
        *[other] { $oversold ->
-            [one] ⚠️ <b>OVERSOLD</b>: { $oversold } of these payments arrived after you sold out. Please refund it.
-           *[other] ⚠️ <b>OVERSOLD</b>: { $oversold } of these payments arrived after you sold out. Please refund them.
+            [one] ⚠️ <b>OVERSOLD</b>: { $oversold } of these payments arrived when you didn't have enough left. Please refund it.
+           *[other] ⚠️ <b>OVERSOLD</b>: { $oversold } of these payments arrived when you didn't have enough left. Please refund them.
         }
     }
 alert-other-amount =

@@ -14,7 +14,7 @@ offer-line-choice = 👍 <b>{ $name }</b>. { $amount }. Let's turn it into a pay
 
 receivers-scaled = <i>Payers choose the amount, and each share grows or shrinks with it.</i>
 
-problem-choice-elsewhere = ⚠ Letting payers choose the amount only works with this bot's own payment service, and this bot uses another one. Type a single price, like <code>{ $example }</code>.
+problem-choice-elsewhere = ⚠ Payers can't choose the amount here: the payment service behind this bot doesn't offer that. Type a single price, like <code>{ $example }</code>.
 problem-choice-bare = ⚠ Is that one price, or several to choose from? For one price, type a single number, like <code>{ $example }</code>. To let payers choose, put slashes between the amounts, like <code>{ $several }</code>.
 problem-choice-many = ⚠ That's { $count } suggestions; the limit is { $most }. Leave some out, like <code>{ $several }</code>.
 problem-choice-twice = ⚠ You suggested { $typed } twice. List each amount once.
@@ -44,7 +44,7 @@ review-goal = Goal: <b>{ $value }</b>
 review-perbuyer = Per purchase: up to <b>{ $value }</b> items
 review-thanks = Thank-you message: { $value }
 perbuyer-one = Each purchase is for one item.
-goal-removed = Your goal was in { $currency }, so I've removed it. You can set it again under “More options”.
+goal-removed = Your goal was in { $currency } and the price isn't any more, so I've removed the goal. You can set it again under “More options”.
 
 button-edit-goal = Goal
 button-edit-perbuyer = Items per purchase

@@ -133,8 +133,8 @@ claims-returned =
 claims-toast-unchanged = It's marked that way already.
 ask-paidback =
     Marked as paid back. I don't move any money{ $there ->
-        [elsewhere] { "" }: this is for your records. I can't pass it on to the buyer through this payment service.
-       *[here] { "" }. The buyer will hear of it once you've answered.
+        [elsewhere] { "" }: this is only for your records. I can't pass it on to the buyer through this payment service.
+       *[here] { "" }. I'll let the buyer know once you've answered, or in 10 minutes.
     }
     Would you like to add a note, like how you sent it back? Send it now, or skip it.
 claims-note-saved = 📝 Note saved.

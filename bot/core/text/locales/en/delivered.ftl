@@ -21,8 +21,8 @@ page-more-on-its-way =
     }
 page-on-its-way-why =
     { $count ->
-        [one] { $seller } still has to add your code. It'll appear on this page, so bookmark it.
-       *[other] { $seller } still has to add your codes. They'll appear on this page, so bookmark it.
+        [one] { $seller } still has to add your code. It'll appear here, so bookmark this page.
+       *[other] { $seller } still has to add your codes. They'll appear here, so bookmark this page.
     }
 page-download = Download
 page-size-bytes =
@@ -34,6 +34,6 @@ page-size-kilobytes = { $size } KB
 page-size-megabytes = { NUMBER($size) } MB
 page-marked-sent = Sent
 page-paid-back = Paid back
-page-paid-back-why = { $seller } paid you back on { $at }.
+page-paid-back-why = { $seller } marked your payment as paid back on { $at }. It may take a few days for the money to reach you.
 page-keep = Keep it in Telegram
-page-receipt-bookmark = This page is your receipt, and only its address leads to what you bought. Bookmark it, and don't share it.
+page-receipt-bookmark = This page is your receipt. You'll need its address to get back to what you bought, so bookmark it. Anyone who has the address can see it too, so don't share it.

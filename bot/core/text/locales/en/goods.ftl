@@ -7,30 +7,30 @@ option-goods = What buyers get
 button-edit-goods = What buyers get
 ask-goods =
     <b>What does the buyer get after paying?</b>
-    Send it to me: a message (links are fine), a photo or any file up to 20 MB, or codes, one per line, typed or as a .txt or .csv file. Buyers will find it on their receipt, and nobody else will see it. Each item comes with one code.
+    Send it to me: a message (links are fine), a photo or any file up to 20 MB, or codes, one per line, typed or as a .txt or .csv file. Buyers will find it on their receipt, and nobody else will see it. If you send codes, each item comes with its own.
 
-    <i>Telegram's rule: digital goods sold inside Telegram have to be paid for in Telegram Stars, which I don't take. So share links to downloads and codes outside of Telegram, for example on your website. Tickets to real events and things you ship are fine anywhere.</i>
+    <i>Telegram's rule: digital goods sold inside Telegram have to be paid for in Telegram Stars, which I don't take. So share payment links for downloads and codes only outside Telegram, for example on your website. Tickets to real events and things you ship are fine anywhere.</i>
 ask-goods-earlier =
     { $kind ->
-        [codes] Codes that buyers already have stay theirs; anyone who is still waiting gets what you send now.
-        [none] Only people who pay from now on get it.
-       *[other] If you send a new message or file, everyone who has already bought this one sees it on their receipt; otherwise, they keep what they have.
+        [codes] Buyers who already have a code keep it; anyone who is still waiting will get what you send now.
+        [none] Only people who pay from now on will get it.
+       *[other] A new message or file replaces this one on the receipts of everyone who has it already. If you send codes or remove it, they keep what they have.
     }
 ask-which-goods =
     <b>How should buyers get this?</b>
     { $count ->
-        [one] I found { $count } line that could be a code. I can hand it to one buyer, or show everyone the same.
-       *[other] I found { $count } lines that could be codes. I can hand out one per item, or show everyone the same.
+        [one] I found { $count } line that could be a code. I can give it to one buyer, or show all of it to everyone.
+       *[other] I found { $count } lines that could be codes. I can give out one per item, or show all of it to everyone.
     }
 ask-whole-goods =
     <b>Should every buyer get this file?</b>
-    I couldn't find a list of codes in it. Everyone who pays would get all of it.
+    I couldn't find a list of codes in it. Everyone who pays would get the whole file.
 button-goods-codes = Codes, one per line
 button-goods-text = One text for everyone
 button-goods-file = One file for everyone
 button-goods-again = Send something else
 goods-fetching = ⏳ Getting your file…
-goods-late = Your file came in after you'd moved on, so I haven't used it. To use it, open What buyers get and send it again.
+goods-late = Your file came in after you'd moved on, so I haven't used it. To use it, open “What buyers get” and send it again.
 goods-no-caption = The caption isn't part of it: buyers will get only the file. Put the words in the thank-you message or the description.
 goods-doubled =
     { $count ->
@@ -57,14 +57,8 @@ goods-codes-fits =
     }
 goods-codes-few =
     { $count ->
-        [one] { $off ->
-            [one] { $count } code for { $pieces } items: the last buyer will wait for theirs
-           *[other] { $count } code for { $pieces } items: you'll need { $off } more
-        }
-       *[other] { $off ->
-            [one] { $count } codes for { $pieces } items: the last buyer will wait for theirs
-           *[other] { $count } codes for { $pieces } items: you'll need { $off } more
-        }
+        [one] { $count } code for { $pieces } items: you'll need { $off } more
+       *[other] { $count } codes for { $pieces } items: you'll need { $off } more
     }
 goods-codes-many =
     { $pieces ->
@@ -83,9 +77,9 @@ goods-not-copied = I haven't copied what buyers get, because codes and files bel
 problem-goods-nothing = ⚠ I couldn't find anything in that. Send a message, a file or codes.
 problem-goods-empty = ⚠ I couldn't find any codes in that. Send them one per line.
 problem-goods-long = ⚠ That's { $length } characters; the limit is { $most }. Shorten it, or send it as a file.
-problem-goods-code-long = ⚠ Line { $line } has { $length } characters; a code can have { $most }. Is it one code per line?
-problem-goods-code-control = ⚠ Line { $line } has characters that can't be displayed. Is that a list of codes?
-problem-goods-many = ⚠ That's { $count } codes; the limit is { $most } per payment link.
+problem-goods-code-long = ⚠ Line { $line } has { $length } characters; a code can have up to { $most }. Is there just one code per line?
+problem-goods-code-control = ⚠ Line { $line } has characters that can't be displayed. Send the codes as plain text, one per line.
+problem-goods-many = ⚠ That's { $count } codes; the limit is { $most } per payment link. Send fewer.
 problem-goods-csv = ⚠ I couldn't read that .csv file. Send the codes as a .txt file, one per line.
 problem-goods-columns = ⚠ That file has more than one column, and I can't tell which one has the codes. Send just the codes, one per line.
 problem-goods-no-text = ⚠ I couldn't read that file as text. Save it as UTF-8, one code per line, and send it again.
@@ -100,7 +94,7 @@ problem-goods-refused = ⚠ I couldn't save that file. Please send it again, or 
 button-send-codes = 🔑 Send codes
 ask-codes =
     <b>Send me more codes.</b>
-    One per line, typed or as a .txt or .csv file. Buyers who are waiting get theirs right away.
+    One per line, typed or as a .txt or .csv file. Buyers who are waiting will get theirs right away.
 codes-adding =
     { $count ->
         [one] ⏳ Adding { $count } code…
@@ -113,17 +107,17 @@ codes-added =
     }
 codes-known = <b>{ $name }</b> already had all of these codes, so I added none.
 codes-stored = ✅ <b>{ $name }</b>: your codes are saved.
-codes-enough = Everyone who paid has theirs.
+codes-enough = Everyone who has paid has their code.
 codes-still-waiting =
     { $count ->
         [one] { $count } buyer is still waiting for a code.
-       *[other] Buyers are still waiting for { $count } codes.
+       *[other] { $count } codes are still missing.
     }
 codes-left = Codes left: { $left } of { $total }
 codes-waiting =
     { $count ->
         [one] { $count } buyer is waiting for a code
-       *[other] Buyers are waiting for { $count } codes
+       *[other] { $count } codes are missing
     }
 codes-service-down = The payment service isn't responding. I'll keep trying to add your codes to <b>{ $name }</b>, and let you know.
 codes-given-up = ⚠ I couldn't add your codes to <b>{ $name }</b>. Please send them again: codes it already has aren't added twice.

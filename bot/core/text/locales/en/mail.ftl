@@ -3,8 +3,8 @@
 mail-subject = { $amount } for { $name }
 mail-subject-oversold = { $amount } for { $name }: please refund
 mail-heading = { $amount } received
-mail-oversold = This payment arrived after you sold out. Please refund the payer.
-mail-oversold-few = This payment was for { NUMBER($quantity) }, but only { $left ->
+mail-oversold = This payment arrived when you didn't have enough left. Please refund the payer.
+mail-oversold-few = This payment was for { NUMBER($quantity) } items, but only { $left ->
     [one] { $left } was
    *[other] { NUMBER($left) } were
 } left. Please refund the payer.
@@ -37,8 +37,8 @@ mail-left-reserved =
     }
 mail-codes-waiting =
     { $count ->
-        [one] One item sold is still waiting for its code. Please add more codes.
-       *[other] { NUMBER($count) } items sold are still waiting for their codes. Please add more codes.
+        [one] One item you've sold still needs a code. Please add one.
+       *[other] { NUMBER($count) } items you've sold still need codes. Please add more.
     }
 mail-when = Date
 mail-at = { DATETIME($at, dateStyle: "long", timeStyle: "medium") } UTC
@@ -72,8 +72,8 @@ mail-many-claims = { $count ->
    *[other] { NUMBER($count) } payers say they've sent the money. Please look for it in your account, then confirm or reject each payment where you made the payment link.
 }
 mail-many-oversold = { $count ->
-    [one] One payment arrived after you sold out. Please refund the payer.
-   *[other] { NUMBER($count) } payments arrived after you sold out. Please refund the payers.
+    [one] One payment arrived when you didn't have enough left. Please refund the payer.
+   *[other] { NUMBER($count) } payments arrived when you didn't have enough left. Please refund the payers.
 }
 mail-many-underpaid = { $count ->
     [one] One payment was less than the price, so it doesn't count as a sale. Please send it back.
@@ -94,7 +94,7 @@ mail-payer-subject = Receipt for your payment of { $amount }
 mail-payer-subject-test = Receipt for your test payment of { $amount }
 mail-payer-subject-oversold = Your payment of { $amount }: you're owed a refund
 mail-payer-heading = You paid { $amount }
-mail-payer-oversold = Your payment arrived after this sold out, so the seller owes you a refund. Give them the transaction number below.
+mail-payer-oversold = Your payment arrived too late: what you ordered was no longer available, so the seller owes you a refund. Give them the transaction number below.
 mail-payer-test = Test mode: no real money was charged.
 mail-payer-amount = Amount
 mail-payer-host = Paid at
@@ -129,8 +129,8 @@ mail-payer-keep = Keep it in Telegram
 
 mail-sent-subject = Your { $amount } order has been sent
 mail-sent-heading = Your order has been sent
-mail-paid-back-subject = Your payment of { $amount } has been paid back
-mail-paid-back-heading = The seller has paid you back { $amount }
+mail-paid-back-subject = Your payment of { $amount } is marked as paid back
+mail-paid-back-heading = { $amount } marked as paid back
 mail-paid-back-text = The seller has marked your payment as paid back. It may take a few days for the money to reach you.
 mail-codes-subject = { $count ->
     [one] Your code is here

@@ -23,10 +23,10 @@ page-amount-both = You chose one amount and entered another. Choose the one you'
 page-amount-low = The minimum is { $minimum }. Enter that or more.
 page-amount-high =
     { $maximum ->
-        [none] That's more than can be paid here. Enter less.
+        [none] That's more than can be paid here. Enter a smaller amount.
        *[other] The maximum is { $maximum }. Enter that or less.
     }
-page-amount-tiny = That's too little to pay this way. Enter more.
+page-amount-tiny = That's too little to pay this way. Enter a larger amount.
 page-amount-decimals =
     { $decimals ->
         [0] Enter a whole number, without decimals.

@@ -141,7 +141,7 @@ page-receipt-link = Payment link
 page-receipt-save = Save as PDF
 page-receipt-keep = This is your receipt. To keep it, print this page or save it as a PDF.
 page-receipt-paid = Paid with
-page-receipt-oversold = Your payment arrived after this sold out. We've notified the seller, who needs to refund you.
+page-receipt-oversold = Your payment arrived too late: what you ordered was no longer available. We've notified the seller, who needs to refund you.
 
 page-receipt-by = Payment method
 page-receipt-rate = Exchange rate
@@ -202,21 +202,21 @@ page-checkout-rejected-tap = If you've paid { $amount }, contact the seller and 
 page-checkout-rejected-bank = If you've sent { $amount }, contact the seller with the reference { $reference } and your bank's confirmation. Once they find it, your receipt will appear here. If you haven't, you can pay again.
 page-checkout-unconfirmed = { $seller } hasn't confirmed your payment
 page-checkout-unconfirmed-why = You said you've sent { $amount }, but { $seller } didn't confirm it in time, so we're no longer holding { $count ->
-        [one] one
-       *[other] them
+        [one] your item
+       *[other] your items
     } for you. If you've sent it, don't pay again: contact { $seller }, who can still confirm your payment or refund you.
 page-checkout-unconfirmed-tap = You said you've paid { $amount }, but { $seller } didn't confirm it in time, so we're no longer holding { $count ->
-        [one] one
-       *[other] them
+        [one] your item
+       *[other] your items
     } for you. If you've paid, don't pay again: tap “I've paid” to ask once more, or contact { $seller }.
 page-checkout-unconfirmed-bank = You said you've sent { $amount }, but { $seller } didn't confirm it in time, so we're no longer holding { $count ->
-        [one] one
-       *[other] them
+        [one] your item
+       *[other] your items
     } for you. If you've sent it, don't pay again: tap “I've sent the money” to ask once more, or contact { $seller }.
 page-checkout-underpaid = { $paid } of { $amount } arrived
 page-checkout-underpaid-why = That's less than the price, so your purchase isn't complete. Don't send the rest. We've notified { $seller }, who can refund you or accept what you've paid. Give them the transaction number below.
 page-checkout-oversold = Refund due
-page-checkout-oversold-why = Your { $amount } arrived after this sold out. We've notified the seller, who needs to refund you. Give them the transaction number below.
+page-checkout-oversold-why = Your { $amount } arrived too late: what you ordered was no longer available. We've notified the seller, who needs to refund you. Give them the transaction number below.
 page-checkout-oversold-free = Your { $amount } arrived after you'd already paid. We've notified the seller, who needs to refund you. Give them the transaction number below.
 page-checkout-paid = You pay
 page-cancel = Cancel payment
@@ -258,7 +258,7 @@ page-field-link = Address of this page
 page-payment-data = Payment details
 page-claim-none = We can't hold { $count ->
         [one] one
-       *[other] them
+       *[other] { $count }
     } for you any more
 page-claim-none-why = { $count ->
         [one] The others have been sold or are being held for someone else.
