@@ -97,11 +97,12 @@ async def test_a_payment_is_found_after_the_relay_was_away(tmp_path: Path) -> No
         assert (await connect(service, wallet)).status_code == 200
         page = await service.open(await service.create())
         paid = await hash_on(service, wallet, page)
-        relay.stop()
+        await relay.stop()
         wallet.settle(paid)
         await service.run.line("no relay takes the request")
         assert (await service.checkout(page))["state"] == "open"
         await relay.start()
+        await wallet.connect()
         await service.reach(page, "paid")
 
 

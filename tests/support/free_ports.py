@@ -33,11 +33,16 @@ def _ports() -> Iterator[int]:
 def free_port() -> str:
     """Return a port on which nobody listens and that no other test gets."""
     for port in _ports():
-        with closing(socket.socket()) as probe:
-            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            if probe.connect_ex(("127.0.0.1", port)) and not _taken(port):
-                return str(port)
+        if not is_listened_to(port) and not _taken(port):
+            return str(port)
     raise AssertionError
+
+
+def is_listened_to(port: int) -> bool:
+    """Return whether somebody accepts connections to a port of this machine."""
+    with closing(socket.socket()) as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        return not probe.connect_ex(("127.0.0.1", port))
 
 
 def _taken(port: int) -> bool:

@@ -16,7 +16,7 @@ from urllib.parse import quote
 
 import nostr_sdk as nostr
 
-from tests.support.free_ports import free_port
+from tests.support.free_ports import free_port, is_listened_to
 from tests.support.lightning_invoices import InvoiceDraft, hash_of
 
 if TYPE_CHECKING:
@@ -41,9 +41,11 @@ class LocalRelay:
         self._relay = builder.build()
         await self._relay.run()
 
-    def stop(self) -> None:
-        if self._relay:
+    async def stop(self) -> None:
+        """Stop, and wait until nobody listens: a shutdown before the relay waits for it is lost."""
+        while self._relay and is_listened_to(self.port):
             self._relay.shutdown()
+            await asyncio.sleep(0.01)
         self._relay = None
 
     async def __aenter__(self) -> Self:
@@ -51,7 +53,7 @@ class LocalRelay:
         return self
 
     async def __aexit__(self, *_: object) -> None:
-        self.stop()
+        await self.stop()
 
 
 class NwcWallet:
@@ -69,7 +71,7 @@ class NwcWallet:
         self.lies: dict[str, Callable[[dict[str, Any]], dict[str, Any]]] = {}
         self.network = "mainnet"
         self._preimages: dict[str, str] = {}
-        self._client = nostr.Client()
+        self._client: nostr.Client
         self._task: asyncio.Task[None] | None = None
 
     @property
@@ -87,24 +89,35 @@ class NwcWallet:
         return f"nostr+walletconnect://{self.public}?{relays}&secret={self.secret}"
 
     async def __aenter__(self) -> Self:
+        await self.connect()
+        await self.announce()
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self._disconnect()
+
+    async def connect(self) -> None:
+        """Connect and subscribe, once more after a relay came back.
+
+        By itself, a client may stay with a connection that its former relay never closed.
+        """
+        await self._disconnect()
+        self._client = nostr.Client()
         for url in self.relays:
-            options = nostr.RelayOptions().retry_interval(timedelta(seconds=1))
-            relay = nostr.RelayUrl.parse(url)
-            await self._client.add_relay(relay, opts=options.adjust_retry_interval(False))  # noqa: FBT003 - its signature
+            await self._client.add_relay(nostr.RelayUrl.parse(url))
         await self._client.connect()
         await self._client.try_connect(timedelta(seconds=3))
         stream = self._client.notifications()
         where = nostr.Filter().kind(nostr.Kind(REQUEST)).pubkey(self.keys.public_key())
         await self._client.subscribe(nostr.ReqTarget.auto([where]), id="requests")
         self._task = asyncio.create_task(self._listen(stream))
-        await self.announce()
-        return self
 
-    async def __aexit__(self, *_: object) -> None:
-        if self._task:
-            self._task.cancel()
-            with suppress(asyncio.CancelledError):
-                await self._task
+    async def _disconnect(self) -> None:
+        if self._task is None:
+            return
+        self._task.cancel()
+        with suppress(asyncio.CancelledError):
+            await self._task
         await self._client.shutdown()
 
     async def announce(self) -> None:
