@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import codecs
 import csv
+import json
 import unicodedata
 from collections import Counter
 from dataclasses import dataclass, replace
@@ -18,6 +19,9 @@ if TYPE_CHECKING:
 
 CODE_FILES = (".txt", ".csv")
 """Endings of the names of files that may be lists of codes."""
+
+MOST_TYPED = 32 * 1024
+"""Bytes of JSON of typed codes: the service takes a request of 64 KiB, with all its texts."""
 
 _SHOWN = 40  # UTF-16 units of a code or a file's name
 _SHOWN_TEXT = 300
@@ -93,6 +97,8 @@ def read_message(text: str) -> tuple[Goods, ...] | Problem:
         found = (Goods(TEXT, text=words),)
     codes = read_codes(words)
     if isinstance(codes, CodeList) and len(words.splitlines()) > 1:
+        if len(json.dumps(codes.codes)) > MOST_TYPED:
+            return Problem("problem-goods-typed", {"count": len(codes.codes)})
         found = (*found, replace(codes.as_goods(), text=codes.text))
     if not found:
         return Problem("problem-goods-long", {"length": len(words), "most": MAX_TEXT})

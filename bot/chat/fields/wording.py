@@ -11,7 +11,7 @@ from bot.chat.fields.receiver_shares import shares_of
 from bot.chat.fields.typed_text import USUAL, Price, example_price
 from bot.chat.messages.reply import Problem, escaped, plain
 from bot.chat.model.amount_choice import in_minor
-from bot.chat.model.goods import CODES
+from bot.chat.model.goods import CODES, MAX_TEXT
 from bot.chat.model.payout import LIGHTNING
 from bot.core.money.amounts import example, format_money, format_short, to_minor
 from bot.core.text.translations import t
@@ -133,7 +133,8 @@ def goods_question(draft: Draft, seller: Seller) -> str:
     lists = [one for one in draft.readings if one.kind == CODES]
     if not lists:
         return t(seller.language, "ask-whole-goods")
-    question = t(seller.language, "ask-which-goods", count=lists[0].count or 0)
+    key = "ask-which-goods" if len(draft.readings) > 1 else "ask-long-goods"
+    question = t(seller.language, key, count=lists[0].count or 0, most=MAX_TEXT)
     return "\n".join(filter(None, [question, ends_line(lists[0], seller.language)]))
 
 

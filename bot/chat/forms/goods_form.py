@@ -54,12 +54,19 @@ def takes_goods(draft: Draft) -> bool:
 
 
 def take_text(draft: Draft, text: str, seller: Seller) -> Outcome:
-    """Take a text as what buyers get; several lines may be a text or codes, so that is asked."""
-    readings = read_message(text)
+    """Take a text as what buyers get; several lines may be a text or codes, so that is asked.
+
+    While that is asked, a further text is added: Telegram's apps split a long one.
+    """
+    first = draft.readings[0].text if draft.readings and text.strip() else None
+    whole = text if first is None else f"{first}\n{text}"
+    readings, codes = read_message(whole), read_codes(whole)
     if isinstance(readings, Problem):
         return flow.ask_again(draft, readings, seller)
-    codes = read_codes(text) if len(readings) > 1 else None
-    return _after(_doubled(codes, seller), _choose(draft, readings, seller))
+    if first is not None and isinstance(codes, Problem):
+        return flow.ask_again(draft, codes, seller)
+    notes = [] if first is None else [t(seller.language, "goods-joined")]
+    return _after([*notes, *_doubled(codes, seller)], _choose(draft, readings, seller))
 
 
 def take_codes(draft: Draft, text: str, seller: Seller) -> Outcome:
@@ -126,7 +133,8 @@ def _with_readings(draft: Draft, draft_id: str, found: Fetched) -> Draft:
 
 
 def _choose(draft: Draft, readings: tuple[Goods, ...], seller: Seller) -> Outcome:
-    if len(readings) > 1:
+    """Set the only reading; codes are asked about, also where a text is too long to be shown."""
+    if readings[-1].kind == CODES:
         return _ask(draft, readings, seller)
     return _set(draft, readings[0], seller)
 

@@ -224,7 +224,8 @@ def _clear_pressed(draft: Draft, words: Action, seller: Seller, _now: int) -> Ou
         return None
     if draft.form == "edit":
         return flow.take_value(draft, field, None, seller) if words == (draft.step,) else None
-    return flow.go_on(field.clear(draft), seller) if field in MENU else None
+    cleared = replace(field.clear(draft), readings=())
+    return flow.go_on(cleared, seller) if field in MENU else None
 
 
 def _instrument_pressed(draft: Draft, words: Action, seller: Seller, _now: int) -> Outcome | None:

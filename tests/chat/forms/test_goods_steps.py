@@ -31,6 +31,15 @@ AS_CODES = Goods(CODES, file_id="f2", name="c.txt", count=2, first="A", last="B"
 ZIP = Attachment("t1", "document", "a.zip", "application/zip", size=5)
 
 
+def goods_question(*, is_edit: bool) -> Talk:
+    """Ask what buyers get, in an edit or in a new request."""
+    if not is_edit:
+        return open_option("goods")
+    talk = Talk(KNOWN)
+    talk.take(edit_form(FORM, ExistingRequest(LISTING, STICKERS), "goods", KNOWN))
+    return talk
+
+
 def take(talk: Talk, file: Attachment = ZIP) -> Talk:
     assert talk.draft is not None
     outcome = take_file(talk.draft, file, talk.seller, NOW)
@@ -91,6 +100,71 @@ def test_several_lines_may_be_one_text() -> None:
     assert talk.form.goods == Goods(TEXT, text="Dear Mia,\nhere it is")
 
 
+def code_lines(first: int, count: int, length: int) -> str:
+    """Write different codes, one a line."""
+    return "\n".join(f"{number:0{length}}" for number in range(first, first + count))
+
+
+@pytest.mark.parametrize("is_edit", [False, True])
+def test_codes_are_asked_about_also_where_a_text_is_too_long(*, is_edit: bool) -> None:
+    """Telegram takes 4096 characters, the service 4000; a code that came twice is named."""
+    talk = goods_question(is_edit=is_edit)
+    typed = code_lines(0, 29, 134) + "\n" + f"{0:0134}"
+    talk.say(typed)
+    assert len(typed) == 4049
+    assert talk.last.startswith("Are these codes?\nI found 29 lines that could be codes")
+    assert "the limit is 4,000 characters" in talk.last
+    assert talk.replies[-2].text.startswith("This code was there more than once")
+    assert (talk.form.goods, talk.changes) == (None, [])
+    assert labels(talk.replies[-1].rows)[:2] == ["Codes, one per line", "Send something else"]
+    talk.press_label("Codes")
+    given = Goods.from_json(talk.changes[-1].value) if is_edit else talk.form.goods
+    assert given is not None
+    assert (given.kind, given.count) == (CODES, 29)
+
+
+@pytest.mark.parametrize("is_edit", [False, True])
+def test_the_rest_of_a_list_that_telegram_split_is_added(*, is_edit: bool) -> None:
+    talk = goods_question(is_edit=is_edit).say(code_lines(0, 79, 50), code_lines(79, 21, 50))
+    assert "I've added this to what you sent before." in talk.replies[-2].text
+    assert "I found 100 lines that could be codes" in talk.last
+    talk.press_label("Codes")
+    given = Goods.from_json(talk.changes[-1].value) if is_edit else talk.form.goods
+    assert given is not None
+    assert given.codes == tuple(code_lines(0, 100, 50).split("\n"))
+
+
+def test_a_text_in_two_messages_is_one_text_while_it_is_short_enough() -> None:
+    talk = open_option("goods").say("Dear Mia,\nhere it is", "Bye").press_label("One text")
+    assert talk.form.goods == Goods(TEXT, text="Dear Mia,\nhere it is\nBye")
+
+
+@pytest.mark.parametrize(
+    ("more", "words"), [("x" * 501, "Line 3 has 501 characters"), ("", "couldn't find anything")]
+)
+def test_what_cannot_be_added_leaves_the_question_as_it_was(more: str, words: str) -> None:
+    """Nothing is set: the codes before it would be shown to everyone."""
+    talk = open_option("goods").say("A\nB", more)
+    assert words in talk.last
+    assert "I found 2 lines that could be codes" in talk.last
+    assert talk.form.goods is None
+
+
+def test_typed_codes_fit_into_a_request() -> None:
+    talk = open_option("goods")
+    for number in range(0, 640, 80):
+        talk.say(code_lines(number, 80, 50))
+    assert "⚠ That's 640 codes, which is too much for messages." in talk.last
+    assert "I found 560 lines" in talk.last
+
+
+def test_removed_goods_are_not_asked_about_again() -> None:
+    talk = open_option("goods").say("One").press("open", "goods").say("A\nB")
+    talk.press_label("🗑")
+    assert talk.form.goods is None
+    assert talk.press("open", "goods").last.startswith("What does the buyer get after paying?")
+
+
 def test_something_else_may_be_sent_instead() -> None:
     talk = open_option("goods").say("A\nB").press_label("Send something else")
     assert talk.last.startswith("What does the buyer get after paying?")
@@ -127,10 +201,7 @@ def test_a_text_file_may_be_codes() -> None:
 def test_a_list_of_codes_that_cannot_be_read_is_not_given_to_everyone_unasked(
     *, is_edit: bool
 ) -> None:
-    talk = open_option("goods")
-    if is_edit:
-        talk = Talk(KNOWN)
-        talk.take(edit_form(FORM, ExistingRequest(LISTING, STICKERS), "goods", KNOWN))
+    talk = goods_question(is_edit=is_edit)
     many = Problem("problem-goods-many", {"count": 10_001, "most": 10_000})
     fetched(take(talk), Fetched((ALBUM,), many))
     assert "That's 10,001 codes; the limit is 10,000" in talk.replies[-2].text

@@ -21,6 +21,12 @@ ask-which-goods =
         [one] Ich habe { $count } Zeile gefunden, die ein Code sein könnte. Ich kann ihn einmal vergeben oder allen dasselbe zeigen.
        *[other] Ich habe { $count } Zeilen gefunden, die Codes sein könnten. Ich kann pro Stück einen vergeben oder allen dasselbe zeigen.
     }
+ask-long-goods =
+    <b>Sind das Codes?</b>
+    { $count ->
+        [one] Ich habe { $count } Zeile gefunden, die ein Code sein könnte, und kann ihn einmal vergeben.
+       *[other] Ich habe { $count } Zeilen gefunden, die Codes sein könnten, und kann pro Stück einen vergeben.
+    } Als Nachricht an alle ist es zu lang: Möglich sind { $most } Zeichen. Wenn es ein Text ist, schick ihn als Datei oder kürze ihn.
 ask-whole-goods =
     <b>Sollen alle diese Datei bekommen?</b>
     Eine Liste von Codes habe ich darin nicht gefunden. Wer bezahlt, bekäme die ganze Datei.
@@ -31,6 +37,7 @@ button-goods-again = Etwas anderes schicken
 goods-fetching = ⏳ Ich hole deine Datei …
 goods-late = Deine Datei kam erst an, als du schon weiter warst. Deshalb habe ich sie nicht verwendet. Wenn du sie verwenden möchtest, öffne „Was man bekommt“ und schick sie noch einmal.
 goods-no-caption = Der Text dazu zählt nicht mit: Weitergegeben wird nur die Datei. Schreib ihn in das Dankeschön oder die Beschreibung.
+goods-joined = Ich habe es zu dem hinzugefügt, was du davor geschickt hast. Wenn du es ersetzen möchtest, tippe erst auf „Etwas anderes schicken“.
 goods-doubled =
     { $count ->
         [one] Dieser Code kam mehrmals vor, ich verwende ihn nur einmal: { $codes }
@@ -85,6 +92,7 @@ problem-goods-long = ⚠ Das sind { $length } Zeichen, möglich sind { $most }. 
 problem-goods-code-long = ⚠ Zeile { $line } hat { $length } Zeichen, ein Code darf höchstens { $most } haben. Steht in jeder Zeile nur einer?
 problem-goods-code-control = ⚠ Zeile { $line } hat Zeichen, die sich nicht anzeigen lassen. Schick die Codes als reinen Text, einen pro Zeile.
 problem-goods-many = ⚠ Das sind { $count } Codes, pro Link gehen höchstens { $most }. Schick weniger.
+problem-goods-typed = ⚠ Das sind { $count } Codes, zu viele für Nachrichten. Schick alle in einer .txt-Datei, einen pro Zeile.
 problem-goods-csv = ⚠ Diese .csv-Datei konnte ich nicht lesen. Schick die Codes als .txt-Datei, einen pro Zeile.
 problem-goods-columns = ⚠ Die Datei hat mehrere Spalten, und ich weiß nicht, in welcher die Codes stehen. Schick nur die Codes, einen pro Zeile.
 problem-goods-no-text = ⚠ Diese Datei konnte ich nicht als Text lesen. Speichere sie als UTF-8, mit einem Code pro Zeile, und schick sie noch einmal.

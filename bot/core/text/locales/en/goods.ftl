@@ -22,6 +22,12 @@ ask-which-goods =
         [one] I found { $count } line that could be a code. I can give it to one buyer, or show all of it to everyone.
        *[other] I found { $count } lines that could be codes. I can give out one per item, or show all of it to everyone.
     }
+ask-long-goods =
+    <b>Are these codes?</b>
+    { $count ->
+        [one] I found { $count } line that could be a code, and can give it to one buyer.
+       *[other] I found { $count } lines that could be codes, and can give out one per item.
+    } It's too long for a message to everyone: the limit is { $most } characters. If it's a text, send it as a file, or shorten it.
 ask-whole-goods =
     <b>Should every buyer get this file?</b>
     I couldn't find a list of codes in it. Everyone who pays would get the whole file.
@@ -32,6 +38,7 @@ button-goods-again = Send something else
 goods-fetching = ⏳ Getting your file…
 goods-late = Your file came in after you'd moved on, so I haven't used it. To use it, open “What buyers get” and send it again.
 goods-no-caption = The caption isn't part of it: buyers will get only the file. Put the words in the thank-you message or the description.
+goods-joined = I've added this to what you sent before. If you want to replace it, tap “Send something else” first.
 goods-doubled =
     { $count ->
         [one] This code was there more than once, and I'll use it only once: { $codes }
@@ -80,6 +87,7 @@ problem-goods-long = ⚠ That's { $length } characters; the limit is { $most }. 
 problem-goods-code-long = ⚠ Line { $line } has { $length } characters; a code can have up to { $most }. Is there just one code per line?
 problem-goods-code-control = ⚠ Line { $line } has characters that can't be displayed. Send the codes as plain text, one per line.
 problem-goods-many = ⚠ That's { $count } codes; the limit is { $most } per payment link. Send fewer.
+problem-goods-typed = ⚠ That's { $count } codes, which is too much for messages. Send all of them in one .txt file, one per line.
 problem-goods-csv = ⚠ I couldn't read that .csv file. Send the codes as a .txt file, one per line.
 problem-goods-columns = ⚠ That file has more than one column, and I can't tell which one has the codes. Send just the codes, one per line.
 problem-goods-no-text = ⚠ I couldn't read that file as text. Save it as UTF-8, one code per line, and send it again.
