@@ -16,7 +16,7 @@ from bot.chat.dialogue.event_context import own_listing
 from bot.chat.dialogue.form_effects import apply_outcome
 from bot.chat.dialogue.mark_jobs import NOTE_TIME, send_mark
 from bot.chat.dialogue.posters import show_payments
-from bot.chat.forms.mark_form import mark_form
+from bot.chat.forms.mark_form import end_with_mark, mark_form
 from bot.chat.model.payment_key import PaymentKey
 from bot.chat.model.payment_marks import HIDDEN, PAID_BACK
 from bot.chat.requests import audit_trail
@@ -54,7 +54,7 @@ def handle_press(context: EventContext, words: tuple[str, ...]) -> str | None:
 def _press_mark(
     context: EventContext, found: FoundPayment, word: str, *, is_alert: bool
 ) -> str | None:
-    """Set a mark and ask for its note, or take it back; return the text of the answer, if any.
+    """Set a mark and ask for its note, or take back both; return the text of the answer, if any.
 
     The view of the payment is written again; `is_alert`: the button is below an alert, which stays.
     """
@@ -65,11 +65,14 @@ def _press_mark(
         return context.text("claims-toast-unchanged")
     if not is_alert:
         context.reply(_payment(context, _again(context, found)))
+    payment = ":".join(found.key.words)
     if word != mark:
         send_mark(context, found, mark)
+        if ended := end_with_mark(context.draft, payment, mark, context.seller):
+            apply_outcome(context.without_press(), ended)
         return None
     send_mark(context, found, mark, delay=NOTE_TIME)
-    payment, draft_id = ":".join(found.key.words), listings.short_id(6)
+    draft_id = listings.short_id(6)
     form = mark_form(mark, payment, draft_id, context.seller, context.draft)
     apply_outcome(context.without_press(), form)
     return None

@@ -84,7 +84,7 @@ def take_value(
         return ask_again(draft, problem, seller)
     if draft.form == "edit":
         change = Change(draft.listing or "", draft.step, value)
-        return replace(_resume(draft.paused, seller), change=change)
+        return replace(resume(draft.paused, seller), change=change)
     return accept(field.set(draft, value), field, seller, now)
 
 
@@ -104,7 +104,7 @@ def go_back(draft: Draft, step: str, seller: Seller) -> Outcome:
         then: Action = ("edit", draft.listing or "")
         if draft.form == "settings":
             then = ("profile",) if draft.step in PROFILE_STEPS else ("settings",)
-        return _resume(draft.paused, seller) if draft.paused else Outcome(None, then=then)
+        return resume(draft.paused, seller) if draft.paused else Outcome(None, then=then)
     if step == "options":
         draft = replace(draft, in_menu=False)
         if blocking_step(draft, seller) is None:
@@ -180,10 +180,11 @@ def end_short_form(draft: Draft, seller: Seller, text: str) -> Outcome:
 def reply_and_resume(paused: Draft | None, seller: Seller, reply: Reply) -> Outcome:
     """Reply, and ask again the question of the form that was interrupted, if one was."""
     first = replace(reply, rows=()) if paused else reply
-    return _resume(paused, seller, first)
+    return resume(paused, seller, first)
 
 
-def _resume(paused: Draft | None, seller: Seller, *first: Reply) -> Outcome:
+def resume(paused: Draft | None, seller: Seller, *first: Reply) -> Outcome:
+    """Ask again the question of the form that was interrupted, if one was, after other replies."""
     return Outcome(paused, (*first, prompt(paused, seller)) if paused else first)
 
 

@@ -98,6 +98,8 @@ def _owner(draft: Draft | None, action: Action) -> Draft | None:
 def cancel(draft: Draft | None, seller: Seller) -> Outcome:
     """End the form under way if there is one, and ask again the one that it interrupted."""
     key = "nothing-to-cancel"
+    if draft is not None and draft.form == mark_form.FORM:
+        return mark_form.cancel(draft, seller)
     if draft is not None:
         key = "cancelled" if draft.form in ("new", "line") else "cancelled-edit"
     reply = Reply(t(seller.language, key), menu(seller.language))

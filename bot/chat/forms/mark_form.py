@@ -48,6 +48,20 @@ def skip(draft: Draft, seller: Seller) -> Outcome:
     return _end(draft, seller, "claims-note-skipped", None)
 
 
+def cancel(draft: Draft, seller: Seller) -> Outcome:
+    """End the form without a note, and reply that the mark stands and how it is undone."""
+    return _end(draft, seller, f"mark-stays-{MARKS[draft.step]}", None)
+
+
+def end_with_mark(
+    draft: Draft | None, payment: str, mark: str, seller: Seller
+) -> Outcome | None:
+    """End the form about a mark that was taken back; None where another one is open, or none."""
+    if draft is None or (draft.payment, draft.step) != (payment, STEPS[mark]):
+        return None
+    return flow.resume(draft.paused, seller)
+
+
 def _end(draft: Draft, seller: Seller, text: str, note: str | None) -> Outcome:
     outcome = flow.reply_and_resume(draft.paused, seller, Reply(t(seller.language, text)))
     marked = MarkNote(draft.payment or "", MARKS[draft.step], note)

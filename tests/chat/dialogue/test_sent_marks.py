@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
+import pytest
+
 from bot.chat.dialogue.mark_jobs import NOTE_TIME
 from bot.chat.messages.payloads import BuyerNotice, TextMessage
 from bot.chat.requests.payment_jobs.mark_job import TRIED_FOR
@@ -152,6 +154,44 @@ async def test_the_seller_reads_once_who_hears_of_it(steps: ClaimSteps) -> None:
     steps.chat.clock.advance(NOTE_TIME / 1000)
     assert await steps.answer(MARKED) == [("PUT", "t1")]
     assert len(steps.messages) == number
+
+
+@pytest.mark.parametrize("comes_later", [False, True])
+async def test_a_mark_stands_where_the_question_for_its_note_is_cancelled(
+    steps: ClaimSteps, *, comes_later: bool
+) -> None:
+    """Also by the button of a question that was left; otherwise the buyer hears of it at once."""
+    await steps.pay()
+    await steps.press(steps.newest, DETAILS)
+    await steps.press(steps.newest, BACK)
+    if comes_later:
+        steps.chat.clock.advance(25 * 3600)
+        await steps.press(await steps.says("Hello"), t("en", "button-cancel"))
+    else:
+        await steps.says("/cancel")
+    assert steps.newest.text == t("en", "mark-stays-paid-back")
+    assert t("en", "button-paid-back-undo") in steps.newest.text
+    assert steps.chat.rows("drafts") == []
+    if not comes_later:
+        assert await steps.answer(EMAILED, DOWN) == [("PUT", "t1"), ("GET", REQUEST_ID)]
+        assert bodies(steps) == [{"paidBack": {}, "notifyPayer": True}]
+
+
+async def test_a_mark_that_is_taken_back_asks_for_no_note_any_more(steps: ClaimSteps) -> None:
+    """A note on it would be saved nowhere."""
+    await steps.pay()
+    await steps.says("/new")
+    await steps.pay(transactionId="t2")
+    await steps.press(steps.newest, DETAILS)
+    facts = steps.newest
+    await steps.press(facts, SENT)
+    await steps.press(facts, UNSENT)
+    assert "What kind of payment link is it?" in steps.newest.text, "asked again"
+    await steps.press(facts, SENT)
+    await steps.press(facts, BACK)
+    await steps.press(facts, UNSENT)
+    assert (await steps.says("By transfer")).text.startswith("What kind"), "after the note"
+    assert "📝 By transfer" in (await steps.says("/find t2")).text
 
 
 async def test_a_mark_that_is_taken_back_is_so_at_the_service(steps: ClaimSteps) -> None:

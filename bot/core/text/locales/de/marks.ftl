@@ -55,6 +55,8 @@ ask-sent =
        *[here] Ich gebe Bescheid, sobald du geantwortet hast, spätestens in 10 Minuten.
     }
     Möchtest du eine Sendungsnummer oder eine Notiz dazu? Schick sie jetzt, oder überspring sie.
+mark-stays-sent = OK, keine Notiz. Die Zahlung bleibt als verschickt vermerkt. Um das zurückzunehmen, öffne sie in /payments und tippe auf „Doch nicht verschickt“.
+mark-stays-paid-back = OK, keine Notiz. Die Zahlung bleibt als zurückgezahlt vermerkt. Um das zurückzunehmen, öffne sie in /payments und tippe auf „Doch nicht zurückgezahlt“.
 problem-sent-empty = ⚠ Diese Nachricht ist leer. Schick die Sendungsnummer oder die Notiz als Text, oder tippe auf „Überspringen“.
 problem-sent-long = ⚠ Das sind { $length } Zeichen, möglich sind { $most }. Bitte kürze die Notiz.
 marks-sent-telegram = 📦 <b>{ $name }</b> ist als verschickt vermerkt. Ich habe in Telegram Bescheid gegeben.

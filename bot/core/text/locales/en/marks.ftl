@@ -55,6 +55,8 @@ ask-sent =
        *[here] I'll let the buyer know once you've answered, or in 10 minutes.
     }
     Would you like to add a tracking number or a note? Send it now, or skip it.
+mark-stays-sent = OK, no note. The payment stays marked as sent. To undo that, open it in /payments and tap “Not sent after all”.
+mark-stays-paid-back = OK, no note. The payment stays marked as paid back. To undo that, open it in /payments and tap “Not paid back after all”.
 problem-sent-empty = ⚠ That message is empty. Send the tracking number or the note as text, or tap Skip.
 problem-sent-long = ⚠ That's { $length } characters; the limit is { $most }. Please shorten it.
 marks-sent-telegram = 📦 <b>{ $name }</b> is marked as sent. I've let the buyer know in Telegram.
