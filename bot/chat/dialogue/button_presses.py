@@ -19,7 +19,12 @@ from bot.chat.dialogue import (
 )
 from bot.chat.dialogue.commands import requests_page, show_page
 from bot.chat.dialogue.event_context import own_card, own_listing
-from bot.chat.dialogue.form_effects import apply_outcome, removal_obstacle, start_edit_form
+from bot.chat.dialogue.form_effects import (
+    apply_outcome,
+    codes_obstacle,
+    removal_obstacle,
+    start_edit_form,
+)
 from bot.chat.dialogue.posters import send_poster, show_payments, show_poster
 from bot.chat.fields.registry import EDITS, UNITS
 from bot.chat.forms.form import duplicate, settings_form
@@ -33,7 +38,6 @@ from bot.chat.messages.jobs import (
     StopRequest,
 )
 from bot.chat.messages.reply import Reply
-from bot.chat.model.goods import CODES
 from bot.chat.requests import audit_trail, edit_rules
 from bot.chat.store import listings
 
@@ -197,9 +201,8 @@ def _edit(context: EventContext, listing: Listing, field: str) -> str | None:
 
 def _ask_for_codes(context: EventContext, listing: Listing) -> str | None:
     """Ask for more codes of a request; return the reason where its buyers get none."""
-    goods = listing.wish.goods
-    if goods is None or goods.kind != CODES:
-        return context.text("toast-no-codes")
+    if why := codes_obstacle(context, listing):
+        return why
     form = codes_form(listing.id, listings.short_id(6), context.seller, context.draft)
     return _ask_in_new_message(context, listing, form)
 

@@ -17,6 +17,7 @@ from bot.chat.forms.profile_form import PHOTO_STEP
 from bot.chat.messages.jobs import AddCodes, CreateRequest
 from bot.chat.messages.payloads import FileDownload, PhotoDownload
 from bot.chat.messages.reply import Reply, escaped
+from bot.chat.model.goods import CODES
 from bot.chat.model.payment_key import PaymentKey
 from bot.chat.model.profile import PROFILE_STEPS
 from bot.chat.requests import audit_trail, edit_rules
@@ -172,8 +173,17 @@ def _add_codes(context: EventContext, new: NewCodes) -> None:
     listing = own_listing(context, new.listing_id, or_deleted=True)
     if isinstance(listing, str):
         context.reply(Reply(listing))
+    elif why := codes_obstacle(context, listing):
+        context.reply(Reply(why))
     else:
         context.add_job(AddCodes(listing.id, context.reply_to(), new.codes, context.now))
+
+
+def codes_obstacle(context: EventContext, listing: Listing) -> str | None:
+    """Return why no codes can be added to a request; None if its buyers get codes."""
+    goods = listing.wish.goods
+    is_list = goods is not None and goods.kind == CODES
+    return None if is_list else context.text("toast-no-codes")
 
 
 def _save_note(context: EventContext, note: MarkNote) -> None:

@@ -30,6 +30,8 @@ BY_CODE: dict[str, type[errors.Refused]] = {
         errors.NotLimited,
         errors.NotEnoughUnits,
         errors.BuyersWait,
+        errors.NoCodes,
+        errors.TooManyFiles,
         errors.IdempotencyMismatch,
     )
 }

@@ -14,7 +14,7 @@ from bot.chat.receipts.notices import notify_waiting
 from bot.chat.requests.change import fetch
 from bot.chat.requests.job_failures import RETRIES, in_time, log_failure
 from bot.chat.store import listings
-from bot.core.errors import NotFound, PeerError, Refused, requested_wait
+from bot.core.errors import NoCodes, NotFound, PeerError, Refused, requested_wait
 
 if TYPE_CHECKING:
     from bot.chat.messages.jobs import AddCodes
@@ -62,6 +62,8 @@ class CodesHandler:
         except PeerError as error:
             log_failure(job, error)
             await self._retry(message, job, error)
+        except NoCodes:
+            await self._outcomes.finish(message, self._outcomes.send_text, "toast-no-codes")
         except Refused as error:
             log_failure(job, error)
             await self._outcomes.finish(message, self._outcomes.send_failure, error)

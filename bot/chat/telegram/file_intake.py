@@ -18,7 +18,7 @@ from bot.chat.forms.goods_form import Fetched
 from bot.chat.model.goods import FILE, MAX_CODE, MAX_CODES, MAX_FILE, Goods
 from bot.chat.model.payout import owner_ref
 from bot.chat.telegram.failures import describe_error, retry_after_ms
-from bot.core.errors import PeerError, PictureError, Refused, requested_wait
+from bot.core.errors import PeerError, PictureError, Refused, TooManyFiles, requested_wait
 from bot.core.outbox import outbox
 from bot.core.outbox.queue_policy import RetryTable
 
@@ -49,10 +49,11 @@ RETRIES = RetryTable((1_000, 3_000, 10_000, 30_000), longest_asked=3600 * 1000)
 FINAL = (BadRequest, Forbidden, InvalidToken, Refused)
 """Refusals that another attempt would not change."""
 
-TOO_LARGE, UNREACHABLE, REFUSED = (
+TOO_LARGE, UNREACHABLE, REFUSED, FULL = (
     "problem-goods-too-large",
     "problem-goods-unreachable",
     "problem-goods-refused",
+    "problem-goods-full",
 )
 """The texts about a file that could not be fetched or kept."""
 
@@ -91,7 +92,7 @@ class FileIntake:
                 retry = partial(self._retry, message=message, due_at=self._now() + delay)
                 await self._db.transaction_until_stored(retry)
                 return
-            found = Fetched(problem=REFUSED if isinstance(error, Refused) else UNREACHABLE)
+            found = Fetched(problem=_problem(error))
         finish = partial(self._finish, message=message, found=found)
         await self._db.transaction_until_stored(finish)
 
@@ -151,6 +152,12 @@ def _goods_of(wanted: FileDownload, kept: StoredFile) -> Goods:
         telegram_id=wanted.file.file_id,
         sent_as=wanted.file.sent_as,
     )
+
+
+def _problem(error: Exception) -> str:
+    if isinstance(error, TooManyFiles):
+        return FULL
+    return REFUSED if isinstance(error, Refused) else UNREACHABLE
 
 
 def _reason(error: Exception) -> str:

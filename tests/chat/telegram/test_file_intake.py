@@ -14,6 +14,7 @@ from bot.chat.telegram.file_intake import RETRIES
 from bot.core.text.translations import t
 from bot.sandbox.world.faults import Fault
 from bot.sandbox.world.files import DOWNLOAD_BYTES
+from bot.service.goods import files
 from tests.support.chat_harness import COFFEE, DROP
 from tests.support.goods_shop import GoodsShop, open_goods_shop
 from tests.support.sample_pictures import photo
@@ -166,6 +167,34 @@ async def test_a_request_without_codes_takes_none(shop: GoodsShop) -> None:
     pat = shop.chat.add_person("Pat")
     await shop.chat.presses(pat, f"codes:{listing.id}")
     assert shop.chat.answers[-1].text == t("en", "listing-gone")
+
+
+@pytest.mark.parametrize("is_edited", [True, False])
+async def test_codes_are_refused_in_the_bots_words_where_a_text_took_their_place(
+    shop: GoodsShop, *, is_edited: bool
+) -> None:
+    """Before the codes were sent, by then `is_edited`, or while they waited for the edit."""
+    listing = await shop.begin(DROP)
+    await shop.say("A1\nB2")
+    await shop.press("goods", "codes")
+    await shop.ask(listing)
+    await shop.chat.says(shop.sam, "The key is 4711")
+    await shop.chat.presses(shop.sam, f"codes:{listing.id}")
+    if is_edited:
+        await shop.jobs.due()
+    await shop.say("C3")
+    assert shop.chat.texts[-1] == t("en", "toast-no-codes")
+
+
+async def test_a_seller_without_room_for_a_file_reads_what_to_do(
+    shop: GoodsShop, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The same file once more would not help."""
+    listing = await shop.begin(COFFEE)
+    monkeypatch.setattr(files, "MOST_OF_SELLER", 1)
+    await shop.send("a.zip", b"PK")
+    assert shop.chat.texts[-1].startswith(t("en", "problem-goods-full"))
+    assert goods_of(shop, listing) is None
 
 
 async def test_many_codes_go_in_several_calls(shop: GoodsShop) -> None:

@@ -100,6 +100,7 @@ problem-goods-no-list = ⚠ Das ist keine Liste von Codes. Schick einen pro Zeil
 problem-goods-album = ⚠ Das sind mehrere Dateien auf einmal. Schick nur eine. Wenn es mehrere sein sollen, pack sie in eine .zip-Datei.
 problem-goods-too-large = ⚠ Die Datei ist größer als 20 MB, und mehr gibt mir Telegram nicht. Schick eine kleinere oder eine Nachricht mit einem Link darauf.
 problem-goods-unreachable = ⚠ Ich konnte die Datei nicht holen. Bitte schick sie noch einmal.
+problem-goods-full = ⚠ Für diese Datei habe ich gerade keinen Platz. Schick stattdessen eine Nachricht mit einem Link darauf, oder versuch es in einer Woche noch einmal: Bis dahin habe ich Dateien gelöscht, die zu keinem Link gehören.
 problem-goods-refused = ⚠ Ich konnte die Datei nicht speichern. Bitte schick sie noch einmal oder nimm eine andere.
 
 ## Codes, die später dazukommen

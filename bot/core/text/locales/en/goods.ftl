@@ -95,6 +95,7 @@ problem-goods-no-list = ⚠ That isn't a list of codes. Send them one per line, 
 problem-goods-album = ⚠ That's one of several files sent together. Send a single file. If there are several, pack them into a .zip.
 problem-goods-too-large = ⚠ That file is larger than 20 MB, which is all that Telegram lets me fetch. Send a smaller one, or a message with a link to it.
 problem-goods-unreachable = ⚠ I couldn't get that file. Please send it again.
+problem-goods-full = ⚠ I have no room for that file at the moment. Send a message with a link to it instead, or try again in a week: by then I'll have deleted files that no payment link uses.
 problem-goods-refused = ⚠ I couldn't save that file. Please send it again, or choose another one.
 
 ## Codes that are added later
