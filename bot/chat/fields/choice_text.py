@@ -82,9 +82,15 @@ def count_words(words: list[str]) -> int:
     return 2 if has_both else 1
 
 
-def joined_slashes(words: list[str]) -> list[str]:
-    """Return the words with `5 / 10 / 20` at their beginning as one of them."""
-    while len(words) > 1 and _continues(words[0], words[1]):
+def names_currency(text: str) -> bool:
+    """Return whether amounts have a known currency at them: `5/10€`, but not `24/7h`."""
+    names = _parts(text)[1]
+    return bool(names) and isinstance(_currency(names, None), str)
+
+
+def joined_marks(words: list[str]) -> list[str]:
+    """Return the words with `5 / 10 / 20`, `3 - 500` or `3 +` at their beginning as one of them."""
+    while len(words) > 1 and _continues(*words[:3]):
         words = [words[0] + words[1], *words[2:]]
     return words
 
@@ -100,13 +106,23 @@ def usual_choice(currency: str) -> AmountChoice[Decimal]:
     return AmountChoice(least, (step, step * 2, step * 4))
 
 
-def _continues(word: str, following: str) -> bool:
-    """Return whether a slash stands between two words of amounts."""
+def _continues(word: str, following: str, third: str = "") -> bool:
+    """Return whether a mark stands between two words of amounts.
+
+    Behind a currency, a plus or a dash is of the name: `$5 - 2 cups`.
+    """
     if not any(char.isdecimal() for char in word):
         return False
     if word.endswith("/"):
         return following[0].isdecimal()
-    return following == "/" or (following[0] == "/" and following[1:2].isdecimal())
+    if following == "/" or (following[0] == "/" and following[1:2].isdecimal()):
+        return True
+    if _parts(word)[1]:
+        return False
+    if _folded(word).endswith("-"):
+        return following[0].isdecimal()
+    mark, *rest = _folded(following)
+    return following == "+" or (mark == "-" and "".join([*rest, third])[:1].isdecimal())
 
 
 def _folded(text: str) -> str:

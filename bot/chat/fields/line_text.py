@@ -6,12 +6,19 @@ from itertools import takewhile
 from typing import TYPE_CHECKING
 
 from bot.chat.fields import typed_text
-from bot.chat.fields.choice_text import count_words, is_choice, joined_slashes, read_amounts
+from bot.chat.fields.choice_text import (
+    count_words,
+    is_choice,
+    joined_marks,
+    names_currency,
+    read_amounts,
+)
+from bot.chat.fields.typed_text import Price
 from bot.chat.messages.reply import Problem, escaped
 from bot.core.money.amounts import currencies
 
 if TYPE_CHECKING:
-    from bot.chat.fields.typed_text import AmbiguousAmount, Price
+    from bot.chat.fields.typed_text import AmbiguousAmount
 
 _QUOTED = 32  # UTF-16 units of an amount in an example
 
@@ -29,7 +36,7 @@ def read_line(
 
     `may_choose`: the service takes amounts to choose from.
     """
-    words = joined_slashes(words)
+    words = joined_marks(words)
     if not words:
         return Problem("line-no-amount")
     count = count_words(words)
@@ -45,10 +52,24 @@ def read_line(
         return Problem("line-two-currencies", {"one": price.currency, "other": rest[0]})
     if isinstance(price, Problem):
         return price
-    if rest and is_choice(rest[0]) and may_choose:
+    if may_choose and _has_suggestions(price, rest):
         return Problem("line-choice-order")
     name = typed_text.read_name(" ".join(rest))
     return name if isinstance(name, Problem) else (price, name)
+
+
+def _has_suggestions(price: Price | AmbiguousAmount, rest: list[str]) -> bool:
+    """Return whether the word after a price has amounts; names begin so too: `24/7 Support`.
+
+    These are amounts: a currency stands at them or behind them, they are the last word, or the
+    price is a minimum alone.
+    """
+    if not rest or not is_choice(rest[0]):
+        return False
+    is_minimum = isinstance(price, Price) and price.choice and not price.choice.suggested
+    if is_minimum or not rest[1:] or names_currency(rest[0]):
+        return True
+    return rest[1] in currencies() or typed_text.read_code(rest[1]) == price.currency
 
 
 def _in_their_currency(

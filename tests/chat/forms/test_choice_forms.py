@@ -42,6 +42,13 @@ LINES = [
     ("donation", "3+ 5/10 EUR Coffee", AmountChoice(300, (500, 1000)), "EUR", "Coffee"),
     ("donation", "€3+ 5/10 Coffee", AmountChoice(300, (500, 1000)), "EUR", "Coffee"),
     ("donation", "3-9 EUR Coffee", AmountChoice(300, (), 900), "EUR", "Coffee"),
+    ("donation", "3 - 9 EUR Coffee", AmountChoice(300, (), 900), "EUR", "Coffee"),
+    ("donation", "3 \u2013 9 EUR Coffee", AmountChoice(300, (), 900), "EUR", "Coffee"),
+    ("donation", "3 -9 5/6 EUR Coffee", AmountChoice(300, (500, 600), 900), "EUR", "Coffee"),
+    ("donation", "3- 9 EUR Coffee", AmountChoice(300, (), 900), "EUR", "Coffee"),
+    ("donation", "3 + EUR Coffee", AmountChoice(300), "EUR", "Coffee"),
+    ("donation", "3 + 5/10 EUR Coffee", AmountChoice(300, (500, 1000)), "EUR", "Coffee"),
+    ("donation", "5/10/20 EUR 24/7 Support", CHOICE, "EUR", "24/7 Support"),
     ("donation", "2,50/5 EUR Coffee", AmountChoice(250, (250, 500)), "EUR", "Coffee"),
 ]
 
@@ -55,6 +62,19 @@ def test_one_line_takes_the_amounts_to_choose_from(
     assert wish.amount == choice.first
 
 
+NAMES = [
+    *("24/7 Support", "3/4 Rohr", "1-1 Coaching", "18+ Party", "2024/25 Saison", "24/7h Hotline"),
+    *("12.00-14.00 Lunch", "- 2 cups", "+ Cake", "5 - 10 cups"),
+]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_name_may_begin_like_amounts(name: str) -> None:
+    for price in ("5 EUR", "€5"):
+        (wish,) = line("oneoff", f"{price} {name}").wishes
+        assert (wish.amount, wish.choice, wish.name) == (500, None, name)
+
+
 BAD_LINES = [
     ("5 10 20 EUR Coffee", "Type 5 EUR for one price, or 5/10/20 EUR to let payers choose."),
     ("5 100 EUR Chair", "Type 5100 EUR for one price, or 5/100 EUR to let payers choose."),
@@ -65,6 +85,12 @@ BAD_LINES = [
     ("3+ 5 / 10 EUR Coffee", "Suggestions go before the currency, like 3+ 5/10/20 EUR."),
     ("5/10 Coffee", "The currency is missing."),
     ("5/10 EUR", "It needs a name"),
+    ("5 EUR 5/10/20", "Suggestions go before the currency"),
+    ("5 EUR 5/10/20 EUR Coffee", "Suggestions go before the currency"),
+    ("5 EUR 5/10/20 USD Coffee", "Suggestions go before the currency"),
+    ("5 EUR 5/10/20 € Coffee", "Suggestions go before the currency"),
+    ("5 EUR 5/10/20€ Coffee", "Suggestions go before the currency"),
+    ("5 - Coffee", "I don't recognise “-”."),
     ("3+ EUR 5/10 Coffee", "Suggestions go before the currency"),
     ("€5/10 USD Coffee", "Is it EUR or USD?"),
     ("1/2/3/4/5 EUR Coffee", "the limit is 4. Leave some out, like 1/2/3/4 EUR."),
