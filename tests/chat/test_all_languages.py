@@ -11,13 +11,17 @@ import pytest
 from telegram.constants import CallbackQueryLimit
 
 from bot.chat.cards.card_text import list_page, seller_card
+from bot.chat.cards.incoming_texts import payment_rows
 from bot.chat.cards.request_card import Card
 from bot.chat.forms import bot_texts
 from bot.chat.forms.bot_texts import COMMANDS, commands
 from bot.chat.forms.one_line import one_line
 from bot.chat.messages.reply import units
 from bot.chat.model.draft import Seller
+from bot.chat.model.payment_marks import PaymentMarks
 from bot.chat.model.wish import KINDS
+from bot.chat.store.payment_search import FoundPayment
+from bot.chat.store.queries import ListedPayment
 from bot.core.text.translations import DEFAULT, languages, t
 from tests.support.form_harness import OTHER, Talk, form_at_step
 from tests.support.locale_sources import VARIABLE, messages
@@ -56,6 +60,18 @@ PLAIN = re.compile(r"(?:page|mail|bot|command|button|option|toast|mark|inline)-"
 DROP = Card(
     "abcdefghij", "drop", "Sticker", None, 250, "USD", 10, 7, 3, "active", "https://pay.example/1"
 )
+
+
+
+def marked(sent_at: int | None, paid_back_at: int | None) -> FoundPayment:
+    """A payment with its seller's marks."""
+    marks = PaymentMarks(sent_at=sent_at, paid_back_at=paid_back_at)
+    paid = ListedPayment(
+        250, "USD", {}, oversold=False, found=False, in_doubt=False, received_at=1,
+        transaction_id="t1", marks=marks,
+    )  # fmt: skip
+    return FoundPayment(paid, DROP.listing_id, DROP.name, is_listed=True, ids=("r", "t1"))
+
 
 every_language = pytest.mark.parametrize("language", languages())
 
@@ -118,6 +134,7 @@ def test_buttons_that_share_a_row_are_short(language: str) -> None:
             for each in ("stopped", "soldOut")
         ),
         list_page([DROP], 1, 3, language).rows,
+        *(payment_rows(marked(sent, back), language) for sent in (None, 1) for back in (None, 1)),
     )
     shared = [label for rows in shown for row in rows if len(row) > 1 for label in labels((row,))]
     assert len(shared) > 2 * 5

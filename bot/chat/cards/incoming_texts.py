@@ -9,6 +9,7 @@ from bot.chat.cards.claim_text import IN_LIST, accept_rows, waiting_lines, waiti
 from bot.chat.cards.payer_words_text import ON_INCOMING, ON_VIEW, hide_button
 from bot.chat.cards.payment_texts import fitting, receipt_line, receipt_text, zone_line
 from bot.chat.cards.rail_text import refund_hint
+from bot.chat.fields.offers import in_rows
 from bot.chat.messages.reply import Button, Reply, escaped
 from bot.chat.model.payment_marks import NOTED, SENT, UNDO
 from bot.chat.times import display, zones
@@ -107,17 +108,16 @@ def payment_rows(found: FoundPayment, language: str) -> Rows:
 def _marks(found: FoundPayment, language: str) -> Rows:
     """Return the buttons that set the marks of a payment, or take them back.
 
-    Nothing is sent for money that sold nothing.
+    Nothing is sent for money that sold nothing. Half a row is too narrow for what takes one back.
     """
     payment = found.payment
     is_sale = not (payment.oversold or payment.underpaid)
     shown = [mark for mark in NOTED if mark != SENT or is_sale or payment.marks.sent_at is not None]
     words = [mark if payment.marks.noted(mark)[0] is None else UNDO[mark] for mark in shown]
-    return (
-        tuple(
-            Button(t(language, f"button-{word}"), action=(word, *found.key.words)) for word in words
-        ),
-    )
+    buttons = [
+        Button(t(language, f"button-{word}"), action=(word, *found.key.words)) for word in words
+    ]
+    return in_rows(buttons, len(words) if words == shown else 1)
 
 
 def _hiding(found: FoundPayment, language: str) -> Rows:
