@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
     from bot.chat.messages.payloads import CardMessage
-    from bot.chat.messages.reply import Reply
     from bot.chat.model.receipt import Receipt
     from bot.chat.store.kept_receipts import KeptReceipt
     from bot.core.database.database import Database, Transaction
@@ -66,8 +65,7 @@ class ReceiptCalls:
             return NotYet(RETRIES.delay_or_last(message.attempts, requested_wait(error)), WAITS)
         if isinstance(payload, ReceiptMessage) and payload.is_file:
             return await self._db.read(lambda tx: _file(tx, receipt, kept))
-        reply = await self._db.transaction(lambda tx: _render(tx, payload, kept, receipt))
-        return new_message(reply, payload.language) if reply else None
+        return await self._db.transaction(lambda tx: _render(tx, payload, kept, receipt))
 
 
 def log_not_fetched(error: Exception) -> None:
@@ -95,11 +93,15 @@ def _file(tx: Transaction, receipt: Receipt, kept: KeptReceipt) -> Call | None:
 
 def _render(
     tx: Transaction, payload: ReceiptMessage | BuyerNotice, kept: KeptReceipt, receipt: Receipt
-) -> Reply | None:
-    """Store a receipt as it is now, and return the message that shows it."""
+) -> TextMessage | CardMessage | None:
+    """Store a receipt as it is now, and return the message that shows it.
+
+    It is in the language that the account has now: a notice may come long after the receipt.
+    """
     kept_receipts.update(tx, kept.key, receipt)
-    seller = sellers.find_seller(tx, kept.keeper.account_id)
-    zone = seller.zone if seller else None
-    if isinstance(payload, BuyerNotice):
-        return notice_reply(receipt, payload.event, payload.language, zone, kept.id)
-    return receipt_reply(receipt, payload.language, zone, kept.id)
+    account = sellers.find_seller(tx, kept.keeper.account_id)
+    zone, language = (account.zone, account.language) if account else (None, payload.language)
+    if isinstance(payload, ReceiptMessage):
+        return new_message(receipt_reply(receipt, language, zone, kept.id), language)
+    reply = notice_reply(receipt, payload.event, language, zone, kept.id)
+    return new_message(reply, language) if reply else None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
@@ -43,6 +44,16 @@ async def test_the_buyer_hears_that_it_was_paid_back(
         == "↩ Der Verkäufer hat deine Zahlung von 7,50 € für Coffee als zurückgezahlt vermerkt. "
         "Bis das Geld bei dir ankommt, kann es ein paar Tage dauern."
     )
+
+
+async def test_news_are_in_the_language_that_the_buyer_has_by_then(
+    steps: ReceiptSteps, pat: Person
+) -> None:
+    await steps.follow(pat)
+    await steps.says(replace(pat, user=replace(pat.user, language_code="de")), "/help")
+    steps.receipt = PAID | {"sentAt": AT}
+    await steps.notify(SENT)
+    assert pat.chat.from_bot()[-1].text == "📦 Coffee wurde verschickt."
 
 
 async def test_a_code_that_arrives_comes_with_the_receipt(steps: ReceiptSteps, pat: Person) -> None:
