@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from bot.chat.cards.claim_text import accept_rows
 from bot.chat.cards.goods_texts import send_codes_button
-from bot.chat.cards.payer_words_text import hide_rows
+from bot.chat.cards.payer_words_text import ON_DIGEST, hide_rows
 from bot.chat.messages.reply import Button, plain
 from bot.chat.model.payment_key import PaymentKey
 from bot.core.text.translations import t
@@ -75,9 +75,9 @@ def alert_key(payment: AlertPayment) -> PaymentKey | None:
 
 
 def _hides(payments: Sequence[AlertPayment], language: str) -> Rows:
-    """Return the buttons that hide what payers wrote."""
+    """Return the buttons that hide what payers wrote; those of a digest say where they stand."""
     said = [(one.words, key) for one in payments if (key := alert_key(one))]
-    return hide_rows(said, language)
+    return hide_rows(said, language, ON_DIGEST if len(payments) > 1 else "")
 
 
 def _codes(groups: Sequence[Sequence[AlertPayment]], language: str) -> Rows:

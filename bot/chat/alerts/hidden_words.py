@@ -60,13 +60,17 @@ def rewrite(
     if message_id is not None:
         lane = str(listings.get_listing(tx, found.listing_id).chat_id)
         places.append(MessagePlace(lane, message_id))
-    written = [place for place in dict.fromkeys(places) if _rewrite(tx, queues, place, now)]
+    written = [place for place in dict.fromkeys(places) if _rewrite(tx, queues, found, place, now)]
     return tapped in written
 
 
-def _rewrite(tx: Transaction, queues: Queues, place: MessagePlace, now: int) -> bool:
+def _rewrite(
+    tx: Transaction, queues: Queues, found: FoundPayment, place: MessagePlace, now: int
+) -> bool:
+    """Write an alert again; False if it isn't about the payment: a new bot reuses message_ids."""
     alert = sent_alerts.find(tx, place)
-    if alert is None:
+    ids = (found.listing_id, found.ids[1])
+    if alert is None or ids not in {(one.listing_id, one.transaction_id) for one in alert.payments}:
         return False
     _put(tx, queues, place, current(tx, alert), now)
     return True

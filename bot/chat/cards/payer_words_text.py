@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from bot.chat.messages.inert_text import inert, inert_lines
 from bot.chat.messages.reply import Button, escaped, plain
 from bot.chat.model.payer_words import LONGEST_MESSAGE, LONGEST_NAME
+from bot.chat.model.transaction_number import fold_number
 from bot.core.text.translations import t
 
 if TYPE_CHECKING:
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from bot.chat.messages.reply import Rows
     from bot.chat.model.payer_words import PayerWords
     from bot.chat.model.payment_key import PaymentKey
+    from bot.chat.store.payment_search import FoundPayment
 
 # Limits in UTF-16 units: an emoji has two.
 _PAYER = 2 * LONGEST_NAME
@@ -25,9 +27,12 @@ MAX_HIDES = 10
 """Most hide buttons below one message: a page of a list has as many payments at most, and an alert
 shows the words of as many."""
 
-ON_VIEW, ON_INCOMING, ON_LIST = "v", "i", "p"
-"""Where a hide button stands, apart from alerts: a payment's view, `/payments`, or a request's
-payments; the number of the page follows."""
+ON_VIEW, ON_INCOMING, ON_LIST, ON_DIGEST = "v", "i", "p", "d"
+"""Where a hide button stands, apart from an alert of one payment: a payment's view, `/payments`, a
+request's payments, or a digest; the number of the page follows."""
+
+BEGINNING, END, REFERENCE = FOUND_BY = ("b", "e", "r")
+"""Where a hide button stands in a list of `/find`: what of the payment was typed, and its length."""
 
 
 def item_text(name: str, pieces: int, language: str, limit: int) -> str:
@@ -69,6 +74,22 @@ def words_in_full(words: PayerWords, language: str) -> list[str]:
     if words.name is None:
         return [quoted]
     return [t(language, "words-name", payer=inert(words.name, _PAYER)), quoted]
+
+
+def place_found(typed: str, transaction_id: str) -> str:
+    """Return where a hide button stands in the list that `/find` shows of what was typed."""
+    part, number = fold_number(typed), fold_number(transaction_id)
+    if number.startswith(part):
+        return f"{BEGINNING}{len(part)}"
+    return f"{END}{len(part)}" if number.endswith(part) else REFERENCE
+
+
+def typed_for(found: FoundPayment, place: str) -> str:
+    """Return what was typed for the list of `/find` in which a payment's hide button stands."""
+    number, length = fold_number(found.ids[1]), int(place[1:] or 0)
+    if place == REFERENCE:
+        return (found.payment.paid_by and found.payment.paid_by.reference) or ""
+    return number[:length] if place.startswith(BEGINNING) else number[-length:]
 
 
 def hide_rows(

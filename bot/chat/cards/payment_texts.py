@@ -13,8 +13,17 @@ from bot.chat.cards.card_text import (
     page_buttons,
     total_text,
 )
-from bot.chat.cards.payer_words_text import ON_LIST, ON_VIEW, hide_rows, words_in_full, words_line
+from bot.chat.cards.payer_words_text import (
+    ON_LIST,
+    ON_VIEW,
+    hide_button,
+    hide_rows,
+    place_found,
+    words_in_full,
+    words_line,
+)
 from bot.chat.cards.rail_text import paid_by_lines, surplus_line
+from bot.chat.fields.offers import in_rows
 from bot.chat.messages.reply import TEXT_LIMIT, Button, Reply, escaped, plain, shown_units
 from bot.chat.model.payment_key import PaymentKey
 from bot.chat.model.payment_marks import NOTED, PAID_BACK, SENT
@@ -96,8 +105,10 @@ def _totals(takings: Takings, language: str) -> list[str]:
     return [*earned, *other_money(takings, language)]
 
 
-def found_payments(found: Sequence[FoundPayment], seller: Seller, *, more: bool) -> Reply:
-    """Show the payments that a number may mean; `more`: there are others beside them."""
+def found_payments(
+    found: Sequence[FoundPayment], typed: str, seller: Seller, *, more: bool
+) -> Reply:
+    """Show the payments that a typed number may mean; `more`: there are others beside them."""
     language, zone = seller.language, seller.zone or zones.UTC_ZONE
     if len(found) == 1:
         (only,) = found
@@ -106,8 +117,12 @@ def found_payments(found: Sequence[FoundPayment], seller: Seller, *, more: bool)
         text = f"{head}\n{receipt_text(only.payment, at, seller)}"
         return Reply(text, _found_rows(only, language))
     names = {one.listing_id: plain(one.name, _BUTTON_NAME) for one in found if one.is_listed}
-    hides = hide_rows([(one.payment.words, one.key) for one in found], language, ON_VIEW)
-    rows = (*hides, *((_card_button(listing, name),) for listing, name in names.items()))
+    hides = [
+        hide_button(said, one.key, language, place_found(typed, one.ids[1]), is_only=False)
+        for one in found
+        if (said := one.payment.words)
+    ]
+    rows = (*in_rows(hides, 2), *((_card_button(listing, name),) for listing, name in names.items()))
 
     def text_of_all(most: int) -> str:
         parts = [t(language, "find-several", count=len(found))]

@@ -34,10 +34,7 @@ def find(context: EventContext, text: str) -> None:
         listing = listings.get_listing(tx, claim.listing_id)
         context.reply(claim_reply(claim, listing, context.seller, context.now))
         return
-    payments = find_payments(tx, person_id, text, MOST_PAYMENTS + 1)
-    if payments:
-        more = len(payments) > MOST_PAYMENTS
-        context.reply(found_payments(payments[:MOST_PAYMENTS], context.seller, more=more))
+    if show_found(context, text):
         return
     links = queries.search_present(tx, person_id, text, MOST_LINKS + 1)
     if not links:
@@ -47,3 +44,12 @@ def find(context: EventContext, text: str) -> None:
     cards = [card_of(listing, context.now) for listing in links[:MOST_LINKS]]
     more = len(links) > MOST_LINKS
     context.reply(found_links(cards, text, context.seller.language, more=more))
+
+
+def show_found(context: EventContext, text: str) -> bool:
+    """Show this person's payments with that number; return False where there are none."""
+    payments = find_payments(context.tx, context.person.id, text, MOST_PAYMENTS + 1)
+    more, shown = len(payments) > MOST_PAYMENTS, payments[:MOST_PAYMENTS]
+    if shown:
+        context.reply(found_payments(shown, text, context.seller, more=more))
+    return bool(shown)

@@ -10,9 +10,14 @@ from typing import TYPE_CHECKING
 
 from bot.chat.alerts import hidden_words
 from bot.chat.cards.incoming_texts import payment_reply
-from bot.chat.cards.payer_words_text import ON_INCOMING, ON_LIST
-from bot.chat.dialogue import incoming
-from bot.chat.dialogue.event_context import own_listing
+from bot.chat.cards.payer_words_text import (
+    FOUND_BY,
+    ON_DIGEST,
+    ON_INCOMING,
+    ON_LIST,
+    typed_for,
+)
+from bot.chat.dialogue import find_command, incoming
 from bot.chat.dialogue.form_effects import apply_outcome
 from bot.chat.dialogue.mark_jobs import NOTE_TIME, send_mark
 from bot.chat.dialogue.posters import show_payments
@@ -116,27 +121,34 @@ def _hide(context: EventContext, found: FoundPayment, word: str, place: str) -> 
     if is_new:
         audit_trail.record_mark(context.tx, context.person.id, found.ids, word, context.now)
         send_mark(context, found, HIDDEN)
-    _show_hidden(context, found, place)
-    if not is_new:
-        return context.text("toast-hidden-already" if is_hidden else "toast-shown")
-    return context.text("toast-hidden" if is_hidden else "toast-shown")
+    is_written = _show_hidden(context, found, place)
+    if not is_hidden:
+        return context.text("toast-shown")
+    if not is_written:
+        return context.text("toast-hidden-elsewhere")
+    return context.text("toast-hidden" if is_new else "toast-hidden-already")
 
 
-def _show_hidden(context: EventContext, found: FoundPayment, place: str) -> None:
-    """Write the tapped message again, and the alert of the payment."""
+def _show_hidden(context: EventContext, found: FoundPayment, place: str) -> bool:
+    """Write the tapped message again, and the alert of the payment.
+
+    Return False for a digest that is not stored any more: nothing else has its other payments.
+    """
     pressed = context.press.message_id if context.press else None
     tapped = None if pressed is None else MessagePlace(str(context.person.chat_id), pressed)
     tx, queues, now = context.tx, context.queues, context.now
     is_alert = hidden_words.rewrite(tx, queues, found, tapped, now)
-    listing = own_listing(context, found.listing_id) if place.startswith(ON_LIST) else ""
     if is_alert:
-        return
+        return True
     if place.startswith(ON_INCOMING):
         context.reply(incoming.page(context, int(place[1:])))
-    elif isinstance(listing, str):
+    elif place.startswith(ON_LIST):
+        show_payments(context, listings.get_listing(tx, found.listing_id), int(place[1:]))
+    elif place.startswith(FOUND_BY):
+        find_command.show_found(context, typed_for(found, place))
+    elif place != ON_DIGEST:
         context.reply(_payment(context, _again(context, found)))
-    else:
-        show_payments(context, listing, int(place[1:]))
+    return place != ON_DIGEST
 
 
 def _again(context: EventContext, found: FoundPayment) -> FoundPayment:

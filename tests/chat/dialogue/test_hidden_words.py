@@ -9,6 +9,7 @@ import pytest
 
 from bot.chat.alerts.alert_text import join_alerts
 from bot.chat.messages.jobs import SendMark
+from bot.chat.store import sent_alerts
 from bot.core.text.translations import t
 from tests.support.claim_steps import CONFIRMED, DOWN, ClaimSteps
 from tests.support.http_messages import http_response
@@ -77,6 +78,52 @@ async def test_it_is_hidden_in_the_list_of_one_link(steps: ClaimSteps) -> None:
     await steps.press(page, HIDE)
     assert "drums" not in page.text
     assert "Payments for Stickers" in page.text
+
+
+@pytest.mark.parametrize("typed", ["ABCDEF", "…xyz 123", "K7F2 90XM"])
+async def test_hiding_in_a_list_that_was_found_leaves_the_others_there(
+    steps: ClaimSteps, typed: str
+) -> None:
+    """By a beginning, an end or a reference: the same is looked for once more."""
+    for number, name in enumerate(("Mia", "Tom", "Ada")):
+        ids = {"transactionId": f"abcdef{number}xyz123", "checkoutId": f"c{number}"}
+        await steps.pay(name=name, message="for the drums!", **ids)
+    found = await steps.says(f"/find {typed}")
+    await steps.press(found, "🙈 Tom")
+    assert "3 payments match" in found.text
+    assert ["💬 Mia" in found.text, "💬 Tom" in found.text] == [True, False]
+    assert [label for label in labels(found) if label.startswith("🙈")] == ["🙈 Mia", "🙈 Ada"]
+    await steps.press(found, "🙈 Ada")
+    assert "💬 Ada" not in found.text
+
+
+async def test_an_old_digest_keeps_its_payments(steps: ClaimSteps) -> None:
+    """What it shows is not stored any more; the seller reads that this message stays."""
+    for number, name in enumerate(("Mia", "Tom")):
+        body = _paid() | {"transactionId": f"t{number}", "name": name}
+        assert await steps.webhooks.send_signed(body) == 200
+    await _join(steps)
+    digest, shown = steps.newest, steps.newest.text
+    steps.chat.db.run(lambda tx: sent_alerts.sweep(tx, steps.chat.clock() + 1))
+    assert await steps.press(digest, "🙈 Mia") == t("en", "toast-hidden-elsewhere")
+    assert digest.text == shown
+    assert "Mia" not in (await steps.says("/payments")).text
+
+
+async def test_the_alert_of_another_payment_is_not_written_in_place_of_a_list(
+    steps: ClaimSteps,
+) -> None:
+    """A new bot counts its messages from one again."""
+    await steps.pay(**WORDS)
+    alert = steps.newest
+    await steps.pay(**WORDS | {"name": "Tom"}, transactionId="t2")
+    await steps.press(steps.newest, DETAILS)
+    facts, moved = steps.newest, {"old": alert.id, "new": steps.newest.id}
+    sql = "UPDATE sent_alerts SET message_id = :new WHERE message_id = :old"
+    steps.chat.db.run(lambda tx: tx.execute(sql, **moved))
+    await steps.press(facts, HIDE)
+    assert "Mia" not in facts.text
+    assert t("en", "words-hidden") in facts.text
 
 
 async def test_words_hidden_before_the_alert_goes_out_are_not_in_it(steps: ClaimSteps) -> None:

@@ -32,6 +32,7 @@ button-hide-name = 🙈 Namen ausblenden
 button-hide-of = 🙈 { $payer }
 button-hide-undo = 👁 Wieder anzeigen
 toast-hidden = Ausgeblendet. Unter „Einzelheiten“ der Zahlung kannst du es wieder anzeigen.
+toast-hidden-elsewhere = Überall sonst ausgeblendet. Diese Nachricht kann ich nicht mehr ändern: Lösch sie, wenn es hier niemand lesen soll.
 toast-shown = Es wird wieder angezeigt.
 toast-hidden-already = Das ist schon ausgeblendet.
 

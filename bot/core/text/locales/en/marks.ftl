@@ -32,6 +32,7 @@ button-hide-name = 🙈 Hide name
 button-hide-of = 🙈 { $payer }
 button-hide-undo = 👁 Show it again
 toast-hidden = Hidden. To see it again, open the payment's details.
+toast-hidden-elsewhere = Hidden everywhere else. I can't change this message any more: delete it if nobody should read it here.
 toast-shown = It's back.
 toast-hidden-already = It's hidden already.
 
