@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 import pytest
@@ -26,11 +27,11 @@ async def goods_asked(sam: Seller, card: Message) -> None:
     await sam.press(card, "What buyers get", QUESTION)
 
 
-def delivered_file(who: Seller) -> bytes | None:
-    """Return the file that the bot has sent somebody, if any."""
-    documents = [one.content["document"] for one in who.said if "document" in one.content]
-    stored = who.world.files.get(documents[-1]["file_id"]) if documents else None
-    return stored.data if stored else None
+def has_file(who: Seller, kind: str, data: bytes) -> bool:
+    """Check whether the bot has sent somebody a file of this kind."""
+    ids = [one.content[kind]["file_id"] for one in who.said if kind in one.content]
+    stored = who.world.files.get(ids[-1]) if ids else None
+    return stored is not None and stored.data == data
 
 
 async def test_a_file_of_20_mb_reaches_browser_and_chat_and_one_byte_more_is_refused(
@@ -49,7 +50,24 @@ async def test_a_file_of_20_mb_reaches_browser_and_chat_and_one_byte_more_is_ref
     assert await receipt.download() == data
     kept = await receipt.keep(pat, "📎 album.zip")
     assert "Yours: 1 of 2" in kept.text
-    assert await waited(pat, lambda: delivered_file(pat) == data)
+    assert await waited(pat, lambda: has_file(pat, "document", data))
+    assert world.refused == []
+
+
+async def test_what_was_sent_as_a_video_or_a_voice_message_comes_to_the_buyer_as_one(
+    world: World,
+) -> None:
+    """The seller sends another kind each time; the newest buyer gets the newest."""
+    sam = await seller_with_destination(world)
+    card = await sam.card("/donation 5 USD Song", "Song")
+    kinds = {"video": "a.mp4", "animation": "b.mp4", "audio": "c.mp3", "voice": "voice.ogg"}
+    for kind, name in kinds.items():
+        await goods_asked(sam, card)
+        send = partial(sam.person.send_file, kind, name, f"bytes of {name}".encode())
+        await sam.seen(send, f"Buyers now get: {name}")
+        pat, receipt = buyer(world), await WebPayer().buy(link_of(card))
+        await receipt.keep(pat, f"📎 {name}")
+        assert await waited(pat, partial(has_file, pat, kind, f"bytes of {name}".encode()))
     assert world.refused == []
 
 

@@ -1,4 +1,4 @@
-"""Documents: sent by people and by the bot, downloaded, refused beyond the limits of Telegram."""
+"""Documents and other files: sent by people and the bot, refused beyond Telegram's limits."""
 
 from __future__ import annotations
 
@@ -17,6 +17,18 @@ TYPES: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
     "Document": (
         {"file_id": TEXT, "file_unique_id": TEXT},
         {"thumbnail": (dict,), "file_name": TEXT, "mime_type": TEXT, "file_size": WHOLE},
+    ),
+    "Video": (
+        {"file_id": TEXT, "file_unique_id": TEXT, "width": WHOLE, "height": WHOLE, "duration": WHOLE},
+        {"file_name": TEXT, "mime_type": TEXT, "file_size": WHOLE},
+    ),
+    "Audio": (
+        {"file_id": TEXT, "file_unique_id": TEXT, "duration": WHOLE},
+        {"file_name": TEXT, "mime_type": TEXT, "file_size": WHOLE},
+    ),
+    "Voice": (
+        {"file_id": TEXT, "file_unique_id": TEXT, "duration": WHOLE},
+        {"mime_type": TEXT, "file_size": WHOLE},
     ),
     "PhotoSize": (
         {"file_id": TEXT, "file_unique_id": TEXT, "width": WHOLE, "height": WHOLE},
@@ -94,6 +106,38 @@ async def test_what_a_person_sent_is_passed_on_by_its_file_id(bot: Bot, sam: peo
     photo = sam.send_photo(png_header(9, 9)).photo
     refusal = await bot.refused("sendDocument", chat_id=pat.id, document=photo)
     assert refusal == (400, "Bad Request: can't use file of type Photo as Document")
+
+
+KINDS = {
+    "video": ("clip.mp4", "Video", "video/mp4"),
+    "animation": ("loop.mp4", "Video", "video/mp4"),
+    "audio": ("song.mp3", "Audio", "audio/mpeg"),
+    "voice": ("voice.ogg", "Voice", "audio/ogg"),
+}
+"""Each kind with a name, the type of its fields and the media type."""
+
+
+@pytest.mark.parametrize(("kind", "sent_as"), KINDS.items())
+async def test_a_file_keeps_its_kind_and_no_other_method_sends_it(
+    bot: Bot, sam: people.Person, kind: str, sent_as: tuple[str, str, str]
+) -> None:
+    """An animation has the fields of a video, and comes as a document too."""
+    name, fields, media_type = sent_as
+    sam.send_file(kind, name, b"bytes", caption="mine")
+    message = (await bot.update())["message"]
+    file = message[kind]
+    check_type(fields, file)
+    assert (message["caption"], file["mime_type"], file["file_size"]) == ("mine", media_type, 5)
+    assert message.get("document") == (file if kind == "animation" else None)
+    pat = people.join(bot.world, "Pat", started=True)
+    sent = await bot.done(f"send{kind.title()}", chat_id=pat.id, **{kind: file["file_id"]})
+    assert sent[kind] == file
+    refusal = await bot.refused("sendDocument", chat_id=pat.id, document=file["file_id"])
+    assert refusal == (400, f"Bad Request: can't use file of type {kind.title()} as Document")
+    other = next(one for one in KINDS if one != kind)
+    refusal = await bot.refused(f"send{other.title()}", chat_id=pat.id, **{other: file["file_id"]})
+    assert refusal[0] == 400
+    bot.world.refused.clear()
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,14 @@ if TYPE_CHECKING:
     from bot.chat.model.receipt import DeliveredFile
     from bot.core.database.database import Transaction
 
-METHODS = {"document": "sendDocument", "photo": "sendPhoto"}
+METHODS = {
+    "document": "sendDocument",
+    "photo": "sendPhoto",
+    "video": "sendVideo",
+    "animation": "sendAnimation",
+    "audio": "sendAudio",
+    "voice": "sendVoice",
+}
 """How a file is sent again; Telegram changes no file's kind. Others are on the receipt's page."""
 
 

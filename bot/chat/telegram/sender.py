@@ -32,6 +32,7 @@ from bot.chat.messages.payloads import (
 )
 from bot.chat.messages.queues import INLINE
 from bot.chat.messages.reply import CAPTION_LIMIT, TEXT_LIMIT, shown_units
+from bot.chat.receipts.delivered_file import METHODS
 from bot.chat.store import listings, posts, shown_texts
 from bot.chat.store.posts import MessagePlace
 from bot.chat.telegram.failures import FailureKind, classify, last_call_accepted
@@ -64,7 +65,7 @@ MAX_ATTEMPTS = 10
 NEW_MESSAGE = frozenset(["sendMessage", "sendPhoto", "sendDocument"])
 """Methods whose repetition sends a second message; a repeated edit changes nothing."""
 
-UPLOADS = {"sendPhoto": "photo", "sendDocument": "document"}
+UPLOADS = {method: kind for kind, method in METHODS.items()}
 """The parameter of the file in methods that send one."""
 
 WITHOUT_TEXT = frozenset(["answerCallbackQuery", ButtonRemoval.method, SecretRemoval.method])

@@ -48,7 +48,7 @@ def caption_of(params: Params) -> Json:
 
 
 async def media_of(files: Files, kind: str, params: Params, name: str) -> Json:
-    """Take the photo or document that the parameter `name` brings. Errors: 400, 413."""
+    """Take the photo, document or other file that the parameter `name` brings. Errors: 400, 413."""
     if upload := params.upload(name):
         return files.add(kind, upload).content
     value = params.text(name).strip()

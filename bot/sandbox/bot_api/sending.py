@@ -1,6 +1,6 @@
 """Bot API methods that send a message to a chat."""
 
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
 from bot.sandbox.bot_api.contents import caption_of, media_of, text_of
@@ -56,14 +56,16 @@ async def send_message(world: World, params: Params) -> Json:
     return _send(world, chat, params, text_of(params))
 
 
-async def send_photo(world: World, params: Params) -> Json:
-    """`sendPhoto`: an upload, a file_id or an address."""
-    return await _send_file(world, params, "photo")
+def file_sender(kind: str) -> Callable[[World, Params], Awaitable[Json]]:
+    """`sendPhoto`, sendDocument, sendVideo and the like: an upload, a file_id or an address."""
 
+    async def send_file(world: World, params: Params) -> Json:
+        chat = writable_chat(world, params)
+        caption = caption_of(params)
+        media = await media_of(world.files, kind, params, kind)
+        return _send(world, chat, params, media | caption)
 
-async def send_document(world: World, params: Params) -> Json:
-    """`sendDocument`: an upload, a file_id or an address."""
-    return await _send_file(world, params, "document")
+    return send_file
 
 
 async def send_chat_action(world: World, params: Params) -> bool:
@@ -74,13 +76,6 @@ async def send_chat_action(world: World, params: Params) -> bool:
         raise bad_request("wrong parameter action in request")
     world.changed("action", chat, action=action)
     return True
-
-
-async def _send_file(world: World, params: Params, kind: str) -> Json:
-    chat = writable_chat(world, params)
-    caption = caption_of(params)
-    media = await media_of(world.files, kind, params, kind)
-    return _send(world, chat, params, media | caption)
 
 
 def _send(world: World, chat: Chat, params: Params, content: Json) -> Json:

@@ -1,6 +1,6 @@
-"""Files that the bot and people sent, and the rules for photos and documents.
+"""Files that the bot and people sent, and the rules for photos and for files of other kinds.
 
-Source: core.telegram.org/bots/api#sending-files, sendPhoto, sendDocument, getFile.
+Source: core.telegram.org/bots/api#sending-files, sendPhoto, sendDocument, sendVideo, getFile.
 """
 
 import mimetypes
@@ -33,6 +33,16 @@ PROFILE_SIDES = (160, 320, 640)
 
 Json = dict[str, Any]
 
+_FRAME: Json = {"width": 320, "height": 240, "duration": 1}
+OTHER_KINDS: dict[str, Json] = {
+    "document": {},
+    "video": _FRAME,
+    "animation": _FRAME,
+    "audio": {"duration": 1},
+    "voice": {"duration": 1},
+}
+"""Kinds of files but photos, each with what Telegram has measured of one; nothing does so here."""
+
 
 @dataclass(frozen=True, slots=True)
 class Upload:
@@ -45,7 +55,7 @@ class Upload:
 
 @dataclass(frozen=True, slots=True)
 class StoredFile:
-    """A file in the world. `kind` is photo or document; `json` PhotoSize or Document.
+    """A file in the world. `kind` is photo or one of OTHER_KINDS; `json` PhotoSize, Document, Video …
 
     `content` is the Message field for it: a photo is a list of sizes, the smallest first. Of a
     smaller size, up to `side` pixels, `data` is the whole picture: `Files.read` makes the smaller.
@@ -98,8 +108,8 @@ class Files:
         return Upload(whole.name, small, SCALED_MIME) if small else whole
 
     def add(self, kind: str, upload: Upload) -> StoredFile:
-        """Check and keep an upload as `photo` or `document`. Errors: 400, 413."""
-        return self._photo(upload) if kind == "photo" else self._document(upload)
+        """Check and keep an upload as `photo` or one of OTHER_KINDS. Errors: 400, 413."""
+        return self._photo(upload) if kind == "photo" else self._other(kind, upload)
 
     def known(self, kind: str, file_id: str) -> StoredFile:
         """Find a file sent before, by its id. Errors: 400 for an unknown id or another kind."""
@@ -137,14 +147,16 @@ class Files:
         content["photo"].append(stored.json)
         return stored
 
-    def _document(self, upload: Upload) -> StoredFile:
+    def _other(self, kind: str, upload: Upload) -> StoredFile:
         if len(upload.data) > DOCUMENT_BYTES:
             raise ApiError(413, "Request Entity Too Large")
         if not upload.data:
             raise bad_request("file must be non-empty")
         guessed = mimetypes.guess_type(upload.name)[0]
         mime = guessed or upload.mime or "application/octet-stream"
-        body = _size_of(upload) | {"file_name": upload.name, "mime_type": mime}
+        body = _size_of(upload) | {"mime_type": mime} | OTHER_KINDS[kind]
+        if kind != "voice":
+            body["file_name"] = upload.name
         if picture := measure(upload.data):
             shown: Json = {"photo": []}
             small = self._smaller(upload, picture, THUMBNAIL_SIDE, shown)
@@ -152,8 +164,10 @@ class Files:
             body["thumbnail"] = small.json
         whole = Upload(upload.name, upload.data, mime)
         content: Json = {}
-        stored = self._keep("document", whole, body, content)
-        content["document"] = stored.json
+        stored = self._keep(kind, whole, body, content)
+        content[kind] = stored.json
+        if kind == "animation":
+            content["document"] = stored.json  # as Telegram does, for older bots
         return stored
 
     def _smaller(self, whole: Upload, picture: Picture, side: int, content: Json) -> StoredFile:

@@ -53,7 +53,7 @@ class Version:
 class Message:
     """One message as everybody in its chat sees it now, with what it said before.
 
-    `content` holds the Bot API fields text, entities, photo, document, caption,
+    `content` holds the Bot API fields text, entities, photo, document, video and the like, caption,
     caption_entities and service fields; `options` what the sender asked for besides.
     """
 

@@ -73,7 +73,13 @@ class Person:
         self, name: str, data: bytes, chat: Chat | None = None, caption: str = ""
     ) -> Message:
         """Send a file, a picture too: uncompressed, as clients call it."""
-        media = self.world.files.add("document", Upload(name, data))
+        return self.send_file("document", name, data, chat, caption)
+
+    def send_file(
+        self, kind: str, name: str, data: bytes, chat: Chat | None = None, caption: str = ""
+    ) -> Message:
+        """Send a file as one of OTHER_KINDS: a video, a voice message. Errors: as `send_photo`."""
+        media = self.world.files.add(kind, Upload(name, data))
         return self._say(chat or self.chat, media.content | _caption(caption), None)
 
     def edit(self, message: Message, text: str) -> None:

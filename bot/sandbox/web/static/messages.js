@@ -78,7 +78,7 @@ export function summary(message) {
   if (!message) return "";
   const text = message.service || message.text || message.caption || "";
   if (message.photo) return text ? `Photo: ${text}` : "Photo";
-  if (message.document) return `File: ${message.document.file_name || text}`;
+  if (fileOf(message)) return `File: ${fileOf(message).file_name || text}`;
   return text;
 }
 
@@ -95,8 +95,12 @@ function head(message, group) {
 
 function media(message) {
   if (message.photo) return [picture(message)];
-  if (message.document) return [file(message.document)];
-  return [];
+  return fileOf(message) ? [file(fileOf(message))] : [];
+}
+
+// An animation is a document too.
+function fileOf(message) {
+  return message.document || message.video || message.audio || message.voice;
 }
 
 function picture(message) {
