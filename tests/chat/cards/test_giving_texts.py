@@ -7,7 +7,13 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from bot.chat.cards.card_text import inline_article, list_label, public_card, seller_card
+from bot.chat.cards.card_text import (
+    inline_article,
+    list_label,
+    public_card,
+    seller_card,
+    visitor_card,
+)
 from bot.chat.cards.giving_text import goal_bar
 from bot.chat.cards.request_card import Card
 from bot.chat.cards.views import view_of
@@ -55,9 +61,10 @@ def test_a_bar_is_full_at_the_goal_and_not_before(share: int, bar: str) -> None:
 )
 def test_a_goal_is_shown_to_everybody_also_beyond_it(language: str, raised: int, line: str) -> None:
     card = replace(DRUMS, goal=100_000, raised=raised)
-    for shown in (seller_card(card, language), public_card(card, language)):
-        lines = [each.replace("\u00a0", " ") for each in check(shown).splitlines()]
-        assert line in lines
+    for render in (seller_card, public_card, visitor_card):
+        lines = [each.replace("\u00a0", " ") for each in check(render(card, language)).splitlines()]
+        bar = lines[lines.index(line) - 1]
+        assert (len(bar), bar.count("▰")) == (10, min(10, raised // 10_000))
     assert line in inline_article(card, language).description.replace("\u00a0", " ")
 
 
@@ -136,3 +143,21 @@ async def test_a_payment_changes_the_words_of_a_card_and_not_its_picture(
     after = shown(chat, listing, OWN)
     assert (before[0], after[0]) == ("$0 of $10 · 0%", "$5 of $10 · 50%")
     assert before[1] == after[1]
+
+
+@pytest.mark.parametrize("design", ["print-light.png", "print-dark.pdf", "square-dark.png"])
+async def test_a_poster_has_the_bar_of_its_goal_as_it_stands(
+    chat: ChatHarness, sam: Person, listing: Listing, design: str
+) -> None:
+    plain = chat.add_listing(sam, COFFEE, service_answer(id="b" * 24))
+    without, empty = poster(chat, plain, design), poster(chat, listing, design)
+    await pay(chat, listing, "a")
+    await pay(chat, plain, "b")
+    assert poster(chat, plain, design) == without
+    assert len({without, empty, poster(chat, listing, design)}) == 3
+
+
+def poster(chat: ChatHarness, listing: Listing, design: str) -> bytes:
+    """Draw a request's poster as it is sent."""
+    found = chat.listing(listing.id)
+    return chat.db.run(lambda tx: view_of(tx, found, OWN, chat.clock())).draw_poster(design, None)
