@@ -148,14 +148,17 @@ async def test_a_picture_opens_large_and_escape_gives_the_focus_back(
         await expect(small).to_be_focused()
 
 
-async def test_a_document_is_downloaded_as_it_was_sent(
-    browser: Browser, bot: Bot, sam: people.Person
+@pytest.mark.parametrize(
+    ("kind", "name"), [("document", "poster.pdf"), ("video", "clip.mp4"), ("audio", "song.mp3")]
+)
+async def test_a_file_is_downloaded_as_it_was_sent(
+    browser: Browser, bot: Bot, sam: people.Person, kind: str, name: str
 ) -> None:
-    await bot.upload("sendDocument", {"document": ("poster.pdf", b"%PDF-1.7")}, chat_id=sam.id)
+    await bot.upload(f"send{kind.title()}", {kind: (name, b"%PDF-1.7")}, chat_id=sam.id)
     async with open_chat_page(browser, bot) as page, page.expect_download() as loading:
-        await page.get_by_role("link", name="poster.pdf").click()
+        await page.get_by_role("link", name=name).click()
     download = await loading.value
-    assert download.suggested_filename == "poster.pdf"
+    assert download.suggested_filename == name
 
 
 async def test_silent_and_edited_messages_are_marked(

@@ -62,7 +62,6 @@ DROP = Card(
 )
 
 
-
 def marked(sent_at: int | None, paid_back_at: int | None) -> FoundPayment:
     """A payment with its seller's marks."""
     marks = PaymentMarks(sent_at=sent_at, paid_back_at=paid_back_at)

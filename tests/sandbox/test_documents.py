@@ -19,7 +19,13 @@ TYPES: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
         {"thumbnail": (dict,), "file_name": TEXT, "mime_type": TEXT, "file_size": WHOLE},
     ),
     "Video": (
-        {"file_id": TEXT, "file_unique_id": TEXT, "width": WHOLE, "height": WHOLE, "duration": WHOLE},
+        {
+            "file_id": TEXT,
+            "file_unique_id": TEXT,
+            "width": WHOLE,
+            "height": WHOLE,
+            "duration": WHOLE,
+        },
         {"file_name": TEXT, "mime_type": TEXT, "file_size": WHOLE},
     ),
     "Audio": (

@@ -32,7 +32,7 @@ ON_VIEW, ON_INCOMING, ON_LIST, ON_DIGEST = "v", "i", "p", "d"
 request's payments, or a digest; the number of the page follows."""
 
 BEGINNING, END, REFERENCE = FOUND_BY = ("b", "e", "r")
-"""Where a hide button stands in a list of `/find`: what of the payment was typed, and its length."""
+"""Where a hide button stands in a list of `/find`: the part of the number typed, and its length."""
 
 
 def item_text(name: str, pieces: int, language: str, limit: int) -> str:

@@ -122,7 +122,10 @@ def found_payments(
         for one in found
         if (said := one.payment.words)
     ]
-    rows = (*in_rows(hides, 2), *((_card_button(listing, name),) for listing, name in names.items()))
+    rows = (
+        *in_rows(hides, 2),
+        *((_card_button(listing, name),) for listing, name in names.items()),
+    )
 
     def text_of_all(most: int) -> str:
         parts = [t(language, "find-several", count=len(found))]

@@ -121,8 +121,9 @@ def _continues(word: str, following: str, third: str = "") -> bool:
         return False
     if _folded(word).endswith("-"):
         return following[0].isdecimal()
-    mark, *rest = _folded(following)
-    return following == "+" or (mark == "-" and "".join([*rest, third])[:1].isdecimal())
+    behind = _folded(following)
+    is_dash = behind.startswith("-") and (behind[1:] or third)[:1].isdecimal()
+    return behind == "+" or is_dash
 
 
 def _folded(text: str) -> str:

@@ -53,9 +53,7 @@ def cancel(draft: Draft, seller: Seller) -> Outcome:
     return _end(draft, seller, f"mark-stays-{MARKS[draft.step]}", None)
 
 
-def end_with_mark(
-    draft: Draft | None, payment: str, mark: str, seller: Seller
-) -> Outcome | None:
+def end_with_mark(draft: Draft | None, payment: str, mark: str, seller: Seller) -> Outcome | None:
     """End the form about a mark that was taken back; None where another one is open, or none."""
     if draft is None or (draft.payment, draft.step) != (payment, STEPS[mark]):
         return None

@@ -55,7 +55,7 @@ class Upload:
 
 @dataclass(frozen=True, slots=True)
 class StoredFile:
-    """A file in the world. `kind` is photo or one of OTHER_KINDS; `json` PhotoSize, Document, Video …
+    """A file in the world. `kind` is photo or one of OTHER_KINDS; `json` PhotoSize, Video and such.
 
     `content` is the Message field for it: a photo is a list of sizes, the smallest first. Of a
     smaller size, up to `side` pixels, `data` is the whole picture: `Files.read` makes the smaller.
