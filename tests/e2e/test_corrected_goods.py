@@ -52,11 +52,11 @@ async def test_who_waits_for_a_code_hears_once_of_the_file_in_its_place_and_sees
             await shown(sam, card, "1 buyer is waiting for a code")
 
             question = await goods_asked(sam, card)
-            assert "anyone who is still waiting gets what you send now" in question.text
+            assert "anyone who is still waiting will get what you send now" in question.text
             await sam.press(question, "Remove", "are still waiting for codes")
             await said(sam, QUESTION)
             await replaced(sam, "album.zip", b"the album")
-            news = await said(pat, "Was noch gefehlt hat, ist da.")
+            news = await said(pat, "Dein Kauf ist da.")
             assert "album.zip" in news.text
             assert await waited(pat, lambda: files_of(pat) == [b"the album"])
             found, text = await letter(post, 4)
@@ -69,12 +69,12 @@ async def test_who_waits_for_a_code_hears_once_of_the_file_in_its_place_and_sees
             assert labels(await pat.say("/bought", "Deine Käufe"))[0].startswith("✅")
 
             question = await goods_asked(sam, card)
-            assert "everyone who has already bought this one sees it" in question.text
+            assert "replaces this one on the receipts of everyone who has it already" in question.text
             await replaced(sam, "album-2.zip", b"the right album")
             assert await last.download() == b"the right album"
             assert "A-1" in await first.page()
             again = await pat.press(await pat.say("/bought", "Deine Käufe"), "✅", "album-2.zip")
-            assert "Was noch gefehlt hat, ist da" not in again.text
-            assert len([one for one in pat.said if "Was noch gefehlt hat, ist da" in one.text]) == 1
+            assert "Dein Kauf ist da" not in again.text
+            assert len([one for one in pat.said if "Dein Kauf ist da" in one.text]) == 1
             assert len(post.letters) == 4
             assert stage.world.refused == []
