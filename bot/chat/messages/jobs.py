@@ -204,10 +204,14 @@ class DeleteRequest(ChangeJob):
 
 @dataclass(frozen=True, slots=True)
 class EditRequest(SellerJob):
-    """Set a field of a request to a value; None clears it."""
+    """Set a field of a request to a value; None clears it.
+
+    `is_told`: the seller knows that the service is down.
+    """
 
     field: str
     value: str | int | None = None
+    is_told: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,6 +5,7 @@ Only what the server did changes the listing.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -30,7 +31,6 @@ from bot.core.errors import (
     Refused,
     Throttled,
     Unauthorized,
-    requested_wait,
 )
 
 if TYPE_CHECKING:
@@ -88,15 +88,17 @@ class EditHandler:
     async def _repeats(self, message: Message, error: PeerError) -> bool:
         """Retry an edit of what buyers get; return False for other edits.
 
-        Raises `error` after the last attempt.
+        All later jobs of the listing wait for it, so that the newest goods win; hence never for
+        longer than a minute, whatever the service asks. Raises `error` after the last attempt.
         """
-        job = message.body
-        if EDITS[edit_rules.change_of(job).field] is not GOODS:
+        job: EditRequest = message.body
+        if EDITS[job.field] is not GOODS:
             return False
         if message.attempts >= GOODS_ATTEMPTS:
             raise error
-        delay = RETRIES.delay_or_last(message.attempts, requested_wait(error))
-        await self._outcomes.retry(message, job, delay)
+        delay = RETRIES.delay_or_last(message.attempts)
+        text = None if job.is_told else "goods-service-down"
+        await self._outcomes.retry(message, replace(job, is_told=True), delay, text, in_order=True)
         return True
 
     async def _find_out(self, message: Message, listing: Listing, error: PeerError) -> None:

@@ -64,12 +64,21 @@ class Outcomes:
 
         await self.db.transaction_until_stored(work)
 
-    async def retry(self, message: Message, job: Job, delay: int, text: str | None = None) -> None:
+    async def retry(
+        self,
+        message: Message,
+        job: Job,
+        delay: int,
+        text: str | None = None,
+        *,
+        in_order: bool = False,
+    ) -> None:
         """Retry as `job` after `delay` ms, in the background: button presses don't wait for it.
 
-        `text` is the key of a text to the seller.
+        One that is `in_order` stays before all that is queued for its listing. `text` is the key of
+        a text to the seller.
         """
-        state = State(job, f"{BACKGROUND}{job.listing_id}", NOTICE)
+        state = State(job) if in_order else State(job, f"{BACKGROUND}{job.listing_id}", NOTICE)
         follow = self.send_text if text else None
         await self._retry(message, state, self.now() + delay, follow, text)
 

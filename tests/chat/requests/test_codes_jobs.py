@@ -268,7 +268,8 @@ async def test_an_edit_of_goods_is_repeated_until_it_is_answered(
     goods = Goods("text", text="The key is 4711")
     put(jobs, listing, "goods", goods.to_json())
     await jobs.work(DOWN)
-    assert (chat.texts, chat.listing(listing.id).wish.goods) == ([], WISH.goods)
+    assert chat.texts == [t("en", "goods-service-down", name="Keys")]
+    assert chat.listing(listing.id).wish.goods == WISH.goods
     chat.clock.advance((jobs.waits or 0) / 1000)
     await jobs.work(http_response(200), shown(1))
     assert chat.listing(listing.id).wish.goods == goods
@@ -286,4 +287,26 @@ async def test_an_edit_of_goods_that_is_never_answered_ends(
         await jobs.work(DOWN)
         chat.clock.advance((jobs.waits or 0) / 1000)
     assert jobs.waits is None
-    assert chat.texts == [t("en", "service-silent", name="Keys")]
+    assert chat.texts == [
+        t("en", "goods-service-down", name="Keys"),
+        t("en", "service-silent", name="Keys"),
+    ]
+
+
+async def test_goods_that_are_edited_again_while_an_edit_is_repeated_are_the_newer_ones(
+    chat: ChatHarness, jobs: ScriptedJobs, listing: Listing
+) -> None:
+    """The answer to the first edit was lost, so the second one waits until it is answered."""
+    wrong, right = Goods("text", text="The key is 4711"), Goods("text", text="The key is 4712")
+    put(jobs, listing, "goods", wrong.to_json())
+    await jobs.work(DOWN)
+    put(jobs, listing, "goods", right.to_json())
+    assert await jobs.work() == []
+    chat.clock.advance((jobs.waits or 0) / 1000)
+    answer = delivers({"kind": "text"})
+    await jobs.work(http_response(200), answer, http_response(200), answer)
+    sent = [exact_json.loads(call.body) for call in jobs.peer.calls if call.method == "PUT"]
+    assert sent[-1] == {"delivery": {"text": "The key is 4712"}}
+    assert chat.listing(listing.id).wish.goods == right
+    assert jobs.waits is None
+    assert "Buyers now get: The key is 4712" in chat.texts[-1]

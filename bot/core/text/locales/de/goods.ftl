@@ -82,6 +82,7 @@ review-goods = Nach der Zahlung gibt es: { $value }
 saved-goods = Nach der Zahlung gibt es jetzt: { $value }
 cleared-goods = Jetzt gibt es nur noch den Beleg.
 goods-awaited = ⚠ Bei <b>{ $name }</b> wird noch auf Codes gewartet, deshalb habe ich nichts entfernt. Schick dafür erst Codes, eine Nachricht oder eine Datei.
+goods-service-down = Der Zahlungsdienst antwortet gerade nicht. Ich versuche weiter zu ändern, was man bei <b>{ $name }</b> bekommt, und sage dir Bescheid.
 goods-not-copied = Was man bekommt, habe ich nicht kopiert: Codes und Dateien gehören zu einem einzigen Link. Unter „Mehr Angaben“ kannst du es noch einmal festlegen.
 
 ## Probleme

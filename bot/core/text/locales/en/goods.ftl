@@ -77,6 +77,7 @@ review-goods = Buyers get: { $value }
 saved-goods = Buyers now get: { $value }
 cleared-goods = Buyers now get just their receipt.
 goods-awaited = ⚠ Buyers of <b>{ $name }</b> are still waiting for codes, so I haven't removed anything. Send codes, a message or a file for them first.
+goods-service-down = The payment service isn't responding. I'll keep trying to change what buyers of <b>{ $name }</b> get, and let you know.
 goods-not-copied = I haven't copied what buyers get, because codes and files belong to one payment link. You can set it again under “More options”.
 
 ## Problems
