@@ -56,6 +56,23 @@ class FailureKind(Enum):
     REFUSED = auto()
 
 
+NEEDLESS = "needless"
+"""The label in the metrics of a message that became pointless before it was sent."""
+
+FAILURE_LABELS = {
+    FailureKind.POINTLESS: NEEDLESS,
+    FailureKind.MESSAGE_GONE: NEEDLESS,
+    FailureKind.NOT_SENT: "failed",
+    FailureKind.UNKNOWN_FILE: "failed",
+    FailureKind.UNCERTAIN: "unclear",
+    FailureKind.RATE_LIMITED: "throttled",
+    FailureKind.CHAT_CLOSED: "blocked",
+    FailureKind.CHAT_MOVED: "moved",
+    FailureKind.UNKNOWN_METHOD: "refused",
+    FailureKind.REFUSED: "refused",
+}
+"""The labels of failures in the metrics, beside `sent` and `repeated`."""
+
 BAD_REQUESTS = {
     "message is not modified": FailureKind.POINTLESS,
     "query is too old": FailureKind.POINTLESS,

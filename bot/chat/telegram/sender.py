@@ -35,7 +35,13 @@ from bot.chat.messages.reply import CAPTION_LIMIT, TEXT_LIMIT, shown_units
 from bot.chat.receipts.delivered_file import METHODS
 from bot.chat.store import listings, posts, shown_texts
 from bot.chat.store.posts import MessagePlace
-from bot.chat.telegram.failures import FailureKind, classify, last_call_accepted
+from bot.chat.telegram.failures import (
+    FAILURE_LABELS,
+    NEEDLESS,
+    FailureKind,
+    classify,
+    last_call_accepted,
+)
 from bot.core.errors import StorageError
 from bot.core.outbox import lanes, outbox
 from bot.core.outbox.outbox import State
@@ -75,24 +81,6 @@ NO_PREVIEW = LinkPreviewOptions(is_disabled=True)
 
 CLASS_LABELS = {REPLY: "reply", ALERT: "alert", NOTICE: "notice"}
 """The labels of priority classes in the metrics."""
-
-NEEDLESS = "needless"
-"""The label in the metrics of a message that became pointless before it was sent."""
-
-FAILURE_LABELS = {
-    FailureKind.POINTLESS: NEEDLESS,
-    FailureKind.MESSAGE_GONE: NEEDLESS,
-    FailureKind.NOT_SENT: "failed",
-    FailureKind.UNKNOWN_FILE: "failed",
-    FailureKind.UNCERTAIN: "unclear",
-    FailureKind.RATE_LIMITED: "throttled",
-    FailureKind.CHAT_CLOSED: "blocked",
-    FailureKind.CHAT_MOVED: "moved",
-    FailureKind.UNKNOWN_METHOD: "refused",
-    FailureKind.REFUSED: "refused",
-}
-"""The labels of failures in the metrics, beside `sent` and `repeated`."""
-
 
 HELD = frozenset([FailureKind.RATE_LIMITED, FailureKind.CHAT_CLOSED, FailureKind.CHAT_MOVED])
 """Failures that concern the whole chat; after any other one a removal of buttons is dropped."""
@@ -240,7 +228,7 @@ class Sender:
             case FailureKind.MESSAGE_GONE | FailureKind.REFUSED if _replaces(message.body):
                 state = State(replace(message.body, message_id=None))
                 outbox.retry(tx, queue, message, now, failure.note, state=state)
-            case FailureKind.MESSAGE_GONE:
+            case kind if _is_dropped(message.body, kind):
                 self._forget(tx, attempt)
             case FailureKind.REFUSED if alerts := _split(message.body):
                 outbox.split(tx, queue, message, alerts, now)
@@ -370,6 +358,12 @@ def _split(payload: MessagePayload | CallbackAnswer) -> list[Alert]:
 def _replaces(payload: MessagePayload | CallbackAnswer) -> bool:
     """Check whether an alert takes the place of a claim; it is a new message if it can't."""
     return isinstance(payload, Alert) and payload.message_id is not None
+
+
+def _is_dropped(payload: MessagePayload | CallbackAnswer, kind: FailureKind) -> bool:
+    """Check whether nothing is lost without a message; the receipt of a file has its download."""
+    is_file = isinstance(payload, ReceiptMessage) and kind is FailureKind.UNKNOWN_FILE
+    return is_file or kind is FailureKind.MESSAGE_GONE
 
 
 def _is_given_up(message: Message, kind: FailureKind) -> bool:

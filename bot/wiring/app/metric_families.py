@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from bot.chat.telegram.failures import FAILURE_LABELS
 from bot.chat.telegram.intake import KINDS
-from bot.chat.telegram.sender import CLASS_LABELS, FAILURE_LABELS
+from bot.chat.telegram.sender import CLASS_LABELS
 from bot.core.ops.metrics import Family
 from bot.service.model.checkout_states import CheckoutState
 from bot.service.model.delivery import Channel

@@ -65,3 +65,18 @@ async def test_a_file_that_is_not_delivered_any_more_is_not_sent(
     await steps.follow(pat)
     assert len(pat.chat.from_bot()) == 1
     assert steps.chat.said == []
+
+
+async def test_a_file_that_telegram_does_not_know_delays_no_other_reply(
+    steps: ReceiptSteps, pat: Person, sam: Person
+) -> None:
+    """Another bot was sent it, before BOT_TOKEN changed. The receipt has the download."""
+    steps.chat.add_listing(sam, replace(COFFEE, goods=ALBUM), service_answer())
+    file = {"name": "album.zip", "size": 3, "url": "https://pay.example.org/f"}
+    steps.receipt = PAID | {"delivery": {"state": "delivered", "file": file}}
+    await steps.follow(pat)
+    (refused,) = steps.chat.world.refused
+    assert "wrong file identifier" in str(refused)
+    steps.chat.world.refused.clear()
+    assert "What I store" in (await steps.says(pat, "/privacy")).text
+    assert steps.chat.states(steps.chat.queues.messages) == []
