@@ -53,13 +53,17 @@ WAITING = WITH_CODE | {"delivery": {"state": "waiting"}}
 
 
 class ReceiptSteps(SenderHarness):
-    """The chat of buyers, with a service that has one receipt; `is_down` while it has a fault."""
+    """The chat of buyers, with a service that has one receipt.
+
+    `is_down` while it has a fault; a `refusal` is the status of all answers instead.
+    """
 
     def __init__(self, chat: ChatHarness, bot: Bot) -> None:
         super().__init__(chat, bot)
         self.bot = bot
         self.receipt = PAID
         self.is_down = False
+        self.refusal: int | None = None
         self.asked = 0
 
     def connect(self, client: Client) -> None:
@@ -73,6 +77,8 @@ class ReceiptSteps(SenderHarness):
         self.asked += 1
         if self.is_down:
             return Response(status_code=503)
+        if self.refusal is not None:
+            return Response(status_code=self.refusal)
         if request.path_params != {"request": KEY.request_id, "transaction": KEY.transaction_id}:
             return JSONResponse({"code": "notFound", "message": "No.", "info": []}, 404)
         return JSONResponse(self.receipt)

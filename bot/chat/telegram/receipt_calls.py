@@ -17,7 +17,14 @@ from bot.chat.receipts.delivered_file import telegram_file
 from bot.chat.receipts.receipt_text import NAME, notice_reply, receipt_reply
 from bot.chat.store import kept_receipts, sellers
 from bot.chat.telegram.failures import RETRIES
-from bot.core.errors import NotFound, PeerError, Refused, requested_wait
+from bot.core.errors import (
+    MethodNotAllowed,
+    NotFound,
+    PeerError,
+    Refused,
+    Unauthorized,
+    requested_wait,
+)
 from bot.core.text.translations import t
 
 if TYPE_CHECKING:
@@ -32,6 +39,12 @@ if TYPE_CHECKING:
     Fetch = Callable[[ReceiptKey], Awaitable[Receipt]]
 
 log = structlog.get_logger()
+
+MOST_ATTEMPTS = 24 * 60
+"""Attempts at fetching a receipt, most of them a minute apart: other messages wait behind it."""
+
+GONE = (NotFound, MethodNotAllowed, Unauthorized)
+"""Answers of a service that has no such receipt, or that is another server by now."""
 
 WAITS = "waits for the payment service"
 """The note of a message that could not be fetched yet."""
@@ -58,10 +71,12 @@ class ReceiptCalls:
             return None
         try:
             receipt = await self._fetch(key)
-        except NotFound:
-            return _gone(payload, kept)
+        except GONE:
+            return _failed(payload, "receipt-kept-gone", kept)
         except (PeerError, Refused) as error:
             log_not_fetched(error)
+            if message.attempts >= MOST_ATTEMPTS:
+                return _failed(payload, "receipt-given-up", kept)
             return NotYet(RETRIES.delay_or_last(message.attempts, requested_wait(error)), WAITS)
         if isinstance(payload, ReceiptMessage) and payload.is_file:
             return await self._db.read(lambda tx: _file(tx, receipt, kept))
@@ -73,11 +88,13 @@ def log_not_fetched(error: Exception) -> None:
     log.warning("receipt not fetched", error=type(error).__name__, reason=str(error))
 
 
-def _gone(payload: ReceiptMessage | BuyerNotice, kept: KeptReceipt) -> TextMessage | None:
-    """Reply to a buyer that a receipt can't be opened any more."""
-    if isinstance(payload, BuyerNotice):
+def _failed(
+    payload: ReceiptMessage | BuyerNotice, key: str, kept: KeptReceipt
+) -> TextMessage | None:
+    """Reply to a buyer why a receipt can't be shown; None for its file, and for a notice."""
+    if isinstance(payload, BuyerNotice) or payload.is_file:
         return None
-    text = t(payload.language, "receipt-kept-gone", name=escaped(kept.name, NAME))
+    text = t(payload.language, key, name=escaped(kept.name, NAME))
     return TextMessage(text, payload.language)
 
 

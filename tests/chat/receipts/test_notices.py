@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from bot.chat.receipts.notices import CODE, PAID_BACK, SENT
+from bot.chat.telegram.receipt_calls import MOST_ATTEMPTS
 from bot.core.text.translations import t
 from tests.support.receipt_steps import PAID, WAITING, WITH_CODE
 
@@ -136,3 +137,36 @@ async def test_a_notice_waits_for_a_service_that_is_down(steps: ReceiptSteps, pa
     steps.is_down = False
     await steps.work_later()
     assert "has sent Coffee" in pat.chat.from_bot()[-1].text
+
+
+@pytest.mark.parametrize("status", [401, 403, 404, 405])
+async def test_no_notice_waits_for_a_server_without_receipts(
+    steps: ReceiptSteps, pat: Person, status: int
+) -> None:
+    """As after a switch to PAYMENTS_URL: other notices of the chat would wait behind it."""
+    await steps.follow(pat)
+    steps.refusal = status
+    await steps.notify(SENT)
+    assert steps.chat.said == []
+    assert len(pat.chat.from_bot()) == 1
+    listed = await steps.says(pat, "/bought")
+    await steps.press(pat, listed, "✅ Coffee · €7.50")
+    assert pat.chat.from_bot()[-1].text == (
+        "The receipt for Coffee can't be opened any more. If you still need it, ask the seller."
+    )
+
+
+@pytest.mark.parametrize("status", [400, 503])
+async def test_a_notice_that_is_not_answered_for_a_day_is_not_sent(
+    steps: ReceiptSteps, pat: Person, status: int
+) -> None:
+    await steps.follow(pat)
+    steps.refusal = status
+    await steps.notify(SENT)
+    set_attempts = f"UPDATE outbox SET attempts = {MOST_ATTEMPTS - 2} WHERE queue = 'messages'"
+    steps.chat.db.run(lambda tx: tx.execute(set_attempts))
+    for _ in range(2):
+        assert steps.waiting_notices == 1
+        await steps.work_later()
+    assert steps.chat.said == []
+    assert len(pat.chat.from_bot()) == 1
