@@ -6,8 +6,6 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from bot.chat.messages.jobs import ChangeJob, DeleteRequest, RefreshCard, ResumeRequest, SendCard
-from bot.chat.model.answers import served_unit
-from bot.chat.receipts.notices import notify_waiting
 from bot.chat.requests.change import Outcome, change, check, end_after
 from bot.chat.requests.job_failures import in_time, log_failure
 from bot.chat.requests.job_outcomes import mark_deleted
@@ -84,17 +82,8 @@ class ChangeHandler:
             self._outcomes.send_text(tx, job, outcome.text)
 
     def _store(self, tx: Transaction, job: CardJob | CheckRequest, outcome: Outcome) -> None:
-        """Store what is known after a call, and queue the refresh of the listing's posts.
-
-        Buyers who wait for a code hear of what was added, or took its place, elsewhere.
-        """
-        if outcome.answer is not None:
-            before = listings.get_listing(tx, job.listing_id)
-            if outcome.answer.serves_more(before.answer):
-                request_id, served = before.request_id or "", served_unit(outcome.answer)
-                now = self._outcomes.now()
-                notify_waiting(tx, self._outcomes.queues, request_id, served, now)
-            listings.set_answer(tx, job.listing_id, outcome.answer)
+        """Store what is known after a call, and queue the refresh of the listing's posts."""
+        self._outcomes.save_answer(tx, job.listing_id, outcome.answer)
         if outcome.state == DELETED:
             mark_deleted(tx, listings.get_listing(tx, job.listing_id))
         elif outcome.state is not None:

@@ -9,8 +9,6 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from bot.chat.cards.goods_texts import added_reply
-from bot.chat.model.answers import served_unit
-from bot.chat.receipts.notices import notify_waiting
 from bot.chat.requests.change import fetch
 from bot.chat.requests.job_failures import RETRIES, in_time, log_failure
 from bot.chat.store import listings
@@ -97,13 +95,13 @@ class CodesHandler:
         await self._outcomes.retry(message, replace(job, is_told=True), delay, text)
 
     def _conclude(self, tx: Transaction, job: AddCodes, added: Added) -> None:
+        self._outcomes.save_answer(tx, job.listing_id, added.answer, brings_goods=True)
         before = listings.get_listing(tx, job.listing_id).answer
-        if answer := added.answer or (before and replace(before, codes=added.counts.in_all)):
-            listings.set_answer(tx, job.listing_id, answer)
+        if added.answer is None and before is not None:
+            counted = replace(before, codes=added.counts.in_all)
+            listings.set_answer(tx, job.listing_id, counted)
         self._outcomes.refresh(tx, job.listing_id)
         listing = listings.get_listing(tx, job.listing_id)
-        request_id, now = listing.request_id or "", self._outcomes.now()
-        notify_waiting(tx, self._outcomes.queues, request_id, served_unit(added.answer), now)
         new = added.new if added.is_exact else None
         self._outcomes.send(
             tx, job, added_reply(listing, added.counts.waiting, new, job.reply_to.language)

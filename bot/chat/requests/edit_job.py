@@ -14,8 +14,6 @@ from bot.chat.cards.menus import saved_reply
 from bot.chat.cards.request_card import card_of
 from bot.chat.fields.registry import EDITS, ENDS, GOODS, PICTURE, UNITS
 from bot.chat.forms.form import edit_form
-from bot.chat.model.answers import served_unit
-from bot.chat.receipts.notices import notify_waiting
 from bot.chat.requests import audit_trail, edit_rules
 from bot.chat.requests.change import end_after, fetch
 from bot.chat.requests.job_failures import RETRIES, in_time, log_failure
@@ -124,8 +122,8 @@ class EditHandler:
             _replace_picture(tx, listing, wish)
         if EDITS[change.field] is ENDS and end_after(wish, now) == wish.ends_at:
             listings.set_state(tx, listing.id, LIVE)
-        if answer is not None:
-            listings.set_answer(tx, listing.id, answer)
+        is_goods = EDITS[change.field] is GOODS
+        self._outcomes.save_answer(tx, listing.id, answer, brings_goods=is_goods)
         values = (
             edit_rules.field_value(listing.wish, change.field),
             edit_rules.field_value(wish, change.field),
@@ -135,9 +133,6 @@ class EditHandler:
         seller = sellers.ensure_seller(tx, listing.seller_id, job.reply_to.language, now)
         shown = card_of(listings.get_listing(tx, listing.id), now)
         self._outcomes.send(tx, job, saved_reply(shown, change, seller, now))
-        if EDITS[change.field] is GOODS:  # who waited for a code gets what took its place
-            request_id = listing.request_id or ""
-            notify_waiting(tx, self._outcomes.queues, request_id, served_unit(answer), now)
         if EDITS[change.field] is UNITS:  # the last units of the drop may have been removed
             delivery.announce_ended_drop(tx, self._outcomes.queues, listing.id, now)
 
@@ -149,8 +144,7 @@ class EditHandler:
         text: str = "edit-unchanged",
     ) -> None:
         """Store the answer about an edit that was not made, and queue the text about it."""
-        if answer is not None:
-            listings.set_answer(tx, job.listing_id, answer)
+        self._outcomes.save_answer(tx, job.listing_id, answer)
         self._outcomes.refresh(tx, job.listing_id)
         left = answer.remaining_units if answer else None
         self._outcomes.send_text(tx, job, text, left=left or 0)

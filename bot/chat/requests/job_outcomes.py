@@ -10,6 +10,8 @@ from bot.chat.messages.jobs import CreateRequest, SendCard
 from bot.chat.messages.payloads import new_message, replacement
 from bot.chat.messages.queues import BACKGROUND
 from bot.chat.messages.reply import Reply, escaped
+from bot.chat.model.answers import served_unit
+from bot.chat.receipts.notices import notify_waiting
 from bot.chat.store import listings, payouts, posts, seller_images, sellers
 from bot.chat.store.listings import DELETED
 from bot.core.errors import NotFound, NotReached, Refused, Throttled, Unauthorized
@@ -32,6 +34,7 @@ if TYPE_CHECKING:
     )
     from bot.chat.messages.payloads import MessagePayload
     from bot.chat.messages.queues import Queues
+    from bot.chat.model.answers import Answer
     from bot.chat.model.draft import PayoutService
     from bot.chat.store.listings import Listing
     from bot.core.database.database import Database, Transaction
@@ -101,6 +104,21 @@ class Outcomes:
         """Queue a job in the background, due in `delay` ms."""
         now, lane = self.now(), f"{BACKGROUND}{job.listing_id}"
         outbox.put(tx, self.queues.jobs, lane, job, now, priority=NOTICE, due_at=now + delay)
+
+    def save_answer(
+        self, tx: Transaction, listing_id: str, answer: Answer | None, *, brings_goods: bool = False
+    ) -> None:
+        """Store the service's answer about a request, None for an unknown one.
+
+        Buyers who waited for a code hear of more codes, wherever these came from, of what took
+        their place, and of what a job `brings`.
+        """
+        before = listings.get_listing(tx, listing_id)
+        if brings_goods or (answer is not None and answer.serves_more(before.answer)):
+            request_id, served = before.request_id or "", served_unit(answer)
+            notify_waiting(tx, self.queues, request_id, served, self.now())
+        if answer is not None:
+            listings.set_answer(tx, listing_id, answer)
 
     def refresh(self, tx: Transaction, listing_id: str) -> None:
         """Queue the refresh of all posts of a listing."""

@@ -61,7 +61,7 @@ class UnitsHandler:
         before, problem = await self._outcomes.db.read(lambda tx: self._check(tx, job, answer))
         if problem is None:
             counted = replace(job, before=before)
-            await self._outcomes.proceed(message, counted, _store_answer, answer)
+            await self._outcomes.proceed(message, counted, self._store_answer, answer)
         else:
             await self._outcomes.finish(message, self._edits.keep, answer, problem)
 
@@ -118,9 +118,8 @@ class UnitsHandler:
         text = "units-doubted" if doubted.checks == NOTIFY_AT else None
         await self._outcomes.retry(message, doubted, RETRIES.delay(doubted.checks) or 0, text)
 
-
-def _store_answer(tx: Transaction, job: RemoveUnits, answer: Answer) -> None:
-    listings.set_answer(tx, job.listing_id, answer)
+    def _store_answer(self, tx: Transaction, job: RemoveUnits, answer: Answer) -> None:
+        self._outcomes.save_answer(tx, job.listing_id, answer)
 
 
 def _count(answer: Answer, listing: Listing) -> UnitCounts:

@@ -15,6 +15,7 @@ from bot.chat.store import kept_receipts
 from bot.chat.store.kept_receipts import Keeper
 from tests.support.chat_harness import DROP
 from tests.support.goods_shop import GoodsShop, open_goods_shop
+from tests.support.service_edits import put
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable
@@ -79,6 +80,20 @@ async def test_a_buyer_who_waits_hears_of_what_another_program_put_in_the_place_
     answer = shop.chat.listing(listing.id).answer
     assert answer is not None
     assert answer.codes is None
+
+
+@pytest.mark.parametrize(("field", "value"), [("name", "Tea"), ("units", 1)])
+async def test_a_buyer_hears_once_of_a_code_whose_first_sight_is_the_answer_to_an_edit(
+    shop: GoodsShop, reconciler: Reconciler, field: str, value: str | int
+) -> None:
+    listing, key = await sell_three(shop)
+    await shop.market.client.add_codes(key.request_id, ["C3", "D4"])
+    put(shop.jobs, listing, field, value)
+    await shop.jobs.due()
+    assert notices(shop) == [BuyerNotice(*key, "en", CODE)]
+    await reconciler.compare()
+    await shop.jobs.due()
+    assert notices(shop) == [BuyerNotice(*key, "en", CODE)]
 
 
 async def test_nobody_is_notified_while_no_codes_are_added(
