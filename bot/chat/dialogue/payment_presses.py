@@ -25,7 +25,7 @@ from bot.chat.forms.mark_form import end_with_mark, mark_form
 from bot.chat.model.payment_key import PaymentKey
 from bot.chat.model.payment_marks import HIDDEN, PAID_BACK
 from bot.chat.requests import audit_trail
-from bot.chat.store import claims, listings, payment_marks
+from bot.chat.store import claims, listings, payment_marks, posts
 from bot.chat.store.payment_search import payment_by_key
 from bot.chat.store.posts import MessagePlace
 
@@ -111,6 +111,8 @@ def _mark(context: EventContext, found: FoundPayment, word: str) -> bool:
     )
     if is_new:
         audit_trail.record_mark(tx, context.person.id, found.ids, word, now)
+    if is_new and mark == PAID_BACK:  # cards show what was raised, and what was earned
+        posts.refresh(tx, context.queues, found.listing_id, now)
     return is_new
 
 

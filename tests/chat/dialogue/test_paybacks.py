@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
 
+from bot.chat.store import listings
 from bot.chat.store.takings import takings
 from bot.core.text.translations import t
 from tests.support.chat_harness import STICKERS, service_answer
@@ -80,6 +82,27 @@ async def test_a_mistake_can_be_undone(steps: ClaimSteps) -> None:
     assert sums(steps).returned_count == 0
     (row,) = steps.chat.rows("received_payments")
     assert (row["paid_back_at"], row["paid_back_note"]) == (None, None)
+
+
+async def test_cards_show_the_raised_sum_at_once_without_a_call_of_the_service(
+    steps: ClaimSteps, pat: Person
+) -> None:
+    """Of a mark, and of one that is undone; in other chats too."""
+    chat, cards = steps.chat, steps.cards
+    (row,) = chat.rows("listings")
+    aimed = replace(STICKERS, goal=1_000)
+    chat.db.run(lambda tx: listings.set_wish(tx, row["id"], aimed))
+    shared = await cards.share(steps.seller, steps.seller.dialog(pat))
+    await steps.pay()
+    await cards.work_later(10)
+    assert "$2.50 of $10 · 25%" in shared.text
+    await steps.press(steps.newest, DETAILS)
+    facts = steps.newest
+    for button, sum_of in ((BACK, "$0 of $10 · 0%"), (UNDO, "$2.50 of $10 · 25%")):
+        await steps.press(facts, button)
+        await cards.work_later(10)
+        assert sum_of in shared.text
+    assert steps.jobs.peer.calls == []
 
 
 async def test_a_second_tap_marks_nothing_twice(steps: ClaimSteps) -> None:

@@ -9,7 +9,6 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from bot.chat.messages.jobs import CheckRequest
 from bot.chat.model.payment_marks import HIDDEN, PAID_BACK, SENT
 from bot.chat.model.receipt import ReceiptKey
 from bot.chat.receipts import notices
@@ -93,15 +92,13 @@ class MarkHandler:
         return keeper is not None and not lanes.is_paused(tx, messages, str(keeper.account_id))
 
     def _conclude(self, tx: Transaction, job: SendMark, way: str, note: str | None) -> None:
-        """Notify the buyer and the seller of a mark that is set; refresh what was raised.
+        """Notify the buyer and the seller of a mark that is set.
 
         They hear of it once, and again of a `note` that came after it. `way` is how the buyer hears
         of it without Telegram: `email`, `none`, or `unsure` after an attempt whose answer was lost.
         A notice to a buyer who has blocked the bot waits.
         """
         outcomes, key = self._outcomes, ReceiptKey(job.request_id, job.transaction_id)
-        if job.mark == PAID_BACK:
-            outcomes.add_later(tx, CheckRequest(job.listing_id), 0)
         if job.mark == HIDDEN or not payment_marks.announce(tx, key, job.mark, note):
             return
         notices.notify_keeper(tx, outcomes.queues, key, EVENTS[job.mark], outcomes.now())
