@@ -29,7 +29,7 @@ _UNSET = (
 _TOLD = (
     "UPDATE received_payments SET {name}_told = 1"
     " WHERE request_id = :request AND transaction_id = :transaction"
-    " AND {name}_at IS NOT NULL AND {name}_told = 0 AND COALESCE({name}_note, '') = :note"
+    " AND {name}_at = :at AND {name}_told = 0 AND COALESCE({name}_note, '') = :note"
 )
 _NOTE = (
     "UPDATE received_payments SET {name}_note = :note, {name}_told = 0"
@@ -84,10 +84,15 @@ def set_hidden(tx: Transaction, found: FoundPayment, *, hidden: bool) -> bool:
     return bool(tx.execute(HIDE, **_ids(found), hidden=int(hidden)))
 
 
-def announce(tx: Transaction, ids: tuple[str, str], mark: str, note: str | None) -> bool:
-    """Store that a mark with this note was announced; return False if it was before."""
-    sql, (request_id, transaction_id) = _TOLD.format(name=_COLUMNS[mark]), ids
-    return bool(tx.execute(sql, request=request_id, transaction=transaction_id, note=note or ""))
+def announce(
+    tx: Transaction, ids: tuple[str, str], mark: str, at: int | None, note: str | None
+) -> bool:
+    """Store that the mark of this time, with this note, was announced.
+
+    Return False if it was before, or if the payment has another mark by now, or none.
+    """
+    where = {"request": ids[0], "transaction": ids[1], "at": at, "note": note or ""}
+    return bool(tx.execute(_TOLD.format(name=_COLUMNS[mark]), **where))
 
 
 def is_paid_back(tx: Transaction, checkout_id: str) -> bool:

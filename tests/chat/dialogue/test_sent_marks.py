@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from typing import TYPE_CHECKING
 
@@ -126,9 +127,10 @@ async def test_a_mark_without_the_note_that_came_meanwhile_leaves_the_news_to_th
     await steps.pay()
     await steps.press(steps.newest, SENT)
     await steps.says("DHL 00340434")
-    ids = REQUEST_ID, "t1"
-    assert not steps.chat.db.run(lambda tx: payment_marks.announce(tx, ids, "sent", None))
-    assert steps.chat.db.run(lambda tx: payment_marks.announce(tx, ids, "sent", "DHL 00340434"))
+    (row,) = steps.chat.rows("received_payments")
+    mark = ((REQUEST_ID, "t1"), "sent", row["sent_at"])
+    assert not steps.chat.db.run(lambda tx: payment_marks.announce(tx, *mark, None))
+    assert steps.chat.db.run(lambda tx: payment_marks.announce(tx, *mark, "DHL 00340434"))
 
 
 async def test_a_buyer_who_blocked_the_bot_gets_the_email(steps: ClaimSteps, pat: Person) -> None:
@@ -205,6 +207,30 @@ async def test_a_mark_that_is_taken_back_is_so_at_the_service(steps: ClaimSteps)
     await steps.answer(MARKED, MARKED)
     assert bodies(steps)[0] == {"sent": None}
     assert "is marked as sent" not in steps.newest.text
+
+
+async def test_a_mark_set_while_the_service_takes_the_former_one_back_is_news_once_it_is_there(
+    steps: ClaimSteps,
+) -> None:
+    await steps.pay()
+    await steps.press(steps.newest, DETAILS)
+    facts = steps.newest
+    await steps.press(facts, SENT)
+    await steps.press(steps.newest, SKIP)
+    await steps.answer(EMAILED)
+    await steps.press(facts, UNSENT)
+    undoing = asyncio.create_task(steps.jobs.due())
+    await steps.jobs.peer.asked(2)
+    await steps.press(facts, SENT)
+    question, number = steps.newest, len(steps.messages)
+    await steps.jobs.peer.add_answers(MARKED)
+    await undoing
+    await steps.cards.work()
+    assert (steps.newest, len(steps.messages)) == (question, number)
+    await steps.press(question, SKIP)
+    await steps.answer(EMAILED)
+    assert bodies(steps)[1:] == [{"sent": None}, {"sent": {}, "notifyPayer": True}]
+    assert steps.newest.text == "📦 Stickers is marked as sent. The buyer will get an email."
 
 
 async def test_paid_back_reaches_the_service(steps: ClaimSteps) -> None:

@@ -65,8 +65,7 @@ class MarkHandler:
         else:
             unsure = "unsure" if message.attempts > 1 else "none"
             way = "email" if is_emailed else unsure
-            note = None if job.mark == HIDDEN else marks.noted(job.mark)[1]
-            await self._outcomes.finish(message, self._conclude, way, note)
+            await self._outcomes.finish(message, self._conclude, way, marks)
 
     def give_up(self, tx: Transaction, job: SendMark) -> None:
         """Notify the seller that the buyer hears nothing: the job was set aside."""
@@ -91,15 +90,18 @@ class MarkHandler:
         messages = self._outcomes.queues.messages
         return keeper is not None and not lanes.is_paused(tx, messages, str(keeper.account_id))
 
-    def _conclude(self, tx: Transaction, job: SendMark, way: str, note: str | None) -> None:
+    def _conclude(self, tx: Transaction, job: SendMark, way: str, sent: PaymentMarks) -> None:
         """Notify the buyer and the seller of a mark that is set.
 
-        They hear of it once, and again of a `note` that came after it. `way` is how the buyer hears
-        of it without Telegram: `email`, `none`, or `unsure` after an attempt whose answer was lost.
-        A notice to a buyer who has blocked the bot waits.
+        They hear of it once, and again of a note that came after it; of a mark that was set since
+        the `sent` ones by the job that sends it. `way` is how the buyer hears of it without
+        Telegram: `email`, `none`, or `unsure` after an attempt whose answer was lost. A notice to a
+        buyer who has blocked the bot waits.
         """
         outcomes, key = self._outcomes, ReceiptKey(job.request_id, job.transaction_id)
-        if job.mark == HIDDEN or not payment_marks.announce(tx, key, job.mark, note):
+        if job.mark == HIDDEN:
+            return
+        if not payment_marks.announce(tx, key, job.mark, *sent.noted(job.mark)):
             return
         notices.notify_keeper(tx, outcomes.queues, key, EVENTS[job.mark], outcomes.now())
         if self._reaches_keeper(tx, key):
