@@ -97,10 +97,13 @@ class MissingPayments:
         before = self._now() - GRACE
         due = [paid for paid in unknown if (paid.completed_at or 0) <= before]
         later = [paid for paid in unknown if paid not in due]
-        found = 0
+        sales = (paid for paid in due if not (paid.oversold or paid.underpaid))
+        found, newest = 0, next(sales, None)
         for paid in reversed(due):
             # No units left are passed: more may have been sold since the server was asked.
             payment = replace(payment_of(paid, answer.id, listing), found=True)
+            if paid is newest and answer.codes:  # if any buyers wait, this one does
+                payment = replace(payment, codes_waiting=answer.codes.waiting)
             found += await self._recorder.record(listing, payment, None)
         # Webhooks arrive meanwhile.
         recorded = (await self._db.read(lambda tx: get_listing(tx, listing.id))).paid_count

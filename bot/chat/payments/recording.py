@@ -1,7 +1,8 @@
 """Recording of payments: each is stored once, and its alert is queued in the same transaction.
 
-A seller who turned a request's alerts off gets none, except for oversold and underpaid payments:
-that money has to be paid back, or sorted out with the payer.
+A seller who turned a request's alerts off gets none, except for payments that need them: oversold
+and underpaid money has to be paid back, or sorted out with the payer, and who waits for a code
+needs one.
 """
 
 from __future__ import annotations
@@ -87,7 +88,7 @@ class Ledger:
             listings.set_answer(self._tx, listing_id, answer)
         self._refresh(listing_id)
         replaced, claim_id = self._settle_claim(listing, payment)
-        if listing.alerts == "off" and not (payment.oversold or payment.underpaid):
+        if listing.alerts == "off" and not _needs_seller(payment):
             count_alerts(self._tx, listing.id, muted=0 if repeated else 1)
             if replaced is not None and payment.checkout_id is not None:
                 claim_recording.show(self._tx, self._queues, payment.checkout_id, self._now)
@@ -230,6 +231,11 @@ def _alert(listing: Listing, payment: Payment, left: int | None) -> AlertPayment
         codes_waiting=payment.codes_waiting,
         is_sent_by_hand=_is_sent_by_hand(wish, payment),
     )
+
+
+def _needs_seller(payment: Payment) -> bool:
+    """Check whether a payment is news also to a seller who turned the request's alerts off."""
+    return payment.oversold or payment.underpaid or payment.codes_waiting > 0
 
 
 def _is_sent_by_hand(wish: Wish, payment: Payment) -> bool:

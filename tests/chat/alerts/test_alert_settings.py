@@ -31,13 +31,14 @@ def listing(chat: ChatHarness, sam: Person) -> Listing:
     return chat.add_listing(sam, COFFEE, service_answer(id="c"))
 
 
-def pay(chat: ChatHarness, listing: Listing, *numbers: int, oversold: bool = False) -> None:
+def pay(
+    chat: ChatHarness, listing: Listing, *numbers: int, oversold: bool = False, waiting: int = 0
+) -> None:
     def work(tx: Transaction) -> None:
         for number in numbers:
-            wish = listing.wish
-            paid = Payment(
-                listing.request_id or "", f"t{number}", wish.amount, wish.currency, {}, oversold
-            )
+            wish, request_id = listing.wish, listing.request_id or ""
+            paid = Payment(request_id, f"t{number}", wish.amount, wish.currency, {}, oversold)
+            paid = replace(paid, codes_waiting=waiting)
             Ledger(tx, chat.queues, chat.clock()).record(listing.id, paid, None)
 
     chat.db.run(work)
@@ -140,6 +141,18 @@ async def test_an_oversold_payment_has_an_alert_although_alerts_are_off(
     pay(chat, listing, 1, oversold=True)
     assert told(chat) == [("💰 <b>$2.50</b> received for <b>Stickers</b>", False)]
     assert "OVERSOLD" in chat.texts[0]
+
+
+async def test_a_buyer_who_waits_for_a_code_has_an_alert_although_alerts_are_off(
+    chat: ChatHarness, sam: Person
+) -> None:
+    listing = chat.add_listing(sam, STICKERS, service_answer(id="s", remaining_units=2))
+    await chat.presses(sam, f"alerts:{listing.id}:off")
+    chat.clear_messages()
+    pay(chat, listing, 1)
+    pay(chat, listing, 2, waiting=1)
+    assert told(chat) == [("💰 <b>$2.50</b> received for <b>Stickers</b>", False)]
+    assert "1 buyer is waiting: send one code." in chat.texts[0]
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Codes that another program adds: the card has them, and buyers who waited hear of theirs."""
+"""Codes without a webhook: others add them and buyers hear so, or a found payment waits for one."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from bot.chat.alerts import alert_text
 from bot.chat.messages.payloads import BuyerNotice
 from bot.chat.model.goods import CodeCounts
 from bot.chat.model.receipt import Delivery, Receipt, ReceiptKey, Units
@@ -13,8 +14,10 @@ from bot.chat.payments.reconciler import Reconciler
 from bot.chat.receipts.notices import CODE
 from bot.chat.store import kept_receipts
 from bot.chat.store.kept_receipts import Keeper
+from bot.core.text.translations import t
 from tests.support.chat_harness import DROP
 from tests.support.goods_shop import GoodsShop, open_goods_shop
+from tests.support.reconciler_service import alerts
 from tests.support.service_edits import put
 
 if TYPE_CHECKING:
@@ -94,6 +97,18 @@ async def test_a_buyer_hears_once_of_a_code_whose_first_sight_is_the_answer_to_a
     await reconciler.compare()
     await shop.jobs.due()
     assert notices(shop) == [BuyerNotice(*key, "en", CODE)]
+
+
+async def test_the_alert_of_the_last_payment_found_says_that_its_buyer_waits(
+    shop: GoodsShop, reconciler: Reconciler
+) -> None:
+    await sell_three(shop)
+    shop.chat.clock.advance(60)
+    await reconciler.compare()
+    assert [alert.codes_waiting for alert in alerts(shop.chat)] == [0, 0, 1]
+    message = alert_text.alert_message(shop.chat.said[-1])
+    assert "1 buyer is waiting: send one code." in message.text
+    assert t("en", "button-send-codes") in str(message.keyboard)
 
 
 async def test_nobody_is_notified_while_no_codes_are_added(

@@ -18,7 +18,7 @@ alerts-menu =
 
     • <b>An</b>: zu jeder Zahlung eine Nachricht mit Ton.
     • <b>Lautlos</b>: dieselbe Nachricht ohne Ton.
-    • <b>Aus</b>: keine Meldungen. Die Karte bleibt aktuell, und wenn eine limitierte Auflage ausverkauft ist, sage ich dir Bescheid. Von überverkauften Zahlungen erfährst du trotzdem, denn die musst du erstatten.
+    • <b>Aus</b>: keine Meldungen. Die Karte bleibt aktuell, und wenn eine limitierte Auflage ausverkauft ist, sage ich dir Bescheid. Von überverkauften Zahlungen erfährst du trotzdem, denn die musst du erstatten, und auch davon, dass jemand auf einen Code wartet.
 alerts-menu-quiet =
     In deiner Ruhezeit kommt alles ohne Ton, egal was du hier wählst.
 button-alerts-on = An
@@ -27,7 +27,7 @@ button-alerts-off = Aus
 button-chosen = ✅ { $label }
 toast-alerts-on = Meldungen sind an: Zu jeder Zahlung bekommst du eine Nachricht mit Ton.
 toast-alerts-silent = Meldungen sind lautlos: Zu jeder Zahlung bekommst du eine Nachricht ohne Ton.
-toast-alerts-off = Meldungen sind aus, nur die Karte bleibt aktuell. Von Zahlungen, die du erstatten musst, erfährst du trotzdem.
+toast-alerts-off = Meldungen sind aus, nur die Karte bleibt aktuell. Von Zahlungen, die du erstatten musst, und fehlenden Codes erfährst du trotzdem.
 
 ## The end of a drop
 

@@ -18,7 +18,7 @@ alerts-menu =
 
     • <b>On</b>: a message with sound for each payment.
     • <b>Silent</b>: the same message, without sound.
-    • <b>Off</b>: no alerts. The card stays up to date, and I'll let you know when a limited drop sells out. You'll still hear about oversold payments, because you need to refund them.
+    • <b>Off</b>: no alerts. The card stays up to date, and I'll let you know when a limited drop sells out. You'll still hear about oversold payments, because you need to refund them, and about buyers who are waiting for a code.
 alerts-menu-quiet =
     During your quiet hours everything arrives silently, whatever you choose here.
 button-alerts-on = On
@@ -27,7 +27,7 @@ button-alerts-off = Off
 button-chosen = ✅ { $label }
 toast-alerts-on = Alerts are on. You'll get a message with sound for each payment.
 toast-alerts-silent = Alerts are silent. You'll get a message without sound for each payment.
-toast-alerts-off = Alerts are off, but the card stays up to date. You'll still hear about payments you need to refund.
+toast-alerts-off = Alerts are off, but the card stays up to date. You'll still hear about payments to refund, and buyers waiting for a code.
 
 ## The end of a drop
 
