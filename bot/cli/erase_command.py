@@ -40,8 +40,9 @@ def erase(
     """Erase payers' data or a seller's profile and accounts; payments are kept.
 
     WHO is an email address, a paymail or a phone number, in any spelling, or the id of a payment,
-    which means everything that its payer entered. Payers' names and messages go with it, and
-    sellers' notes on the payment; who gave nothing else is found by the payment's id. --before
+    which means everything that its payer entered. Payers' names and messages go with it, sellers'
+    notes on the payment, and the receipt of it that is kept in Telegram; who gave nothing else is
+    found by the payment's id. Messages and notes of other payments lose the address. --before
     takes a date, or an age such as 90d. With both, only data that matches both is erased; without
     WHO, the data of every payer. What is erased can't be restored.
 
@@ -55,7 +56,7 @@ def erase(
     deleted with their keys, so that nobody can pay them until they connect one. Other texts and
     addresses of sellers are not touched.
 
-    To erase the receipts that a payer keeps in Telegram, give their Telegram account, such as
+    To erase all receipts that a payer keeps in Telegram, give their Telegram account, such as
     buyer-4711.
 
     Queued messages are sent without the data. The bot can keep running. At the end, the database

@@ -48,6 +48,12 @@ WORD = re.compile(r"[^\s<>]+")
 NUMBER = re.compile(r"\+?\(?[0-9][0-9 ()./-]+[0-9]")
 """A phone number within a text, with the separators that people write between its digits."""
 
+ADDRESS = re.compile(r"[^@\s]+@[^@\s]+")
+"""An email address or a paymail."""
+
+ADDRESS_IN_TEXT = re.compile(r"[^\s<>()\[\]\"',;:/?=@]+@[^\s<>()\[\]\"',;:/?=@]*[^\W_]")
+"""An address within a word, such as one behind `mailto:`."""
+
 INVISIBLE = re.compile("[\u2060\u202a-\u202e\u2066-\u2069]")
 """Word joiners, and the controls of right-to-left text."""
 
@@ -84,14 +90,18 @@ class Scope:
 
         `numbers` are the ids of its row.
         """
-        if self.request_id is not None and request_id != self.request_id:
-            return False
-        if self.before is not None and at >= self.before:
+        if not self.includes(request_id, at):
             return False
         texts = [*find_texts(data)]
         if texts and not self.numbers.isdisjoint(numbers):
             return True
         return any(self.people is None or match_key(text) in self.people for text in texts)
+
+    def includes(self, request_id: str | None, at: int) -> bool:
+        """Return whether request and time (epoch ms) of some data are within the scope."""
+        if self.request_id is not None and request_id != self.request_id:
+            return False
+        return self.before is None or at < self.before
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,6 +189,24 @@ class PersonalTable:
         return tx.execute(f"UPDATE {self.table} SET {new} WHERE {which}", **given, **values)  # noqa: S608 - as above
 
 
+def mentions(
+    table: str, keys: tuple[str, ...], time: str, lost: Mapping[str, ErasedValues], scope: Scope
+) -> PersonalTable:
+    """Return the rows of `scope` that mention somebody: each column of `lost` loses its values.
+
+    `time` is the column of when the row was written (epoch ms).
+    """
+
+    def change(row: Row) -> dict[str, object] | None:
+        hushed = {name: redact(row[name], gone) for name, gone in lost.items()}
+        same = all(hushed[name] == row[name] for name in lost)
+        return None if same or not scope.includes(row["request_id"], row[time]) else hushed
+
+    columns = tuple(name for name in ("request_id", time, *lost) if name not in keys)
+    where = f"COALESCE({', '.join(lost)}) IS NOT NULL"
+    return PersonalTable(table, keys, columns, change, where)
+
+
 def mentions_any(column: str, people: Collection[str] | None) -> tuple[str, dict[str, str]]:
     """Return a condition that holds for every row whose JSON names one of `people`, and parameters.
 
@@ -243,6 +271,12 @@ def match_key(text: str) -> str:
     return folded if digits is None else digits.removeprefix("00")
 
 
+def is_address(text: str) -> bool:
+    """Return whether a text is an email address, a paymail or a phone number."""
+    is_phone = phones.digits(text.strip()) is not None
+    return is_phone or ADDRESS.fullmatch(match_key(text)) is not None
+
+
 def find_texts(data: object) -> Iterator[str]:
     """Yield every text and number in a JSON value."""
     if isinstance(data, dict):
@@ -285,7 +319,9 @@ def _redact_text(text: str, gone: ErasedValues) -> str:
             done = end
         number += length or 1
     rest = "".join([*parts, text[done:]])
-    return NUMBER.sub(lambda it: HIDDEN if match_key(it[0]) in gone.keys else it[0], rest)
+    for pattern in (ADDRESS_IN_TEXT, NUMBER):
+        rest = pattern.sub(lambda it: HIDDEN if match_key(it[0]) in gone.keys else it[0], rest)
+    return rest
 
 
 def _erased_length(words: list[re.Match[str]], number: int, gone: ErasedValues) -> int:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from dataclasses import dataclass
 from functools import partial
@@ -18,19 +17,14 @@ from bot.core.errors import BotError
 from bot.core.ops import audit
 from bot.core.privacy import erasure
 from bot.core.privacy.erasure import ErasedValues, Scope
-from bot.core.text import phones
 from bot.service.store.personal_data import payer_erasure as service
 from bot.service.store.personal_data import seller_erasure
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import AsyncIterator, Iterable, Sequence
 
     from bot.core.database.database import Database, Row, Transaction
     from bot.core.privacy.erasure import PersonalTable
-
-ADDRESS = re.compile(r"[^@\s]+@[^@\s]+")
-"""An email address or a paymail."""
-
 
 TOUCHED = (
     *("payments", "checkouts", "deliveries", "delivery_attempts", "recipients", "outbox", "lanes"),
@@ -100,14 +94,17 @@ def parse_scope(
 async def survey(db: Database, scope: Scope) -> Found:
     """Count the data of `scope`; change nothing."""
     values: set[str] = set()
-    numbers = Counter[str]()
+    rows: set[tuple[str, ...]] = set()
     for place in _places(scope):
-        async for row in erasure.stream_rows(db, place):
-            if place.change(row) is not None:
-                numbers[place.table] += 1
-                values.update(erasure.find_texts(_data(row)))
+        async for row in _changing(db, place):
+            rows.add(_key(place, row))
+            values.update(erasure.find_texts(_data(row)))
     recipients = await db.read(lambda tx: service.recipients(tx, scope))
     values.update(row["address"] for row in recipients)
+    addresses = _addresses(scope, values)
+    for place in _mentions(scope, addresses, addresses):
+        rows |= {_key(place, row) async for row in _changing(db, place)}
+    numbers = Counter(table for table, *_ in rows)
     return Found(
         payments=numbers["payments"],
         checkouts=numbers["checkouts"],
@@ -149,7 +146,11 @@ async def erase(db: Database, scope: Scope, found: Found, now: int) -> Erased:
     request_id = scope.request_id
     listing = await db.read(lambda tx: chat.listing_id_of(tx, request_id or ""))
     values_gone = ErasedValues.of(wanted)
-    await erasure.erase_rows(chats, chat.notes_on_payments(values_gone))
+    addresses = _addresses(scope, found.values)
+    *of_service, of_chat = _mentions(scope, addresses, addresses | set(wanted))
+    for place in of_service:
+        await erasure.erase_rows(db, place)
+    await erasure.erase_rows(chats, of_chat)
     await erasure.erase_rows(chats, chat.sent_alerts(scope, listing, values_gone))
     messages = await erasure.erase_rows(chats, chat.messages(scope, listing, values_gone))
     details = {"payments": found.payments, "checkouts": found.checkouts, "told": found.recorded}
@@ -165,6 +166,29 @@ async def erase(db: Database, scope: Scope, found: Found, now: int) -> Erased:
 
 def _places(scope: Scope) -> tuple[PersonalTable, ...]:
     return service.payments(scope), service.checkouts(scope), chat.recorded_payments(scope)
+
+
+def _mentions(
+    scope: Scope, addresses: frozenset[str], noted: frozenset[str]
+) -> tuple[PersonalTable, ...]:
+    """Return where others wrote about erased payers: `addresses` in words, `noted` in notes."""
+    lost = scope, ErasedValues.of(addresses), ErasedValues.of(noted)
+    return *service.mentions(*lost), chat.mentions(*lost)
+
+
+def _addresses(scope: Scope, values: Iterable[str]) -> frozenset[str]:
+    """Return what names a payer to everybody: a name or a message is somebody else's as well."""
+    return frozenset(filter(erasure.is_address, {*values, *(scope.people or ())}))
+
+
+async def _changing(db: Database, place: PersonalTable) -> AsyncIterator[Row]:
+    async for row in erasure.stream_rows(db, place):
+        if place.change(row) is not None:
+            yield row
+
+
+def _key(place: PersonalTable, row: Row) -> tuple[str, ...]:
+    return (place.table, *(row[name] for name in place.keys))
 
 
 def _profiles(tx: Transaction, scope: Scope) -> list[object]:
@@ -185,8 +209,7 @@ def _given_with(tx: Transaction, word: str) -> frozenset[str] | None:
 
 def _person(tx: Transaction, word: str) -> str:
     name = erasure.match_key(word)
-    known = phones.digits(word.strip()) is not None or ADDRESS.fullmatch(name)
-    is_known = bool(known) or kept.is_buyer(name)
+    is_known = erasure.is_address(word) or kept.is_buyer(name)
     if not is_known and not _profiles(tx, Scope(sellers=frozenset({name}))):
         raise BotError(
             f"{word}: is not an email address, paymail or phone number, and no payment has this id"

@@ -10,9 +10,13 @@ import pytest
 
 from bot.chat.messages.inert_text import inert, inert_lines
 from bot.chat.messages.reply import plain
+from bot.chat.model.payer_words import PayerWords
+from bot.chat.payments.recording import Ledger
+from bot.chat.store.received_payments import Payment
 from bot.core.database.snapshot import compact
 from bot.core.privacy.erasure import ErasedValues, redact
 from bot.wiring.maintenance import payer_erasure
+from tests.support.chat_harness import COFFEE, ChatHarness, service_answer
 from tests.support.databases import SQLITE, text_of
 from tests.support.payment_reports import LETTER_REPORT, WEBHOOK_REPORT
 from tests.support.service_harness import HOOK, NOON, ServiceHarness, open_service
@@ -151,6 +155,78 @@ async def test_of_a_request_all_words_go(database_url: str) -> None:
         payments = await service.rows("payments ORDER BY completed_at")
         assert [row["amount"] for row in payments] == [500, 500]
         assert [row["paid_back_at"] for row in payments] == [1, None]
+
+
+MIA = "mia@payer.example"
+ABOUT_MIA = f"write me at mailto:{MIA}, +44 20 7946-0958 or {MIA.title()}"
+
+
+async def mentioned(service: ServiceHarness) -> str:
+    """Store a payment of Mia, and one of somebody who writes of her; return the latter's id."""
+    hook = {"notifications": {"webhook": HOOK, "email": "seller@shop.example"}}
+    asked = await service.create(requestedUserData=["email", "phoneNumber"], **hook)
+    plain = await service.create(**hook)
+    await service.pay(asked["id"], email=MIA, phoneNumber="+442079460958", name="Thanks")
+    sent = await service.pay(plain["id"], name="Ben", message=f"Thanks, {ABOUT_MIA}")
+    (payment,) = await service.rows(f"payments WHERE request_id = '{plain['id']}'")
+    assert sent.headers["location"].endswith(payment["id"])
+    await change(service, "UPDATE payments SET sent_note = :note", note=f"Sent to {MIA}")
+    return str(payment["id"])
+
+
+async def test_words_and_notes_of_other_payments_lose_the_address(database_url: str) -> None:
+    """Those payments stay otherwise, with their reports: no payer is known by a word alone."""
+    async with open_service(database_url, mails=True) as service:
+        other = await mentioned(service)
+        assert str(await service.rows("outbox")).count("Thanks, write me at") == 2
+        scope = service.db.run(lambda tx: payer_erasure.parse_scope(tx, [MIA], None, None))
+        found = await payer_erasure.survey(service.db, scope)
+        assert (found.payments, found.checkouts) == (2, 2)
+        await payer_erasure.erase(service.db, scope, found, NOON)
+        assert (await payer_erasure.survey(service.db, scope)).rows == 0
+        whole = (await text_of(service.db)).lower()
+        assert MIA not in whole
+        assert "7946" not in whole
+        (row,) = await service.rows(f"payments WHERE id = '{other}'")
+        words = "Thanks, write me at mailto:…, … or …"
+        assert (row["payer_name"], row["message"]) == ("Ben", words)
+        assert row["sent_note"] == "Sent to …"
+        assert str(await service.rows("outbox")).count(words) == 2
+
+
+async def test_words_outside_the_scope_keep_the_address(database_url: str) -> None:
+    async with open_service(database_url, mails=True) as service:
+        other = await mentioned(service)
+        (row,) = await service.rows(f"payments WHERE id <> '{other}'")
+        await erase(service.db, MIA, request=row["request_id"])
+        (row,) = await service.rows(f"payments WHERE id = '{other}'")
+        assert row["message"] == f"Thanks, {ABOUT_MIA}"
+
+
+@pytest.mark.only(SQLITE, "a file")
+async def test_no_byte_of_an_address_in_other_payments_is_left(database_url: str) -> None:
+    async with open_service(database_url, mails=True) as service:
+        await mentioned(service)
+        await erase(service.db, MIA)
+        path = Path(sqlite(service.db).path)
+    assert compact(path)
+    whole = b"".join(one.read_bytes() for one in path.parent.glob(f"{path.name}*")).lower()
+    assert MIA.encode() not in whole
+    assert b"thanks, write me at" in whole
+
+
+async def test_payments_that_the_chat_recorded_lose_the_address_in_words_and_notes(
+    chat: ChatHarness,
+) -> None:
+    listing = chat.add_listing(chat.add_person(), COFFEE, service_answer())
+    payment = Payment("0" * 24, "t1", 500, "USD", {}, words=PayerWords("Ben", f"Mail {MIA}!"))
+    chat.db.run(lambda tx: Ledger(tx, chat.queues, chat.clock()).record(listing.id, payment, None))
+    noted = "UPDATE received_payments SET sent_at = 1, sent_note = :note"
+    chat.db.run(lambda tx: tx.execute(noted, note=f"Sent to {MIA}"))
+    await erase(chat.db, MIA)
+    (row,) = chat.rows("received_payments")
+    assert (row["payer_name"], row["message"], row["sent_note"]) == ("Ben", "Mail …!", "Sent to …")
+    assert MIA not in await text_of(chat.db)
 
 
 @pytest.mark.parametrize("report", [WEBHOOK_REPORT, LETTER_REPORT])

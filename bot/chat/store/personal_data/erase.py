@@ -10,6 +10,7 @@ from bot.core import exact_json
 from bot.core.errors import Unreadable
 from bot.core.outbox.payload_kinds import read_object
 from bot.core.outbox.queries import TABLE
+from bot.core.privacy import erasure
 from bot.core.privacy.erasure import (
     HIDDEN,
     PersonalTable,
@@ -30,9 +31,13 @@ PROFILES = (
     " OR EXISTS (SELECT 1 FROM seller_accounts a WHERE a.seller_id = sellers.id) ORDER BY id"
 )
 
+WORDS = ("payer_name", "message")
+"""Columns of what payers told their seller."""
+
 NOTES = ("sent_note", "paid_back_note")
-WORDS = ("payer_name", "message", *NOTES)
-"""Columns of what payers told their seller, and of what sellers noted, which may name payers."""
+"""Columns of what sellers noted, which may name payers."""
+
+TEXTS = (*WORDS, *NOTES)
 
 KEPT = "queue IN ('messages', 'answers') OR (queue = 'updates' AND settled_at IS NOT NULL)"
 """Messages, and handled updates: a callback carries the message that its button belongs to.
@@ -56,33 +61,32 @@ def recorded_payments(scope: Scope) -> PersonalTable:
     def change(row: Row) -> dict[str, object] | None:
         numbers = [row["transaction_id"]]
         covered = scope.covers(row["request_id"], row["received_at"], entered(row), numbers)
-        return {"body": NOTHING, **dict.fromkeys(WORDS)} if covered else None
+        return {"body": NOTHING, **dict.fromkeys(TEXTS)} if covered else None
 
     keys = ("request_id", "transaction_id")
     # Other servers write phone numbers in any format, so no search in SQL finds all of them.
     has_numbers = any(name.isdecimal() for name in scope.people or ())
     narrowed = replace(scope, people=None) if has_numbers else scope
-    text = " || ' ' || ".join(["body", *(f"COALESCE({column}, '')" for column in WORDS)])
+    text = " || ' ' || ".join(["body", *(f"COALESCE({column}, '')" for column in TEXTS)])
     named, given = concerns(narrowed, text, ["transaction_id"])
-    where = f"(body <> '{NOTHING}' OR COALESCE({', '.join(WORDS)}) IS NOT NULL) AND {named}"
-    columns = ("body", *WORDS, "received_at")
+    where = f"(body <> '{NOTHING}' OR COALESCE({', '.join(TEXTS)}) IS NOT NULL) AND {named}"
+    columns = ("body", *TEXTS, "received_at")
     return PersonalTable("received_payments", keys, columns, change, where, given=given)
 
 
 def entered(row: Row) -> list[object]:
     """Return what a payer entered with a recorded payment, and the seller's notes on it."""
-    return [exact_json.loads(row["body"]), *(row[column] for column in WORDS)]
+    return [exact_json.loads(row["body"]), *(row[column] for column in TEXTS)]
 
 
-def notes_on_payments(gone: ErasedValues) -> PersonalTable:
-    """Return the sellers' notes on payments, which lose the values `gone`."""
+def mentions(scope: Scope, addresses: ErasedValues, noted: ErasedValues) -> PersonalTable:
+    """Return recorded payments in which others wrote about an erased payer.
 
-    def change(row: Row) -> dict[str, object] | None:
-        hushed = {name: redact(row[name], gone) for name in NOTES}
-        return None if all(hushed[name] == row[name] for name in NOTES) else hushed
-
-    keys, where = ("request_id", "transaction_id"), f"COALESCE({', '.join(NOTES)}) IS NOT NULL"
-    return PersonalTable("received_payments", keys, NOTES, change, where)
+    Payers' words lose the addresses, and sellers' notes all that is `noted`.
+    """
+    lost = dict.fromkeys(WORDS, addresses) | dict.fromkeys(NOTES, noted)
+    keys = ("request_id", "transaction_id")
+    return erasure.mentions("received_payments", keys, "received_at", lost, scope)
 
 
 def messages(scope: Scope, listing_id: str | None, gone: ErasedValues) -> PersonalTable:

@@ -3,23 +3,24 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 from bot.core import exact_json
 from bot.core.errors import Unreadable
 from bot.core.mail import mailboxes
 from bot.core.outbox import bulk_changes
 from bot.core.outbox.queries import QUEUED
+from bot.core.privacy import erasure
 from bot.core.privacy.erasure import ErasedValues, PersonalTable, concerns, find_texts, redact
 from bot.service.model.delivery import Channel
-from bot.service.model.payment_reports import ErasedLetter
+from bot.service.model.payment_reports import ErasedLetter, LetterReport, WebhookReport
 from bot.service.store.deliveries import LETTER_PAYLOADS, RECEIPT_PAYLOADS, WEBHOOK_PAYLOADS
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from bot.core.database.database import Row, Transaction
-    from bot.core.outbox.payload_kinds import PayloadKinds
     from bot.core.privacy.erasure import Scope
 
 NOTHING = "{}"
@@ -68,6 +69,21 @@ def checkouts(scope: Scope) -> PersonalTable:
     """Return the table of checkouts, paid or not, which erases their letters too."""
     table = _table("checkouts", "created_at", WORDS, ("id",), scope)
     return replace(table, also=_letters_of_checkout)
+
+
+def mentions(
+    scope: Scope, addresses: ErasedValues, noted: ErasedValues
+) -> tuple[PersonalTable, PersonalTable]:
+    """Return payments and checkouts in which others wrote about an erased payer.
+
+    Payers' words lose the addresses and sellers' notes all that is `noted`; queued reports too.
+    """
+    words, notes = dict.fromkeys(WORDS, addresses), dict.fromkeys(NOTES, noted)
+    paid = erasure.mentions("payments", ("id",), "completed_at", words | notes, scope)
+    reports = partial(_reports, gone=addresses)
+    return replace(paid, also=reports), erasure.mentions(
+        "checkouts", ("id",), "created_at", words, scope
+    )
 
 
 def _table(
@@ -151,9 +167,25 @@ def _deliveries(tx: Transaction, row: Row) -> None:
             text = RECEIPT_PAYLOADS.encode(ErasedLetter())  # ended where it still waits
             tx.execute(FORGET_PAYER, id=owed["id"])
         else:
-            text = _without_payer(owed["body"], PAYLOADS[Channel(owed["channel"])])
+            text = _rewritten(owed, lambda report: report.without_payer())
         bulk_changes.rewrite(tx, owed["id"], text, redact(owed["note"], gone))
-    for attempt in tx.query(ATTEMPTS, payment=row["id"]):
+    _forget_answers(tx, row["id"], gone)
+
+
+def _reports(tx: Transaction, row: Row, gone: ErasedValues) -> None:
+    """Erase values from the words in a payment's reports, and the whole of what endpoints answered.
+
+    Letters to payers have nothing that payers wrote.
+    """
+    for owed in tx.query(OWED, payment=row["id"]):
+        if owed["channel"] != Channel.RECEIPT:
+            text = _rewritten(owed, partial(_without, gone=gone))
+            bulk_changes.rewrite(tx, owed["id"], text, redact(owed["note"], gone))
+    _forget_answers(tx, row["id"], gone)
+
+
+def _forget_answers(tx: Transaction, payment_id: str, gone: ErasedValues) -> None:
+    for attempt in tx.query(ATTEMPTS, payment=payment_id):
         tx.execute(
             "UPDATE delivery_attempts SET answer = NULL, trouble = :trouble"
             " WHERE delivery_id = :id AND number = :number",
@@ -172,12 +204,18 @@ def _letters_of_checkout(tx: Transaction, row: Row) -> None:
         tx.execute(FORGET_TROUBLE, id=owed["id"])
 
 
-def _without_payer(body: str, payloads: PayloadKinds) -> str:
-    """Return a queued body without its payer; nothing is kept of one that can't be read."""
+def _rewritten(owed: Row, change: Callable[[Any], Any]) -> str:
+    """Return a queued report's JSON after a change; nothing is kept of one that can't be read."""
+    body, payloads = owed["body"], PAYLOADS[Channel(owed["channel"])]
     try:
         report = payloads.decode(body)
     except Unreadable:
-        return "{}"
-    if isinstance(report, ErasedLetter):
-        return body
-    return payloads.encode(report.without_payer())
+        return NOTHING
+    return str(body) if isinstance(report, ErasedLetter) else payloads.encode(change(report))
+
+
+def _without(report: Any, gone: ErasedValues) -> Any:
+    if not isinstance(report, WebhookReport | LetterReport):
+        return report
+    name, message = redact(report.name, gone), redact(report.message, gone)
+    return replace(report, name=name, message=message)
