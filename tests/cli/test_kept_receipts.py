@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 from contextlib import closing
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -13,19 +14,24 @@ from bot.chat.messages.jobs import KeepReceipt, ReplyTo
 from bot.chat.messages.payloads import BuyerNotice, ReceiptMessage
 from bot.chat.messages.queues import RECEIPTS, make_queues
 from bot.chat.model.receipt import Receipt, ReceiptKey
+from bot.chat.payments.recording import Ledger
 from bot.chat.store import kept_receipts
 from bot.chat.store.kept_receipts import Keeper
+from bot.chat.store.received_payments import Payment
 from bot.core.database.database import open_database
 from bot.core.outbox import outbox
+from tests.support.chat_harness import COFFEE, ChatHarness, service_answer
 from tests.support.command_line import DATABASE, run_bot
 from tests.support.databases import SQLITE, text_of
-from tests.support.service_harness import NOON
+from tests.support.service_harness import NOON, Clock
 
 if TYPE_CHECKING:
+    from bot.chat.store.listings import Listing
     from bot.core.database.database import Transaction
 
 ANN, BOB = 4711, 4712
 KEYS = {ANN: ReceiptKey("0" * 24, "a" * 24), BOB: ReceiptKey("0" * 24, "b" * 24)}
+TO_BUYERS = "lane NOT IN (SELECT CAST(seller_id AS TEXT) FROM listings)"
 
 
 def keep(url: str) -> None:
@@ -43,6 +49,20 @@ def keep(url: str) -> None:
 
     with closing(open_database(url)) as db:
         db.run(store)
+
+
+def pay(url: str, entered: dict[int, dict[str, str]]) -> None:
+    """Record the payments of the receipts in the chat, with what their payers entered."""
+    with closing(open_database(url)) as db:
+        chat = ChatHarness(db, Clock())
+        listing = chat.add_listing(chat.add_person(), COFFEE, service_answer())
+        for who, data in entered.items():
+            payment = Payment(*KEYS[who], 750, "EUR", data)
+            db.run(partial(record, chat=chat, listing=listing, payment=payment))
+
+
+def record(tx: Transaction, chat: ChatHarness, listing: Listing, payment: Payment) -> None:
+    Ledger(tx, chat.queues, chat.clock()).record(listing.id, payment, None)
 
 
 def erase(*words: str) -> Any:
@@ -70,7 +90,7 @@ def test_an_accounts_receipts_are_erased_with_what_the_queues_hold(commands_url:
 def test_no_erased_byte_is_left(commands_url: str) -> None:
     keep(commands_url)
     erase(f"buyer-{ANN}")
-    whole = DATABASE.read_bytes()
+    whole = b"".join(one.read_bytes() for one in DATABASE.parent.glob(f"{DATABASE.name}*"))
     assert f"Tea of {ANN}".encode() not in whole
     assert KEYS[ANN].transaction_id.encode() not in whole
 
@@ -81,9 +101,34 @@ def test_receipts_are_erased_by_their_request_and_by_age(commands_url: str) -> N
     assert erase("--before", "2100-01-01")["kept"] == 2
 
 
-def test_a_payer_who_is_named_otherwise_keeps_their_receipts(commands_url: str) -> None:
+@pytest.mark.parametrize(
+    ("entered", "word"),
+    [
+        ({"email": "ann@payer.example"}, "ann@payer.example"),
+        ({"email": "ann@payer.example"}, KEYS[ANN].transaction_id),
+        ({}, KEYS[ANN].transaction_id),
+    ],
+)
+def test_the_receipt_of_an_erased_payment_goes_with_it(
+    commands_url: str, entered: dict[str, str], word: str
+) -> None:
+    """By an address, and by the payment's id; receipts of other payments stay."""
     keep(commands_url)
-    assert "kept" not in erase("ann@example.org")
+    pay(commands_url, {ANN: entered, BOB: {"email": "bob@payer.example"}})
+    assert erase(word)["kept"] == 1
+    assert "kept" not in erase(word)
+    with closing(open_database(commands_url)) as db:
+        kept = db.run(lambda tx: tx.query("SELECT name FROM kept_receipts"))
+        queued = str(db.run(lambda tx: tx.query(f"SELECT body FROM outbox WHERE {TO_BUYERS}")))
+    assert kept == [{"name": f"Tea of {BOB}"}]
+    assert KEYS[ANN].transaction_id not in queued
+    assert queued.count(KEYS[BOB].transaction_id) == 3
+
+
+def test_a_payer_of_another_payment_keeps_their_receipts(commands_url: str) -> None:
+    keep(commands_url)
+    pay(commands_url, {ANN: {"email": "ann@payer.example"}})
+    assert "kept" not in erase("bob@payer.example")
 
 
 def test_kept_receipts_are_exported(commands_url: str) -> None:

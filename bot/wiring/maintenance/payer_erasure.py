@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from bot.chat.messages.queues import SLICE, make_queues
 from bot.chat.model.profile import NO_PROFILE
+from bot.chat.model.receipt import ReceiptKey
 from bot.chat.requests.sellers.profile_change import change_profile
 from bot.chat.store.payouts import forget_accounts
 from bot.chat.store.personal_data import erase as chat
@@ -40,7 +41,7 @@ QUEUES = make_queues(None, None, None)
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """The counts of rows with data to erase, and its values, which are never printed.
+    """The counts of rows with data to erase, its values, which are never printed, and its payments.
 
     `recorded`: payments in the chat; `recipients`: addresses that get emails about payments;
     `sellers`: requests, applications and sellers in the chat that have a profile; `kept`: receipts
@@ -51,6 +52,7 @@ class Found:
     checkouts: int
     recorded: int
     values: frozenset[str]
+    paid: frozenset[ReceiptKey] = frozenset()
     recipients: int = 0
     sellers: int = 0
     kept: int = 0
@@ -95,10 +97,13 @@ async def survey(db: Database, scope: Scope) -> Found:
     """Count the data of `scope`; change nothing."""
     values: set[str] = set()
     rows: set[tuple[str, ...]] = set()
+    paid: set[ReceiptKey] = set()
     for place in _places(scope):
         async for row in _changing(db, place):
             rows.add(_key(place, row))
             values.update(erasure.find_texts(_data(row)))
+            if place.table != "checkouts":
+                paid.add(ReceiptKey(row["request_id"], row[place.keys[-1]]))
     recipients = await db.read(lambda tx: service.recipients(tx, scope))
     values.update(row["address"] for row in recipients)
     addresses = _addresses(scope, values)
@@ -110,9 +115,10 @@ async def survey(db: Database, scope: Scope) -> Found:
         checkouts=numbers["checkouts"],
         recorded=numbers["received_payments"],
         values=frozenset(values),
+        paid=frozenset(paid),
         recipients=len(recipients),
         sellers=len(await db.read(lambda tx: _profiles(tx, scope))),
-        kept=len(await db.read(lambda tx: kept.kept_receipts(tx, scope))),
+        kept=len(await db.read(lambda tx: kept.kept_receipts(tx, scope, paid))),
     )
 
 
@@ -122,6 +128,8 @@ async def erase(db: Database, scope: Scope, found: Found, now: int) -> Erased:
     Data that the same people gave outside `scope` stays, in messages too.
     """
     chats = db.alone(SLICE)
+    for one in await db.read(lambda tx: kept.kept_receipts(tx, scope, found.paid)):
+        await chats.transaction(partial(kept.forget, found=one, now=now))
     for place in (service.payments(scope), service.checkouts(scope)):
         await erasure.erase_rows(db, place)
     await erasure.erase_rows(chats, chat.recorded_payments(scope))
@@ -135,8 +143,6 @@ async def erase(db: Database, scope: Scope, found: Found, now: int) -> Erased:
             partial(change_profile, queues=QUEUES, seller_id=seller_id, profile=NO_PROFILE, now=now)
         )
         await chats.transaction(partial(forget_accounts, seller_id=seller_id))
-    for one in await db.read(lambda tx: kept.kept_receipts(tx, scope)):
-        await chats.transaction(partial(kept.forget, found=one, now=now))
     keys = {erasure.match_key(value) for value in found.values}
     people = scope.people or frozenset()
     values = {*found.values, *(people - keys)}

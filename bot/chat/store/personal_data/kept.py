@@ -10,8 +10,9 @@ from bot.core.outbox import bulk_changes
 from bot.core.outbox.queries import TABLE
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable
+    from collections.abc import AsyncIterator, Callable, Iterable
 
+    from bot.chat.model.receipt import ReceiptKey
     from bot.core.database.database import Database, Row, Transaction
     from bot.core.privacy.erasure import Scope
 
@@ -23,10 +24,8 @@ NOTHING, NO_LANE = "{}", "erased"
 
 _BUYER = re.compile(r"buyer-([1-9][0-9]{0,17})")
 _SELECT = "SELECT request_id, transaction_id, account_id, kept_at FROM kept_receipts"
-_DELETE = (
-    "DELETE FROM kept_receipts WHERE request_id = :request AND transaction_id = :transaction"
-    " AND account_id = :account"
-)
+_OF_PAYMENT = "request_id = :request_id AND transaction_id = :transaction_id"
+_DELETE = f"DELETE FROM kept_receipts WHERE {_OF_PAYMENT} AND account_id = :account"  # noqa: S608 - our own words
 _QUEUED = (
     f"SELECT id FROM {TABLE} WHERE queue IN ('messages', 'jobs', 'updates')"  # noqa: S608 - our own name
     " AND lane IN (:account, :receipts) AND body LIKE :mentions"
@@ -44,18 +43,26 @@ def is_buyer(word: str) -> bool:
     return _BUYER.fullmatch(word) is not None
 
 
-def kept_receipts(tx: Transaction, scope: Scope) -> list[Row]:
-    """Return the kept receipts that `scope` covers; of people, only those of named accounts."""
+def kept_receipts(tx: Transaction, scope: Scope, payments: Iterable[ReceiptKey]) -> list[Row]:
+    """Return the kept receipts that `scope` covers, and those of erased `payments`.
+
+    Of people, it covers those of named accounts, and of payments that are named by their ids.
+    """
     named = [_BUYER.fullmatch(word) for word in scope.people or ()]
     accounts = {int(found[1]) for found in named if found}
     rows = tx.query(_SELECT) if scope.people is None else _of_accounts(tx, accounts)
-    return [row for row in rows if _is_covered(row, scope)]
+    for number in sorted(scope.numbers):
+        rows += tx.query(f"{_SELECT} WHERE transaction_id = :number", number=number)
+    rows = [row for row in rows if _is_covered(row, scope)]
+    for key in payments:
+        rows += tx.query(f"{_SELECT} WHERE {_OF_PAYMENT}", **key._asdict())
+    return [*{(row["request_id"], row["transaction_id"]): row for row in rows}.values()]
 
 
 def forget(tx: Transaction, found: Row, now: int) -> None:
     """Delete a kept receipt with all that the queues hold about it, at `now` (epoch ms)."""
     account, transaction = found["account_id"], found["transaction_id"]
-    given = {"request": found["request_id"], "transaction": transaction, "account": account}
+    given = {"request_id": found["request_id"], "transaction_id": transaction, "account": account}
     tx.execute(_DELETE, **given)
     lanes = {
         "account": str(account),
