@@ -32,6 +32,8 @@ if TYPE_CHECKING:
     from bot.core.database.database import Database
 
 WHAT = ("payments", "requests", "sellers", "receipts")
+WITH_PAYERS = ("payments", "receipts")
+"""What is exported with payers' personal data."""
 
 
 @click.command()
@@ -73,7 +75,7 @@ def export(what: str, form: str, output: Path | None, **options: Any) -> None:
     try:
         _record_export(database, what, payers=payers)
         if what == "receipts":
-            found = _receipts(database, wanted)
+            found = _receipts(database, wanted, payers=payers)
         elif what == "sellers":
             found = _sellers(database, wanted, settings.url)
         elif settings.payments_url:
@@ -87,7 +89,7 @@ def export(what: str, form: str, output: Path | None, **options: Any) -> None:
 
 
 def _record_export(database: Database, what: str, *, payers: bool) -> None:
-    details = {"payers": payers and what == "payments"}
+    details = {"payers": payers and what in WITH_PAYERS}
     database.run(
         lambda tx: audit.record(tx, audit.operator(), "data.exported", what, now(), details)
     )
@@ -115,9 +117,11 @@ async def _sellers(db: Database, wanted: ExportFilter, url: str) -> AsyncIterato
         yield chat.seller_record(row, iso(row["created_at"]), f"{url}{PATH}")
 
 
-async def _receipts(db: Database, wanted: ExportFilter) -> AsyncIterator[dict[str, Any]]:
+async def _receipts(
+    db: Database, wanted: ExportFilter, *, payers: bool
+) -> AsyncIterator[dict[str, Any]]:
     async for row in kept.exported(db, wanted.since, wanted.until, wanted.request_id):
-        yield kept.kept_record(row, iso)
+        yield kept.kept_record(row, iso, payers=payers)
 
 
 async def _recorded_payments(

@@ -22,7 +22,7 @@ from bot.core.database.database import open_database
 from bot.core.outbox import outbox
 from tests.support.chat_harness import COFFEE, ChatHarness, service_answer
 from tests.support.command_line import DATABASE, run_bot
-from tests.support.databases import SQLITE, text_of
+from tests.support.databases import SQLITE, rows, text_of
 from tests.support.service_harness import NOON, Clock
 
 if TYPE_CHECKING:
@@ -145,3 +145,16 @@ def test_kept_receipts_are_exported(commands_url: str) -> None:
         "currencyCode": "EUR",
         "status": "paid",
     }
+
+
+@pytest.mark.parametrize(("option", "payers"), [("--payers", True), ("--no-payers", False)])
+def test_without_payers_no_account_is_exported(
+    commands_url: str, option: str, *, payers: bool
+) -> None:
+    """The audit log says which it was."""
+    keep(commands_url)
+    lines = run_bot("export", "receipts", "--format", "json", option).stdout.splitlines()
+    assert [json.loads(line)["product"] for line in lines] == [f"Tea of {ANN}", f"Tea of {BOB}"]
+    assert ["telegramId" in json.loads(line) for line in lines] == [payers, payers]
+    ((details,),) = rows(commands_url, "SELECT details FROM audit WHERE action = 'data.exported'")
+    assert json.loads(details) == {"payers": payers}

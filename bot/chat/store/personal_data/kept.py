@@ -85,10 +85,12 @@ async def exported(
         last = {"request": rows[-1]["request_id"], "transaction": rows[-1]["transaction_id"]}
 
 
-def kept_record(row: Row, moment: Callable[[int], str]) -> dict[str, Any]:
-    """Build the exported form of a kept receipt; `moment` formats epoch ms."""
-    return {
-        "telegramId": row["account_id"],
+def kept_record(row: Row, moment: Callable[[int], str], *, payers: bool) -> dict[str, Any]:
+    """Build the exported form of a kept receipt, with the account that keeps it if `payers`.
+
+    `moment` formats epoch ms.
+    """
+    record = {
         "keptAt": moment(row["kept_at"]),
         "transactionId": row["transaction_id"],
         "paymentRequestId": row["request_id"],
@@ -97,6 +99,7 @@ def kept_record(row: Row, moment: Callable[[int], str]) -> dict[str, Any]:
         "currencyCode": row["currency"],
         "status": row["status"],
     }
+    return {"telegramId": row["account_id"], **record} if payers else record
 
 
 def _of_accounts(tx: Transaction, accounts: set[int]) -> list[Row]:
