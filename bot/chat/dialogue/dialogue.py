@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from bot.chat.forms.goods_form import Fetched
     from bot.chat.messages.payloads import MessagePayload
     from bot.chat.messages.queues import Queues
-    from bot.chat.model.draft import PayoutService, Seller
+    from bot.chat.model.draft import Draft, PayoutService, Seller
     from bot.core.database.database import Database, Transaction
     from bot.core.database.vault import Vault
     from bot.core.outbox.outbox import Message
@@ -156,7 +156,7 @@ class Chat:
         match event:
             case MessageEvent() | PressEvent() if not event.person.private:
                 self._public(tx, event)
-                if isinstance(event, MessageEvent) and _is_secret(event):
+                if _keeps_nothing(event, None):
                     bulk_changes.rewrite(tx, message.id, ERASED, None)
             case MessageEvent():
                 self._take_message(tx, message, event)
@@ -171,19 +171,16 @@ class Chat:
                 lanes.pause(tx, self._queues.messages, str(event.person.chat_id), why)
 
     def _take_message(self, tx: Transaction, message: Message, event: MessageEvent) -> None:
-        """Handle a message; store nothing of one that has a secret, in the chat or here.
+        """Handle a message; of one with a secret or with goods nothing is kept here.
 
-        Of one with goods nothing is kept here.
+        The secret is deleted from the chat too.
         """
         context = self._turn(tx, event.person)
         handle_message(context, event)
         draft = context.draft if event.command is None else None
-        if bought.is_link(event):
-            bulk_changes.rewrite(tx, message.id, ERASED, None)
         if getting_paid.is_secret(draft, event.text):
             getting_paid.delete_secret(context, event)
-            bulk_changes.rewrite(tx, message.id, ERASED, None)
-        elif draft is not None and goods_form.takes_goods(draft):
+        if _keeps_nothing(event, context.draft):
             bulk_changes.rewrite(tx, message.id, ERASED, None)
 
     def _turn(
@@ -224,9 +221,13 @@ class Chat:
             self._note_buried(tx, message)
 
     def _erase_secret(self, tx: Transaction, message: Message, chat_id: int) -> None:
-        """Keep nothing of an update with a secret that could not be handled."""
+        """Keep nothing of an update with a secret or with goods that could not be handled."""
         draft = sellers.find_draft(tx, chat_id, chat_id)
-        if getting_paid.is_secret(draft, str(message.body)):
+        try:
+            event = read(message.body, self._bot_name())
+        except Unreadable:
+            event = None
+        if _keeps_nothing(event, draft) or getting_paid.is_secret(draft, str(message.body)):
             bulk_changes.rewrite(tx, message.id, ERASED, None)
 
     def _note_buried(self, tx: Transaction, message: Message) -> None:
@@ -243,5 +244,10 @@ class Chat:
         outbox.put(tx, self._queues.answers, str(chat), answer, self._now())
 
 
-def _is_secret(event: MessageEvent) -> bool:
-    return bought.is_link(event) or getting_paid.is_secret(None, event.text)
+def _keeps_nothing(event: Event | None, draft: Draft | None) -> bool:
+    """Return whether an update has a secret, goods or a receipt's address; `draft` is the form."""
+    if not isinstance(event, MessageEvent):
+        return False
+    asked = draft if event.command is None else None
+    is_goods = asked is not None and goods_form.takes_goods(asked)
+    return is_goods or bought.is_link(event) or getting_paid.is_secret(asked, event.text)
