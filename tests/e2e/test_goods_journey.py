@@ -102,13 +102,13 @@ async def test_a_photo_arrives_as_a_file(world: World, run: Process) -> None:
 async def test_typed_codes_fit_and_are_replaced_by_a_message(world: World) -> None:
     sam = await seller_with_destination(world)
     await asked(sam)
-    which = await sam.say("A1\nB2\nB2", "How should buyers get this?")
+    which = await sam.say("SONG-A1\nSONG-B2\nSONG-B2", "How should buyers get this?")
     options = await sam.press(which, "Codes, one per line", "2 codes for 2 items: fits")
     card = await created(sam, options)
     await sam.person.answer(sam.person.press(card, "Edit"), SECONDS)
     await world.wait_for(lambda: "What buyers get" in labels(card), SECONDS)
     await sam.press(card, "What buyers get", QUESTION)
-    await sam.say("A1", "Buyers now get: A1")
+    await sam.say("SONG-A1", "Buyers now get: SONG-A1")
     assert world.refused == []
 
 
@@ -118,20 +118,22 @@ async def test_codes_from_a_file_run_out_and_the_next_buyer_waits(
     sam = await seller_with_destination(world)
     await asked(sam)
     which = await sam.seen(
-        lambda: sam.person.send_document("codes.txt", b"A1\n\n"), "How should buyers get this?"
+        lambda: sam.person.send_document("codes.txt", b"SONG-A1\n\n"),
+        "How should buyers get this?",
     )
     options = await sam.press(which, "Codes", "1 code for 2 items: you'll need 1 more")
     card = await created(sam, options)
     assert "Codes left: 1 of 1" in card.text
     link = link_of(card)
-    assert (await bought(run, link))["codes"] == ["A1"]
+    assert (await bought(run, link))["codes"] == ["SONG-A1"]
     place = (await pay(link)).headers["location"]
     assert (await receipt(run, place))["state"] == "waiting"
     alert = await said(sam, "1 buyer is waiting")
     await sam.refresh(card, "1 buyer is waiting for a code")
     await sam.press(alert, "Send codes", "Send me more codes.")
     await sam.say(
-        "B2\nC3", "2 codes added.\nEveryone who has paid has their code.\nCodes left: 1 of 3"
+        "SONG-B2\nSONG-C3",
+        "2 codes added.\nEveryone who has paid has their code.\nCodes left: 1 of 3",
     )
-    assert (await receipt(run, place))["codes"] == ["B2"]
+    assert (await receipt(run, place))["codes"] == ["SONG-B2"]
     assert world.refused == []

@@ -106,12 +106,12 @@ async def test_a_buyer_who_waits_for_a_code_hears_when_it_comes(world: World) ->
     sam, pat, kim = await seller_with_destination(world), buyer(world), buyer(world, "Kim")
     card = await sam.card("/drop 4 5 USD Ticket", "Ticket")
     await goods_asked(sam, card)
-    which = await sam.say("A-1\nB-2", "How should buyers get this?")
+    which = await sam.say("TICKET-A1\nTICKET-B2", "How should buyers get this?")
     await sam.press(which, "Codes, one per line", "Buyers now get: 2 codes")
     link = link_of(card)
     first = await WebPayer().buy(link)
     kept = await first.keep(kim, "Your code (tap to copy)")
-    assert "A-1" in kept.text
+    assert "TICKET-A1" in kept.text
     await WebPayer().buy(link)
     late = await WebPayer().buy(link)
     alert = await said(sam, "1 buyer is waiting")
@@ -120,9 +120,9 @@ async def test_a_buyer_who_waits_for_a_code_hears_when_it_comes(world: World) ->
     waiting = await late.keep(pat, "Yours is on its way.")
     assert "Yours: 3 of 4" in waiting.text
     await sam.press(alert, "Send codes", "Send me more codes.")
-    await sam.say("C-3", "1 code added.\nEveryone who has paid has their code.")
+    await sam.say("TICKET-C3", "1 code added.\nEveryone who has paid has their code.")
     news = await said(pat, "Your code has arrived.")
-    assert "C-3" in news.text
-    assert "C-3" in await late.page()
-    assert not [one for one in kim.said if "arrived" in one.text or "C-3" in one.text]
+    assert "TICKET-C3" in news.text
+    assert "TICKET-C3" in await late.page()
+    assert not [one for one in kim.said if "arrived" in one.text or "TICKET-C3" in one.text]
     assert world.refused == []

@@ -1,6 +1,6 @@
 """A payer's receipt as the service answers it, and the key by which it is asked for.
 
-The key is a secret: whoever has it sees what was delivered. It is never logged.
+The key is a secret: whoever has it sees what was delivered. It is never logged whole.
 """
 
 from __future__ import annotations

@@ -32,6 +32,7 @@ from bot.chat.store import listings
 from bot.core import signing
 from bot.core.errors import BadSignature, BodyTooLarge, InvalidBody, NotFound, Refused, Unauthorized
 from bot.core.net import request_body
+from bot.core.ops.log_setup import shorten
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -121,9 +122,8 @@ class Receiver:
     async def _receive_payment(self, data: Mapping[str, Any], listing: Listing) -> None:
         payment, left = _payment(data, listing)
         is_new = await self._recorder.record(listing, payment, left)
-        log.info(
-            "payment received", listing=listing.id, transaction=payment.transaction_id, fresh=is_new
-        )
+        transaction = shorten(payment.transaction_id)
+        log.info("payment received", listing=listing.id, transaction=transaction, fresh=is_new)
 
     def _authenticate(
         self, headers: Mapping[str, str], body: bytes, data: Mapping[str, Any]

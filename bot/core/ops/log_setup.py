@@ -25,6 +25,15 @@ telegram.request is quieter still: it prints a traceback for each answer that is
 caller logs anyway.
 """
 
+SHOWN_OF_NUMBER = 8
+"""Characters of a payment's number in the log: by its beginning `/find` finds it. The whole number
+beside that of its request is the address of a receipt, which shows what was bought."""
+
+
+def shorten(number: str) -> str:
+    """Return the beginning of a payment's number, for the log."""
+    return number[:SHOWN_OF_NUMBER]
+
 
 def configure_logging(level: str, form: str, secrets: Iterable[str]) -> None:
     """Log to standard error as `text` or `json`, with `secrets` hidden wherever they occur."""

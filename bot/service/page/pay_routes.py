@@ -5,7 +5,6 @@ import re
 from dataclasses import replace
 from functools import lru_cache
 
-import structlog
 from fastapi import APIRouter, Request
 from starlette.responses import RedirectResponse, Response
 
@@ -22,7 +21,7 @@ from bot.service.page import forms, outcomes, page_cache, render
 from bot.service.page.order.order_form import NO_ORDER, PayerOrder, misfit_of, read_order
 from bot.service.page.template_values import PayerForm
 from bot.service.store import requests
-from bot.service.usecases import paying
+from bot.service.usecases import paying, settling
 from bot.service.usecases.paying import PaymentForm
 from bot.service.wire import json_answers
 
@@ -34,7 +33,6 @@ PICTURE = {
 SVG = "image/svg+xml"
 _TOKEN = re.compile(r"[A-Za-z0-9_-]{16,64}")
 
-log = structlog.get_logger()
 router = APIRouter(include_in_schema=False, route_class=PlainRoute)
 
 
@@ -117,8 +115,7 @@ async def _pay(request: Request, form: PaymentForm, found: PaymentRequest | None
         about=form.request_id if found else "",
     )
     if standing.fresh and standing.payment:
-        made = standing.payment
-        log.info("payment recorded", request=made.request_id, payment=made.id, settlement="paid")
+        settling.log_payment(standing.payment)
     onward = outcomes.next_page(service, found, form.request_id, standing)
     return RedirectResponse(onward, 303, render.HEADERS)
 

@@ -12,6 +12,7 @@ import structlog
 
 from bot.core.errors import NotFound
 from bot.core.money.amounts import MAX_MINOR
+from bot.core.ops.log_setup import shorten
 from bot.service.model import quote
 from bot.service.model.checkout_states import CheckoutState
 from bot.service.model.payout import SANDBOX
@@ -78,7 +79,7 @@ def log_payment(payment: Payment) -> None:
     write(
         "payment recorded",
         request=payment.request_id,
-        payment=payment.id,
+        payment=shorten(payment.id),
         settlement=payment.state.value,
     )
 

@@ -154,6 +154,7 @@ async def test_what_was_delivered_is_in_no_queue_and_no_log(
     assert "ABC-123" not in left
     ours = [record.getMessage() for record in caplog.records if record.name.startswith("bot")]
     assert KEY.transaction_id not in str(ours)
+    assert "ABC-123" not in str(ours)
 
 
 async def test_in_a_group_the_bot_asks_to_open_the_link_in_private(
