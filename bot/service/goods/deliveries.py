@@ -118,7 +118,7 @@ def add_codes(tx: Transaction, request: PaymentRequest, listed: Sequence[str]) -
 
 def end(tx: Transaction, request_id: str, now: int) -> None:
     """Set when the file of a request just deleted expires, unless somebody bought it."""
-    files.release(tx, _now(tx, request_id).file_id, now + files.AFTER_DELETION)
+    files.release(tx, _now(tx, request_id).file_id, now)
 
 
 def find_all(tx: Transaction, request_id: str) -> list[Delivered]:

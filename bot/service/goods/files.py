@@ -74,6 +74,7 @@ FINISH = """
 ATTACH = """
     UPDATE files SET expires_at = NULL WHERE id = :id AND app_id = :app_id AND complete = 1
 """
+LAST_DELETION = "SELECT MAX(deleted_at) AS at FROM payment_requests WHERE delivery_file = :id"
 RELEASE = f"UPDATE files SET expires_at = :at WHERE id = :id AND NOT {NEEDED}"  # noqa: S608 - our own words
 KEEP_NEEDED = f"UPDATE files SET expires_at = NULL WHERE expires_at <= :now AND {NEEDED}"  # noqa: S608 - our own words
 # An attached file has no end; a file that is not complete can't be attached any more. One that is
@@ -158,9 +159,14 @@ def attach(tx: Transaction, app_id: str, file_id: str) -> bool:
 
 
 def release(tx: Transaction, file_id: str | None, at: int) -> None:
-    """Set when a file expires, unless a request or a receipt still needs it."""
+    """Set when a file expires, unless a request or a receipt still needs it.
+
+    Money may still arrive for deleted requests with this file, so it is kept for them too.
+    """
     if file_id is not None:
-        tx.execute(RELEASE, id=file_id, at=at)
+        deleted_at = tx.query(LAST_DELETION, id=file_id)[0]["at"]
+        until = at if deleted_at is None else max(at, deleted_at + AFTER_DELETION)
+        tx.execute(RELEASE, id=file_id, at=until)
 
 
 def expire(tx: Transaction, file_id: str, now: int) -> None:

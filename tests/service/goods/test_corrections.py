@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from bot.service.goods import uploads
+from bot.service.rails.sandbox import DELAY
+from tests.support.checkout_steps import hear
 from tests.support.goods import buy, buy_pieces, delivered, uploaded
 from tests.support.service_harness import DROP, REQUESTS_PATH, ServiceHarness, refusal_code
 
@@ -90,6 +92,29 @@ async def test_sold_files_outlive_other_goods_and_deletions(service: ServiceHarn
     service.clock.advance(365 * DAY)
     await uploads.sweep(service.db, service.clock())
     assert [(await download(service, path)).content for path in paths] == [b"1", b"2"]
+
+
+async def test_a_file_waits_for_money_of_a_deleted_request_that_another_shared_it_with(
+    service: ServiceHarness,
+) -> None:
+    """For 180 days from the deletion, whatever becomes of the other request."""
+    shared, unpaid = await uploaded(service, b"song"), await uploaded(service, b"hymn")
+    gone = [(await service.create(delivery={"fileId": one}))["id"] for one in (shared, unpaid)]
+    others = [(await service.create(delivery={"fileId": one}))["id"] for one in (shared, unpaid)]
+    await service.pay(gone[0], manner="later")
+    for deleted, other in zip(gone, others, strict=True):
+        await service.seller.delete(f"{REQUESTS_PATH}/{deleted}")
+        await edit(service, other, {"text": GOOD})
+    await uploads.sweep(service.db, service.clock())
+    service.clock.advance(DELAY / 1000)
+    await hear(service)
+    (paid,) = await service.rows("payments")
+    path = f"/pay/{gone[0]}/receipt/{paid['id']}"
+    for days, kept in ((179, {shared, unpaid}), (1, {shared})):
+        service.clock.advance(days * DAY)
+        await uploads.sweep(service.db, service.clock())
+        assert {row["id"] for row in await service.rows("files")} == kept
+        assert (await download(service, path)).content == b"song"
 
 
 async def test_nothing_and_codes_leave_earlier_buyers_what_they_had(
