@@ -336,6 +336,11 @@ class Payment:
     marks: Marks = NO_MARKS
 
     @property
+    def last_unit(self) -> int:
+        """Return the number of the last unit, 0 where it took none."""
+        return 0 if self.first_unit is None else self.first_unit + self.quantity - 1
+
+    @property
     def took_unit(self) -> bool:
         """Return whether the payer gets what was paid for."""
         return self.state in {PaymentState.PAID, PaymentState.LATE}

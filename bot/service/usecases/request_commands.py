@@ -24,7 +24,7 @@ from bot.service.model.order import Order
 from bot.service.store import apps, unit_moves
 from bot.service.store import requests as store
 from bot.service.usecases import request_audit
-from bot.service.usecases.letters import payer_notices, recipient_consent
+from bot.service.usecases.letters import recipient_consent, served_payers
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -138,7 +138,7 @@ def edit(tx: Transaction, caller: Caller, request_id: str, edited: Edit) -> Paym
     after = _find_own(tx, caller, request_id)
     if delivers and caller.policy.mails:
         got = range(served(request) + 1, served(after) + 1)  # they waited for codes until now
-        payer_notices.queue_served(tx, after, got, caller.now)
+        served_payers.queue_served(tx, after, got, caller.now)
     request_audit.record_edited(tx, request, after, caller.now, delivers=delivers)
     return after
 
@@ -156,7 +156,7 @@ def add_codes(
         raise NotFound
     added = deliveries.add_codes(tx, request, listed)
     if caller.policy.mails:
-        payer_notices.queue_served(tx, request, added.served, caller.now)
+        served_payers.queue_served(tx, request, added.served, caller.now)
     request_audit.record_codes(tx, request, added.added, caller.now)
     return added
 

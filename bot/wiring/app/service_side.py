@@ -24,6 +24,7 @@ from bot.service.usecases import (
     payouts,
 )
 from bot.service.usecases.letters import letter_limits, payer_receipts
+from bot.service.usecases.letters.served_payers import SERVED, ServedPayers
 from bot.service.usecases.looking import LOOKS, LookHandler
 from bot.service.usecases.opening import OPENINGS, OpeningHandler
 from bot.service.usecases.payment_context import PaymentContext
@@ -154,7 +155,7 @@ class ServiceSide:
         await self._db.transaction(partial(apps.forget_former, now=moment))
         await self._db.transaction(partial(letter_limits.sweep, now=moment))
         await self._db.transaction(partial(payer_receipts.end_late, now=moment))
-        for queue in (*delivery_queues.QUEUES, OPENINGS, LOOKS):
+        for queue in (*delivery_queues.QUEUES, SERVED, OPENINGS, LOOKS):
             await self._db.transaction(partial(lanes.sweep, queue=queue, now=moment))
         for app in await self._db.read(apps.list_all):
             await status_index.refresh(self._db, app.id, self._now)
@@ -176,7 +177,7 @@ class ServiceSide:
         )
         origin = LetterOrigin(settings.smtp_from, settings.url)
         receipts = ReceiptDelivery(self._db, mailer, self._now, origin=origin, key=payer_key)
-        return [mails.job, receipts.job]
+        return [mails.job, receipts.job, ServedPayers(self._db, self._now).job]
 
 
 def _replica_loops(

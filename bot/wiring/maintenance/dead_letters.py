@@ -30,6 +30,7 @@ REMEDIES = {
     "own_webhooks": DELIVERIES,
     "mails": DELIVERIES,
     "receipts": DELIVERIES,
+    "served": "see the log at these times; some payers got no email that what they bought is here",
 }
 
 

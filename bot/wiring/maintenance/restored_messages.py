@@ -19,6 +19,7 @@ from bot.core.outbox.payload_kinds import read_object
 from bot.service.model.payment_reports import PaymentReport, WebhookReport
 from bot.service.usecases import delivery_queues
 from bot.service.usecases.delivery_queues import OWN_WEBHOOKS
+from bot.service.usecases.letters.served_payers import SERVED
 from bot.service.usecases.looking import LOOKS
 from bot.service.usecases.opening import OPENINGS
 from bot.service.usecases.request_commands import INTERNAL_HOST
@@ -48,7 +49,7 @@ BATCH = 500
 UNREADABLE = "its body could not be read"
 """The note of such a message."""
 
-QUEUES = {queue.name: queue for queue in (*delivery_queues.QUEUES, OPENINGS, LOOKS)}
+QUEUES = {queue.name: queue for queue in (*delivery_queues.QUEUES, SERVED, OPENINGS, LOOKS)}
 """The service's queues, whose messages have known payloads."""
 
 

@@ -11,10 +11,12 @@ from bot.core.mail import mailboxes
 from bot.core.text.translations import languages
 from bot.service.store import deliveries
 from bot.service.usecases import delivery_queues
-from bot.service.usecases.letters import payer_receipts
+from bot.service.usecases.letters import payer_receipts, served_payers
 from bot.service.usecases.letters.payer_notices import MOST
 from bot.service.usecases.letters.payer_receipts import TAKEN_BACK
+from bot.service.usecases.letters.served_payers import ServedPayers
 from bot.wiring.maintenance import payer_erasure
+from tests.support.checkout_steps import perform
 from tests.support.consent_letters import plain
 from tests.support.goods import uploaded
 from tests.support.payer_receipts import PAYER, WORDS, ReceiptHarness, open_receipt_harness
@@ -249,6 +251,31 @@ async def test_payers_who_waited_hear_once_what_they_get_in_place_of_codes(
     assert "What you bought: On your receipt" in lines(post)
     assert "anzibar" not in "".join(one.as_string() for one in letters)
     assert "anzibar" not in str([row["body"] for row in await post.rows()])
+
+
+@pytest.mark.parametrize("goods", [{"codes": [f"B{number}" for number in range(8)]}, {"text": "x"}])
+async def test_all_who_waited_hear_however_many_they_are(
+    post: ReceiptHarness, monkeypatch: pytest.MonkeyPatch, goods: dict[str, Any]
+) -> None:
+    """Some in each transaction, also those who are left when the process ends after the first."""
+    monkeypatch.setattr(served_payers, "MOST_SERVED", 3)
+    request_id = await post.ask(delivery={"codes": ["A0"]})
+    payers = [f"p{number}@mail.example" for number in range(8)]
+    for payer in payers:
+        post.service.clock.advance(1)
+        await post.pay(request_id, payer)
+    await post.work()
+    sent = len(post.letters)
+    edited = await post.service.edit(request_id, {"delivery": goods})
+    assert edited.status_code == 200, edited.text
+    assert await post.work() == 3
+    job = ServedPayers(post.service.db, post.service.clock).job
+    steps = 0
+    while await perform(post.service, job):
+        steps += 1
+    assert steps == 2
+    await post.work()
+    assert [one["to"] for one in post.letters[sent:]] == payers[1:]
 
 
 async def test_text_stands_on_the_receipt(post: ReceiptHarness) -> None:

@@ -9,21 +9,18 @@ from typing import TYPE_CHECKING
 
 from bot.core.mail import mailboxes
 from bot.core.text import email_addresses
-from bot.service.model.payment_reports import News, PaymentNotice, payment_facts
+from bot.service.model.payment_reports import PaymentNotice, payment_facts
 from bot.service.model.payout import SANDBOX
-from bot.service.model.request import DeliveryKind
-from bot.service.store import checkouts, deliveries, payments
+from bot.service.store import checkouts, deliveries
 from bot.service.usecases.letters import payer_receipts
 
 if TYPE_CHECKING:
     from bot.core.database.database import Transaction
+    from bot.service.model.payment_reports import News
     from bot.service.model.request import Payment, PaymentRequest
 
 MOST = 6
 """Letters about one payment, the receipt too: a mark can be set and taken back for ever."""
-
-MOST_SERVED = 500
-"""Letters to payers who waited, after one call: the payments of the request wait meanwhile."""
 
 
 def queue(tx: Transaction, request: PaymentRequest, payment: Payment, news: News, now: int) -> bool:
@@ -54,15 +51,3 @@ def queue(tx: Transaction, request: PaymentRequest, payment: Payment, news: News
     )
     payer_receipts.put(tx, request, notice, now)
     return True
-
-
-def queue_served(tx: Transaction, request: PaymentRequest, served: range, now: int) -> int:
-    """Queue letters to payers who waited for what these units have now; return how many.
-
-    They have their codes, or what the request delivers in place of codes. Who still waits for
-    another code hears once that has come too. Call it only where emails are sent, once the codes
-    are stored and with the request locked.
-    """
-    news = News.CODES if request.delivers is DeliveryKind.CODES else News.GOODS
-    found = payments.with_last_unit(tx, request.id, served, MOST_SERVED) if served else []
-    return sum(queue(tx, request, payment, news, now) for payment in found)
