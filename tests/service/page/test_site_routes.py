@@ -83,6 +83,16 @@ async def test_whoever_previews_or_indexes_may_read_pay_pages(service: ServiceHa
         assert not robots.can_fetch(agent, "/v3/paymentRequests")
 
 
+async def test_crawlers_are_kept_from_what_payers_bought(service: ServiceHarness) -> None:
+    """By a pattern (RFC 9309, section 2.2.3); the receipt itself says noindex."""
+    lines = (await service.anyone.get("/robots.txt")).text.splitlines()
+    rules = [line.removeprefix("Disallow: ") for line in lines if line.startswith("Disallow: ")]
+    patterns = [re.escape(rule).replace(r"\*", ".*") for rule in rules]
+    paths = ("/pay/0123/receipt/4567/file", "/pay/0123/receipt/4567", "/pay/0123")
+    kept = [any(re.match(pattern, path) for pattern in patterns) for path in paths]
+    assert kept == [True, False, False]
+
+
 async def test_pay_pages_and_their_pictures_stay_out_of_indexes(service: ServiceHarness) -> None:
     made = await service.create()
     page = await service.anyone.get(f"/pay/{made['id']}")
