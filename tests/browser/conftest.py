@@ -11,6 +11,7 @@ from playwright.async_api import expect
 from bot.sandbox.world import people
 from tests.support.browser_payer import open_service_on_port
 from tests.support.chromium import open_browser
+from tests.support.product_process import QUICK, patient_client, start_bot
 from tests.support.sandbox_server import Bot, demo_cast
 
 if TYPE_CHECKING:
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 
     from playwright.async_api import Browser
 
+    from tests.support.product_process import Process
     from tests.support.service_harness import ServiceHarness
 
 SLOW = 15_000.0
@@ -57,3 +59,13 @@ def sam(bot: Bot) -> people.Person:
 @pytest.fixture
 def pat(bot: Bot) -> people.Person:
     return people.person(bot.world, 1002)
+
+
+@pytest_asyncio.fixture(loop_scope="session")
+async def demo(tmp_path: Path) -> AsyncIterator[Process]:
+    """Run the demo without Telegram's rates, for which a script would only wait."""
+    async with start_bot(tmp_path, "demo", "--no-browser", **QUICK) as run:
+        await run.ready()
+        async with patient_client(run.url) as http:
+            await http.post("/chat/api/limits", json={"on": False})
+        yield run

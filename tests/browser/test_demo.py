@@ -5,73 +5,24 @@ from __future__ import annotations
 import asyncio
 import io
 import re
-from contextlib import asynccontextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 import pytest
-import pytest_asyncio
 import zxingcpp
 from PIL import Image
 from playwright.async_api import Page, expect
 
-from tests.support.chromium import DESK, PHONE, fits, watch
-from tests.support.product_process import QUICK, Process, patient_client, run_command, start_bot
+from tests.support.chromium import DESK, PHONE, fits
+from tests.support.demo_page import from_bot, open_demo, paid_by_form, press, say
+from tests.support.product_process import Process, patient_client, run_command
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
     from pathlib import Path
 
     from playwright.async_api import Browser, FrameLocator, Locator, ViewportSize
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")  # one browser serves all
-
-
-@pytest_asyncio.fixture(loop_scope="session")
-async def demo(tmp_path: Path) -> AsyncIterator[Process]:
-    """Run the demo without Telegram's rates, for which a script would only wait."""
-    async with start_bot(tmp_path, "demo", "--no-browser", **QUICK) as run:
-        await run.ready()
-        async with patient_client(run.url) as http:
-            await http.post("/chat/api/limits", json={"on": False})
-        yield run
-
-
-@asynccontextmanager
-async def open_demo(
-    browser: Browser, demo: Process, folder: Path, **look: Any
-) -> AsyncIterator[Page]:
-    """Open a page of the demo that looks like `look`; its pages must cause no problem."""
-    context = await browser.new_context(base_url=demo.url, **look)
-    problems = watch(context, demo.url)
-    try:
-        yield await context.new_page()
-    except BaseException as error:
-        for number, page in enumerate(context.pages):
-            await page.screenshot(path=folder / f"failed-{number}.png", full_page=True)
-            for frame in page.frames[1:]:
-                error.add_note(f"{frame.url}\n{await frame.locator('body').inner_text()}")
-        error.add_note(f"screenshots in {folder}")
-        raise
-    finally:
-        await context.close()
-    assert problems == []
-
-
-async def say(page: Page, text: str) -> None:
-    await page.get_by_label("Message", exact=True).fill(text)
-    await page.get_by_role("button", name="Send", exact=True).click()
-
-
-def from_bot(page: Page | FrameLocator, words: str) -> Locator:
-    """Locate the bot's messages with these words, with their buttons."""
-    said = page.get_by_role("article", name="Message from Payment Requests")
-    return page.get_by_role("listitem").filter(has=said).filter(has_text=words)
-
-
-async def press(page: Page, words: str, button: str) -> None:
-    """Press a button of the bot's last message with these words."""
-    await from_bot(page, words).last.get_by_role("button", name=button).click()
 
 
 async def make_drop(page: Page) -> Locator:
@@ -262,112 +213,6 @@ async def told_by_email(demo: Process, folder: Path) -> str:
         made = await http.post("/v3/paymentRequests", json=body)
     assert made.status_code == 200, made.text
     return urlsplit(str(made.json()["paymentRequestUrl"])).path
-
-
-async def paid_by_form(demo: Process, path: str) -> str:
-    """Pay as a browser without scripts would; the path of the receipt."""
-    async with patient_client(demo.url) as http:
-        form = (await http.get(path)).text
-        (token,) = re.findall(r'name="token" value="([^"]+)"', form)
-        answer = await http.post(path, data={"token": token})
-    assert answer.status_code == 303
-    return urlsplit(answer.headers["location"]).path
-
-
-@asynccontextmanager
-async def german_payer(browser: Browser, link: str) -> AsyncIterator[Page]:
-    """Open a pay page on a German phone of its own, whose pages must cause no problem."""
-    url = f"{urlsplit(link).scheme}://{urlsplit(link).netloc}"
-    context = await browser.new_context(viewport=PHONE, locale="de-DE", color_scheme="dark")
-    problems = watch(context, url)
-    try:
-        page = await context.new_page()
-        await page.goto(link)
-        yield page
-    finally:
-        await context.close()
-    assert [one for one in problems if "Failed to load resource" not in one] == []
-
-
-async def make_by_line(page: Page, line: str, name: str) -> Locator:
-    """Press START and make a payment link by one line; return its card."""
-    await page.goto("/chat")
-    await page.get_by_role("button", name="START").click()
-    await expect(from_bot(page, "I make payment links for you")).to_be_visible()
-    await say(page, line)
-    await expect(from_bot(page, "Where should the money go?")).to_be_visible()
-    await say(page, "$anna")
-    picture = page.get_by_role("button", name="Open picture")
-    return from_bot(page, name).filter(has=picture)
-
-
-async def edit(page: Page, card: Locator, option: str, question: str, answer: str) -> None:
-    """Set an option of a card."""
-    await card.get_by_role("button", name="Edit").click()
-    await card.get_by_role("button", name=option).click()
-    await expect(from_bot(page, question)).to_be_visible()
-    await say(page, answer)
-
-
-async def link_on(card: Locator) -> str:
-    return str(await card.get_by_role("link", name="Open").get_attribute("href"))
-
-
-async def test_an_amount_and_words_of_a_german_payer_come_to_the_chat(
-    browser: Browser, demo: Process, tmp_path: Path
-) -> None:
-    """The minimum, digits of another script, a goal; the words lead nowhere and are hidden."""
-    async with open_demo(browser, demo, tmp_path, viewport=DESK) as page:
-        card = await make_by_line(page, "/donation 3+ 5/10/20 EUR New drums", "New drums")
-        await edit(page, card, "Goal", "How much do you want to raise?", "10")
-        await expect(card).to_contain_text("€0 of €10")
-        async with german_payer(browser, await link_on(card)) as shop:
-            own, pay_it = shop.locator("#amount"), shop.locator(".bar button")
-            await own.fill("2,99")
-            await pay_it.click()
-            await expect(shop.get_by_role("alert")).to_contain_text("3,00\xa0€")
-            await own.fill("١٠٫٤٠")
-            await shop.locator("details.words summary").click()
-            await shop.locator("#name").fill("Mia")
-            await shop.locator("#message").fill("Für die Trommeln! https://thief.example")
-            await pay_it.click()
-            await expect(shop.get_by_role("heading", name="Bezahlt")).to_be_visible()
-        alert = from_bot(page, "€10.40 from Mia: Für die Trommeln!")
-        await expect(alert.get_by_role("link")).to_have_count(0)
-        await expect(card).to_contain_text("104%")
-        await alert.get_by_role("button", name="Hide message").click()
-        await expect(from_bot(page, "€10.40 received for New drums")).to_be_visible()
-        await expect(page.get_by_text("Trommeln")).to_have_count(0)
-
-
-async def test_codes_of_two_pieces_reach_the_receipt_and_the_buyers_chat(
-    browser: Browser, demo: Process, tmp_path: Path
-) -> None:
-    """Three are asked for where two are left; what is kept in Telegram has the same codes."""
-    async with open_demo(browser, demo, tmp_path, viewport=DESK) as page:
-        card = await make_by_line(page, "/drop 3 5 EUR Ticket", "Ticket")
-        await edit(page, card, "Items per purchase", "How many items can a buyer", "3")
-        await expect(from_bot(page, "up to 3").first).to_be_visible()
-        await edit(page, card, "What buyers get", "What does the buyer get", "AA-1\nBB-2\nCC-3")
-        await press(page, "How should buyers get this?", "Codes, one per line")
-        await expect(card).to_contain_text("Codes left: 3 of 3")
-        link = await link_on(card)
-        async with german_payer(browser, link) as shop:
-            await shop.locator("#quantity").select_option("3")
-            await paid_by_form(demo, urlsplit(link).path)
-            await shop.locator(".bar button").click()
-            await expect(shop.get_by_role("alert")).to_contain_text("Nur noch 2")
-            await shop.locator(".bar button").click()
-            await expect(shop.get_by_text("2 und 3 von 3")).to_be_visible()
-            await expect(shop.get_by_text("BB-2")).to_be_visible()
-            await expect(shop.get_by_text("AA-1")).to_have_count(0)
-            await shop.get_by_role("link", name="In Telegram speichern").click()
-            kept = from_bot(shop, "Yours: 2 and 3 of 3")
-            await expect(kept).to_contain_text("BB-2")
-            await expect(kept).to_contain_text("CC-3")
-            await expect(shop.get_by_text("AA-1")).to_have_count(0)
-        await expect(from_bot(page, "2 × Ticket")).to_contain_text("SOLD OUT")
-        await expect(card).to_contain_text("Codes left: 0 of 3")
 
 
 async def test_the_demo_stops_in_time_with_a_connected_mail_client(demo: Process) -> None:

@@ -14,6 +14,7 @@ from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
 from bot.sandbox.bot_api import about, answers, editing, intake, sending
+from bot.sandbox.bot_api.file_answers import file_answer
 from bot.sandbox.bot_api.params import Params, params_of
 from bot.sandbox.world.errors import ApiError
 from bot.sandbox.world.faults import Fault
@@ -162,7 +163,6 @@ def _downloader(world: World) -> Callable[[Request], Any]:
         stored = world.files.at(request.path_params["path"])
         if not stored:
             return _refusal(ApiError(404, "Not Found"))
-        read = await world.files.read(stored)
-        return Response(read.data, media_type=read.mime)
+        return file_answer(await world.files.read(stored))
 
     return download

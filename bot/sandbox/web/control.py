@@ -16,7 +16,7 @@ from bot.sandbox.world.errors import ApiError, WorldError
 from bot.sandbox.world.files import Upload
 from bot.sandbox.world.model import Json
 from bot.sandbox.world.people import person
-from bot.sandbox.world.world import World
+from bot.sandbox.world.world import Call, World
 
 Read = Callable[[World, Request], Awaitable[Any]]
 
@@ -70,8 +70,11 @@ async def _events(world: World, request: Request) -> Json:
 
 async def _calls(world: World, request: Request) -> Json:
     methods = request.query_params.getlist("method")
-    chosen = [call for call in world.calls if not methods or call.method in methods]
-    return {"calls": [views.call(one) for one in chosen]}
+
+    def chosen(calls: list[Call]) -> list[Json]:
+        return [views.call(one) for one in calls if not methods or one.method in methods]
+
+    return {"calls": chosen(world.calls), "refused": chosen(world.refused)}
 
 
 async def _mails(world: World, _request: Request) -> Json:

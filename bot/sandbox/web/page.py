@@ -10,6 +10,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
+from bot.sandbox.bot_api.file_answers import file_answer
 from bot.sandbox.world.world import World
 
 _STATIC = Path(__file__).with_name("static")
@@ -81,7 +82,6 @@ def _files(world: World) -> Callable[[Request], Any]:
         if stored.kind != "photo":
             name = quote(str(stored.json["file_name"]), safe="")
             headers["Content-Disposition"] = f"attachment; filename*=UTF-8''{name}"
-        read = await world.files.read(stored)
-        return Response(read.data, headers=headers, media_type=read.mime)
+        return file_answer(await world.files.read(stored), headers)
 
     return show

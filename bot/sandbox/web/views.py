@@ -64,7 +64,8 @@ def inline_answer(query: InlineQuery) -> Json:
 def call(one: Call) -> Json:
     """Return a recorded call; an upload shows as its name and size in bytes."""
     params = {name: _shown(value) for name, value in one.params.items()}
-    return {"method": one.method, "params": params, "time": one.time, "code": one.code}
+    shown = {"method": one.method, "params": params, "time": one.time, "code": one.code}
+    return shown | ({"reason": one.reason} if one.reason else {})
 
 
 def _shown(value: Any) -> Any:
