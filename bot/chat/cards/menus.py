@@ -14,10 +14,12 @@ from bot.chat.cards.card_text import (
     seller_card,
 )
 from bot.chat.cards.goods_texts import send_codes_button
+from bot.chat.fields.goods_text import fit_line
 from bot.chat.fields.offers import in_rows
-from bot.chat.fields.registry import EDITS, POSTER_TEXT
+from bot.chat.fields.registry import EDITS, GOODS, POSTER_TEXT
 from bot.chat.messages.reply import DANGER, Button, Reply, escaped
 from bot.chat.model.answers import NO_PAYOUT
+from bot.chat.model.goods import CODES, Goods
 from bot.core.text.translations import t
 
 if TYPE_CHECKING:
@@ -133,6 +135,8 @@ def saved_reply(card: Card, change: Change, seller: Seller, now: int) -> Reply:
         text = t(language, f"cleared-{change.field}")
     else:
         value = field.changed_words(change.value, card.currency, seller, now, _SAVED)
+        if field is GOODS:
+            value = _codes_for_pieces(card, change.value, language) or value
         text = t(language, f"saved-{change.field}", value=value)
     lines = [t(language, "saved", name=escaped(card.name, _NAME)), text]
     if field.edit and field.edit.decides_status and card.status not in ("active", "deleted"):
@@ -140,6 +144,17 @@ def saved_reply(card: Card, change: Change, seller: Seller, now: int) -> Reply:
     poster = Button(t(language, "button-poster"), action=("poster", card.listing_id))
     first = ((poster,),) if field is POSTER_TEXT else ()
     return Reply("\n".join(lines), (*first, _card_and_edit(card, language)))
+
+
+def _codes_for_pieces(card: Card, goods: object, language: str) -> str | None:
+    """Return whether new codes are enough for the pieces on sale; None where no code is for them.
+
+    Codes that buyers wait for are none of these: the card says how many are missing.
+    """
+    is_for_sale = isinstance(goods, Goods) and goods.kind == CODES and card.kind == "drop"
+    if not is_for_sale or card.remaining_units is None or (card.codes and card.codes.waiting):
+        return None
+    return fit_line(goods, card.remaining_units + card.reserved_units, language)
 
 
 def unsaved_reply(card: Card, why: str, language: str) -> Reply:

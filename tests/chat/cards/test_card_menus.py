@@ -19,6 +19,7 @@ from bot.chat.fields.registry import EDITS
 from bot.chat.forms.outcome import Change
 from bot.chat.messages.reply import DANGER
 from bot.chat.model.draft import Seller
+from bot.chat.model.goods import CODES, CodeCounts, Goods
 from bot.chat.model.payer_words import PayerWords
 from bot.chat.store.queries import ListedPayment
 from bot.chat.store.takings import Takings
@@ -275,3 +276,22 @@ def test_a_new_poster_text_leads_back_to_the_poster() -> None:
     assert ("poster", LISTING) in actions(menus.saved_reply(CARD, change, SAM, NOON).rows)
     change = Change(LISTING, "name", "Tea")
     assert ("poster", LISTING) not in actions(menus.saved_reply(CARD, change, SAM, NOON).rows)
+
+
+@pytest.mark.parametrize(
+    ("left", "reserved", "waiting", "words"),
+    [
+        (3, 0, 0, "2 codes for 3 items: you'll need 1 more"),
+        (1, 1, 0, "2 codes for 2 items: fits"),
+        (1, 0, 0, "2 codes for 1 item: 1 to spare"),
+        (3, 0, 1, "Buyers now get: 2 codes"),
+    ],
+)
+def test_new_codes_are_compared_with_the_pieces_on_sale(
+    left: int, reserved: int, waiting: int, words: str
+) -> None:
+    """Not while buyers wait, who get theirs first."""
+    counts = CodeCounts(total=2, assigned=0, waiting=waiting)
+    card = replace(CARD, remaining_units=left, reserved_units=reserved, codes=counts)
+    change = Change(LISTING, "goods", Goods(CODES, text="A-1\nB-2", count=2))
+    assert menus.saved_reply(card, change, SAM, NOON).text.endswith(words)

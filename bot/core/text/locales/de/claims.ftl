@@ -132,7 +132,7 @@ claims-returned =
     })
 claims-toast-unchanged = Das ist schon so vermerkt.
 ask-paidback =
-    Als zurückgezahlt vermerkt. Ich bewege kein Geld{ $there ->
+    <b>Als zurückgezahlt vermerkt.</b> Ich bewege kein Geld{ $there ->
         [elsewhere] { "" }: Das ist nur für deine Unterlagen. Über diesen Zahlungsdienst kann ich es nicht weitergeben.
        *[here] { "" }. Ich gebe Bescheid, sobald du geantwortet hast, spätestens in 10 Minuten.
     }

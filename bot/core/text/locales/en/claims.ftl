@@ -132,7 +132,7 @@ claims-returned =
     })
 claims-toast-unchanged = It's marked that way already.
 ask-paidback =
-    Marked as paid back. I don't move any money{ $there ->
+    <b>Marked as paid back.</b> I don't move any money{ $there ->
         [elsewhere] { "" }: this is only for your records. I can't pass it on to the buyer through this payment service.
        *[here] { "" }. I'll let the buyer know once you've answered, or in 10 minutes.
     }
