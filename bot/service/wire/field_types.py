@@ -246,7 +246,8 @@ Codes: TypeAlias = Annotated[
     ],
     Field(
         min_length=1,
-        description=f"At most {code_lists.MOST_CODES}, one line each, without repeats.",
+        max_length=code_lists.MOST_CODES,
+        description="One line each, without repeats.",
         json_schema_extra={"uniqueItems": True},
     ),
     AfterValidator(_codes),

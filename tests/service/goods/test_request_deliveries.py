@@ -195,6 +195,17 @@ async def test_many_codes_are_added_at_once(service: ServiceHarness) -> None:
     )
 
 
+@pytest.mark.parametrize(("item", "count"), [("", 300_000), (1, 400_000)])
+async def test_a_list_that_is_too_long_is_refused_before_its_items_are_read(
+    service: ServiceHarness, item: Any, count: int
+) -> None:
+    """An error for each item would keep every payer waiting for seconds."""
+    answer = await add_codes(service, "f" * 24, [item] * count)
+    assert refusal_code(answer) == (400, "invalidBody")
+    assert answer.json()["message"] == "codes: has more than 10000 items"
+    assert refused_fields(answer) == ["codes"]
+
+
 async def test_the_codes_of_a_seller_are_bounded(
     service: ServiceHarness, monkeypatch: pytest.MonkeyPatch
 ) -> None:
