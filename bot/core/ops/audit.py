@@ -34,7 +34,7 @@ LONGEST_NAME = 120
 LONGEST_TEXT = 200
 """Characters of one text among the details."""
 
-MOST_VALUES = 12
+MOST_VALUES = 16
 """Details of a line, and items of a detail that is a list."""
 
 SYSTEM = "system"

@@ -1,7 +1,8 @@
 """Entries of the audit log, and metrics, about requests: created, edited, deleted.
 
 An entry has the host of a webhook only, because the rest of its address may be a secret; its
-custom parameters, the seller's profile and what payers get are not shown, only that they changed.
+custom parameters, the seller's profile and thanks, and what payers get are not shown, only that
+they changed.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from bot.core.database.database import Transaction
+    from bot.service.model.amount_choice import AmountChoice
     from bot.service.model.request import PaymentRequest, Terms
 
 CHANGED = "changed"
@@ -25,7 +27,7 @@ CHANGED = "changed"
 
 
 def record_created(tx: Transaction, request: PaymentRequest) -> None:
-    """Record a new request with its price and its receivers."""
+    """Record a new request: its price or the choice of it, its receivers, and what goes with it."""
     terms, units = request.terms, request.units
     details: dict[str, Any] = {
         "kind": terms.kind.value,
@@ -35,6 +37,14 @@ def record_created(tx: Transaction, request: PaymentRequest) -> None:
     }
     if units is not None:
         details["units"] = units.total
+    if terms.choice is not None:
+        details |= _choice(terms, terms.choice)
+    if terms.goal is not None:
+        details["goal"] = _price(terms, terms.goal)
+    if terms.max_quantity is not None:
+        details["max_quantity"] = terms.max_quantity
+    if request.delivers is not None:
+        details["delivery"] = request.delivers.value
     _record(tx, request, "created", request.created_at, details)
 
 
@@ -79,11 +89,15 @@ def _changes(before: PaymentRequest, after: PaymentRequest) -> Iterator[tuple[st
         yield from _pair(name, getattr(old.product, name), getattr(new.product, name))
     prices = (_price(terms, terms.price_before_discount) for terms in (old, new))
     yield from _pair("price_before_discount", *prices)
-    yield from _pair("redirect_url", *(_without_query(terms.redirect_url) for terms in (old, new)))
+    yield from _pair("goal", *(_price(terms, terms.goal) for terms in (old, new)))
+    yield from _pair("max_quantity", old.max_quantity, new.max_quantity)
+    yield from _url("redirect_url", old.redirect_url, new.redirect_url)
+    yield from _url("keep_url", old.keep_url, new.keep_url)
     yield from _webhook(old, new)
     yield from _pair("email", old.email, new.email)
-    if old.seller != new.seller:
-        yield "seller", CHANGED
+    for name in ("seller", "thanks"):
+        if getattr(old, name) != getattr(new, name):
+            yield name, CHANGED
     yield from _pair("expires", _time(before.expires_at), _time(after.expires_at))
     if before.units and after.units and after.units.decreased > before.units.decreased:
         yield "units_taken_out", after.units.decreased - before.units.decreased
@@ -92,6 +106,15 @@ def _changes(before: PaymentRequest, after: PaymentRequest) -> Iterator[tuple[st
 def _pair(name: str, before: object, after: object) -> Iterator[tuple[str, Any]]:
     if before != after:
         yield name, [before, after]
+
+
+def _url(name: str, before: str | None, after: str | None) -> Iterator[tuple[str, Any]]:
+    """Yield the change of an address, whose query may be a secret."""
+    shown = [url and url.partition("?")[0].partition("#")[0] for url in (before, after)]
+    if shown[0] != shown[1]:
+        yield name, shown
+    elif before != after:
+        yield name, CHANGED
 
 
 def _webhook(old: Terms, new: Terms) -> Iterator[tuple[str, Any]]:
@@ -105,14 +128,18 @@ def _webhook(old: Terms, new: Terms) -> Iterator[tuple[str, Any]]:
         yield "webhook", CHANGED
 
 
+def _choice(terms: Terms, choice: AmountChoice) -> dict[str, Any]:
+    return {
+        "minimum": _price(terms, choice.minimum),
+        "suggested": [_price(terms, amount) for amount in choice.suggested],
+        "maximum": _price(terms, choice.maximum),
+    }
+
+
 def _price(terms: Terms, amount: int | None) -> str | None:
     if amount is None:
         return None
     return f"{amounts.from_minor(amount, terms.currency)} {terms.currency}"
-
-
-def _without_query(url: str | None) -> str | None:
-    return url and url.partition("?")[0].partition("#")[0]
 
 
 def _time(moment: int | None) -> str | None:

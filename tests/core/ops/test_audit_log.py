@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from click.testing import CliRunner
+from pydantic.alias_generators import to_camel
 
 from bot import config
 from bot.chat.store.listings import LIVE, STOPPED
@@ -17,6 +18,7 @@ from bot.core.database.vault import Vault
 from bot.core.ops import audit
 from bot.service.usecases import applications, delivery_queues
 from bot.service.usecases.delivery_queues import WEBHOOKS
+from bot.service.wire.body_schemas import EditBody
 from bot.wiring.app.application import sweep
 from bot.wiring.app.foundation import Foundation
 from bot.wiring.app.service_side import DELIVERIES_KEPT, ServiceSide
@@ -152,6 +154,93 @@ async def test_each_change_of_a_request_by_an_application_has_a_line(
         (actor, "request.deleted", made["id"], {"name": "Tea", "payments": 1}),
     ]
     assert len(set(again)) == 1
+
+
+async def test_a_new_request_has_the_choice_and_all_that_goes_with_it(
+    service: ServiceHarness,
+) -> None:
+    choice = {"suggested": [5, 10], "maximum": 20}
+    await service.create(amountChoice=choice, goal=1000, delivery={"text": "geheim"})
+    await service.create(**DROP, maxQuantity=2, delivery={"codes": ["geheim"]})
+    gift, drop = [details for *_, details in told(service.db)]
+    assert gift == {
+        "kind": "never",
+        "name": "Coffee",
+        "price": "5.00 USD",
+        "to": ["alice"],
+        "minimum": "5.00 USD",
+        "suggested": ["5.00 USD", "10.00 USD"],
+        "maximum": "20.00 USD",
+        "goal": "1000.00 USD",
+        "delivery": "text",
+    }
+    assert (drop["max_quantity"], drop["delivery"]) == (2, "codes")
+    assert "geheim" not in json.dumps(told(service.db))
+
+
+PICTURE = "https://i.example/a.png"
+KEEP_URL = "https://shop.example.org/keep?pin=geheim&it={requestId}-{transactionId}"
+EDITS: dict[str, tuple[dict[str, Any], Any, dict[str, Any]]] = {
+    "product": ({}, {"name": "Tea"}, {"name": ["Coffee", "Tea"]}),
+    "price_before_discount": ({}, 9, {"price_before_discount": [None, "9.00 USD"]}),
+    "redirect_url": (
+        {"redirectUrl": "https://a.example/?pin=geheim"},
+        "https://a.example/?pin=geheim2",
+        {"redirect_url": "changed"},
+    ),
+    "notifications": (
+        {},
+        {"webhook": {"webhookUrl": "https://h.example/w"}},
+        {"webhook": [None, "h.example"]},
+    ),
+    "seller": ({}, {"name": "Mia"}, {"seller": "changed"}),
+    "expiration_in_seconds": ({}, 60, {"expires": [None, "2027-01-15T08:01:00+00:00"]}),
+    "expires_at": (
+        {},
+        "2027-01-15T08:01:00Z",
+        {"expires": [None, "2027-01-15T08:01:00+00:00"]},
+    ),
+    "goal": ({"goal": 10}, 20.5, {"goal": ["10.00 USD", "20.50 USD"]}),
+    "max_quantity": (DROP, 2, {"max_quantity": [None, 2]}),
+    "thanks": ({}, "geheim", {"thanks": "changed"}),
+    "keep_url": ({}, KEEP_URL, {"keep_url": [None, "https://shop.example.org/keep"]}),
+    "delivery": ({}, {"text": "geheim"}, {"delivery": "changed"}),
+    "decrease_remaining_units": (DROP, 2, {"units_taken_out": 2}),
+}
+"""For each field of an edit: the request's own fields, the new value and the line's details."""
+
+
+@pytest.mark.parametrize("field", EditBody.model_fields)
+async def test_an_edit_of_any_field_leaves_a_line(service: ServiceHarness, field: str) -> None:
+    fields, value, details = EDITS[field]
+    made = await service.create(**fields)
+    answer = await service.edit(made["id"], {to_camel(field): value})
+    assert answer.status_code == 200, answer.text
+    assert told(service.db)[1:] == [
+        (audit.app(service.credentials.app_id), "request.edited", made["id"], details)
+    ]
+    assert "geheim" not in json.dumps(told(service.db))
+
+
+async def test_a_line_has_room_for_an_edit_of_every_field(service: ServiceHarness) -> None:
+    apart = {"expires_at", "goal"}  # a drop has no goal, and an edit one end
+    edits = {field: edit for field, edit in EDITS.items() if field not in apart}
+    made = await service.create(
+        **{name: it for own, *_ in edits.values() for name, it in own.items()}
+    )
+    body = {to_camel(field): value for field, (_, value, _) in edits.items()}
+    body["product"] = {
+        "name": "Tea",
+        "description": "Hot",
+        "longDescription": "Very hot",
+        "imageUrl": PICTURE,
+    }
+    assert (await service.edit(made["id"], body)).status_code == 200
+    *_, (*_, details) = told(service.db)
+    assert details.keys() == {
+        *("description", "long_description", "image_url"),
+        *(name for *_, changed in edits.values() for name in changed),
+    }
 
 
 async def test_secrets_of_a_request_are_logged_only_as_changed(service: ServiceHarness) -> None:
