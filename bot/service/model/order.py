@@ -60,6 +60,11 @@ ONE = Order()
 """One piece at the request's price."""
 
 
+def dearest_piece(terms: Terms) -> Order:
+    """Return one piece at the highest price that a payer may pay for it."""
+    return Order(_most(terms)) if terms.choice else ONE
+
+
 def read_price(terms: Terms, amount: Decimal, quantity: int = 1) -> int:
     """Return the minor units of an amount that a payer chose for one piece.
 
@@ -88,14 +93,19 @@ def check_price(terms: Terms, price: int, quantity: int = 1) -> int:
     """Return the price of one piece. Raises InvalidBody if a payer may not choose it."""
     choice = terms.choice
     least = choice.minimum if choice else terms.amount
-    most = amounts.most_minor(terms.currency) // quantity
-    if choice and choice.maximum is not None:
-        most = min(most, choice.maximum)
+    most = _most(terms, quantity)
     if price < least:
         raise _refused(AMOUNT, TOO_SMALL, f"must be at least {_money(least, terms)}")
     if price > most:
         raise _refused(AMOUNT, TOO_LARGE, f"must be at most {_money(most, terms)}")
     return price
+
+
+def _most(terms: Terms, quantity: int = 1) -> int:
+    """Return the highest price of one piece of so many."""
+    most = amounts.most_minor(terms.currency) // quantity
+    maximum = terms.choice and terms.choice.maximum
+    return most if maximum is None else min(most, maximum)
 
 
 def check_quantity(terms: Terms, quantity: int) -> None:

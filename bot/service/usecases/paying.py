@@ -18,7 +18,7 @@ from bot.service.model.checkout import (
     may_reserve,
 )
 from bot.service.model.checkout_states import CheckoutState
-from bot.service.model.order import Order, check_bounds, check_quantity
+from bot.service.model.order import Order, check_bounds, check_quantity, dearest_piece
 from bot.service.model.payer_words import NO_WORDS, PayerWords
 from bot.service.model.payout import KINDS, SANDBOX
 from bot.service.model.rail_answers import Manner
@@ -75,6 +75,7 @@ class PaymentForm:
 class Way:
     """A way to pay a request: `quote` is what the payer pays, None while the rate is unknown.
 
+    Where the payer chooses, it is of the highest amount: the lowest may come to nothing in sats.
     `automatic`: its money is found by the rail, else its seller confirms it. `closed`: too many
     payments wait for the seller.
     """
@@ -117,9 +118,10 @@ async def read_ways(
 def _quote(
     context: PaymentContext, request: PaymentRequest, account: PayoutAccount
 ) -> Quote | None:
+    order = dearest_piece(request.terms)
     try:
-        return context.quote(request, _payer_currency(request, account))
-    except NotPayable:
+        return context.quote(request, _payer_currency(request, account), order)
+    except (InvalidBody, NotPayable):
         return None
 
 

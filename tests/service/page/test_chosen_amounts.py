@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +14,7 @@ from bot.service.model.order import AMOUNT, TOO_LARGE, TOO_SMALL
 from bot.service.model.request import Kind, Product, Receiver, Terms
 from bot.service.page.order.chosen_amount import AmountProblem, ChosenAmount, read_chosen, written
 from bot.service.page.order.order_form import misfit_of, read_order
+from tests.support.real_rails import OWNER, ScriptedRail, connect, open_real_service
 from tests.support.service_harness import REQUESTS_PATH, ServiceHarness, form_token
 
 if TYPE_CHECKING:
@@ -266,3 +268,35 @@ async def test_a_chosen_price_in_another_currency_shows_its_rate(service: Servic
     )
     page = (await service.anyone.get(f"/pay/{made['id']}")).text
     assert "You&#39;ll pay in BSV (1 EUR = " in page
+
+
+async def test_a_way_is_open_for_the_amounts_that_come_to_something_there(
+    database_url: str,
+) -> None:
+    """1 IDR is less than half a satoshi: it is refused where it is chosen, and 10,000 are paid."""
+    async with open_real_service(database_url, ScriptedRail()) as service:
+        assert (await connect(service)).status_code == 200
+        rupiahs = {"instrumentCurrencyCode": "IDR", "amountChoice": {"minimum": 1}}
+        to_anna = [{"sendAmount": 1, "destination": f"account:{OWNER}"}]
+        made = await service.create(**rupiahs, receivers=to_anna)
+        page = (await service.anyone.get(f"/pay/{made['id']}")).text
+        assert 'id="amount" name="amount"' in page
+        assert "1 IDR = " in page
+        answer = await refused(service, made["id"], "other", "1")
+        assert "That&#39;s too little to pay this way. Enter a larger amount." in answer.text
+        again = await post(service, made["id"], "other", "10000", token=form_token(answer.text))
+        assert again.status_code == 303
+        (row,) = await service.rows("checkouts")
+        assert json.loads(row["quote"])["amount"] == 606
+
+
+async def test_a_way_is_closed_if_no_amount_comes_to_something_there(database_url: str) -> None:
+    async with open_real_service(database_url, ScriptedRail()) as service:
+        assert (await connect(service)).status_code == 200
+        made = await service.create(
+            instrumentCurrencyCode="IDR",
+            amountChoice={"minimum": 1, "maximum": 5},
+            receivers=[{"sendAmount": 1, "destination": f"account:{OWNER}"}],
+        )
+        page = (await service.anyone.get(f"/pay/{made['id']}")).text
+        assert "Price unavailable" in page
