@@ -29,6 +29,7 @@ from bot.service.model.checkout import UNKNOWN_HOLDER, Holder, Settlement
 from bot.service.model.order import ONE, Order
 from bot.service.model.payout import LIGHTNING
 from bot.service.model.rail_answers import Manner, Opened, Unavailable
+from bot.service.model.request import Kind
 from bot.service.store import unit_moves
 from bot.service.usecases import (
     claiming,
@@ -36,6 +37,7 @@ from bot.service.usecases import (
     paying,
     settling,
 )
+from bot.service.usecases.delivery_queues import WEBHOOKS
 from bot.service.usecases.looking import LOOKS, LookHandler
 from bot.service.usecases.opening import OPENINGS, OpeningHandler
 from bot.service.usecases.paying import PaymentForm, PaymentProgress
@@ -51,6 +53,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 NETWORKS, PAYERS = ("venue", "venue", "home"), (None, "ann", "ben", "eve")
+HOLDERS = st.builds(Holder, st.sampled_from(NETWORKS), st.sampled_from(PAYERS))
 PRICES = (None, None, PRICE, 700, 99, 901)
 QUANTITIES = (1, 1, 1, 2, 3, 4)
 
@@ -63,7 +66,7 @@ class Payments(Shop):
         twin=Shop.twins,
         manner=st.sampled_from(Manner),
         way=st.sampled_from([None, *WAYS]),
-        holder=st.builds(Holder, st.sampled_from(NETWORKS), st.sampled_from(PAYERS)),
+        holder=HOLDERS,
         slow=st.booleans(),
         order=st.builds(Order, st.sampled_from(PRICES), st.sampled_from(QUANTITIES)),
     )
@@ -111,11 +114,25 @@ class Payments(Shop):
             assert standing.payment is not None
             external = f"sandbox-{standing.checkout_id}"
             assert twin.arrive(standing.checkout_id, external, self.now) == "paid"
+            self._check_told_units(twin, standing.payment.id)
         else:
             assert standing.payment is None
         if not slow:
             self.open_one("invoice")
         return Form(twin.id, form.token, standing)
+
+    def _check_told_units(self, twin: Twin, payment_id: str) -> None:
+        """Check that a webhook just queued has the units that are left after its payment."""
+        if twin.kind is not Kind.LIMIT or "webhook" not in twin.channels:
+            return
+        sql = (
+            "SELECT body FROM outbox JOIN deliveries USING (id)"
+            " WHERE payment_id = :id AND channel = 'webhook'"
+        )
+        (row,) = self.db.run(lambda tx: tx.query(sql, id=payment_id))
+        report = WEBHOOKS.decode(row["body"])
+        told = (report.remaining_units, report.reserved_units or 0)
+        assert told == (twin.remaining(self.now), twin.reserved(self.now))
 
     def _stays(self, twin: Twin, former: Attempt, way: str | None, order: Order) -> bool:
         """Return whether a payer's checkout stays theirs: one claimed, or of the same order."""
@@ -296,6 +313,12 @@ class Payments(Shop):
         self.now += RESERVATION + 6 * SECOND * late
         if late:
             self.hear(0)
+
+    @rule(twin=Shop.twins, holder=HOLDERS)
+    def change_the_order(self, twin: Twin, holder: Holder) -> None:
+        """Open a checkout, and pay for two pieces instead."""
+        self.pay(twin, Manner.NEVER, holder=holder)
+        self.pay(twin, Manner.AT_ONCE, holder=holder, order=Order(quantity=2))
 
     @rule()
     def sweep(self) -> None:

@@ -163,6 +163,8 @@ def pay(tx: Transaction, context: PaymentContext, form: PaymentForm, now: int) -
         if form.words not in {NO_WORDS, held.words}:
             checkouts.write_words(tx, held.id, form.words)
         return PaymentProgress(held.id, None)
+    if held and request is not None:
+        request = requests.find(tx, form.request_id, now)  # has the units of the former again
     if request is None and (unit_moves.return_lapsed(tx, form.request_id, now) or held):
         request = unit_moves.take(tx, form.request_id, form.order, column, now)
     if request is None:

@@ -17,6 +17,7 @@ from bot.service.usecases import paying
 from bot.service.usecases.delivery_queues import WEBHOOKS
 from bot.service.usecases.paying import PaymentForm
 from bot.service.usecases.payment_context import PaymentContext
+from tests.support import checkout_steps
 from tests.support.service_harness import DROP, NOON, ServiceHarness
 
 if TYPE_CHECKING:
@@ -101,6 +102,21 @@ async def test_only_drops_report_remaining_units(
     assert WEBHOOKS.decode(row["body"]).remaining_units == remaining
     lane = "https://h.example:443/w"
     assert (row["queue"], row["lane"], row["due_at"]) == ("webhooks", lane, NOON)
+
+
+async def test_a_payment_reports_the_units_that_its_payer_no_longer_holds_as_free(
+    service: ServiceHarness,
+) -> None:
+    """Another order takes the place of the payer's open checkout, whose unit returns."""
+    drop = {"expirationType": "limit", "totalUnits": 10, "maxQuantity": 3}
+    made = await service.create(**drop, **HOOK)
+    await service.token(made["id"])  # the page sets the payer's cookie
+    for token, order in (("a", {"manner": "later"}), ("b", {"quantity": "2"})):
+        assert (await service.pay(made["id"], token * 32, **order)).status_code == 303
+    (report,) = await checkout_steps.reports(service)
+    found = await service.get(made["id"])
+    assert report.remaining_units == found["remainingUnits"] == 8
+    assert report.reserved_units is found.get("reservedUnits") is None
 
 
 async def test_a_donation_is_paid_again_and_again(service: ServiceHarness) -> None:
