@@ -19,6 +19,7 @@ from bot.service.model.goods.delivered import (
     served,
 )
 from bot.service.model.request import DeliveryKind
+from bot.service.store import payments
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -46,12 +47,12 @@ KEEP_FORMER = """
     FROM payment_requests r WHERE r.id = :id AND :last > COALESCE(
       (SELECT MAX(f.last_unit) FROM former_deliveries f WHERE f.request_id = r.id), 0)
 """
-# Whether somebody waits for a code who was not paid back.
-WAITS = """
+# Whether somebody who was not paid back waits for the code of unit number :first or a later one.
+WAITS = f"""
     SELECT 1 AS waits FROM payments
-    WHERE request_id = :id AND first_unit + quantity - 1 > :last AND paid_back_at IS NULL
+    WHERE {payments.FROM_UNIT} AND first_unit + quantity > :first AND paid_back_at IS NULL
     LIMIT 1
-"""
+"""  # noqa: S608 - our own words
 FIELD = "delivery"
 
 
@@ -83,7 +84,7 @@ def change(tx: Transaction, request: PaymentRequest, goods: Goods | None, now: i
     if _is_same(before, goods):
         return False
     last = served(request)
-    if goods is None and request.codes_waiting and tx.one(WAITS, id=request.id, last=last):
+    if goods is None and request.codes_waiting and _waits(tx, request.id, last + 1):
         raise BuyersWait
     if request.delivers is DeliveryKind.CODES:
         codes.delete_after(tx, request.id, last)
@@ -134,6 +135,10 @@ def find_all(tx: Transaction, request_id: str) -> list[Delivered]:
 async def read_all(db: Database, request_id: str) -> list[Delivered]:
     """Return what `find_all` does, without waiting for the writer."""
     return await db.read(lambda tx: find_all(tx, request_id))
+
+
+def _waits(tx: Transaction, request_id: str, first: int) -> bool:
+    return tx.one(WAITS, request_id=request_id, first=first) is not None
 
 
 def _now(tx: Transaction, request_id: str) -> Delivered:

@@ -57,8 +57,13 @@ OF_APP_EVER = (
     " WHERE p.request_id = :request_id AND r.app_id = :app_id"
 )
 OF_APP = f"{OF_APP_EVER} AND r.deleted_at IS NULL"
+# The payment that has unit number :first, and those after it: no number is missing.
+FROM_UNIT = (
+    "request_id = :request_id AND first_unit >= (SELECT MAX(first_unit) FROM payments"
+    " WHERE request_id = :request_id AND first_unit <= :first)"
+)
 WITH_LAST_UNIT = (
-    f"{SELECT} request_id = :request_id AND first_unit + quantity - 1 >= :first"
+    f"{SELECT} {FROM_UNIT} AND first_unit <= :last AND first_unit + quantity - 1 >= :first"
     " AND first_unit + quantity - 1 <= :last AND paid_back_at IS NULL AND user_data <> '{}'"
     " ORDER BY first_unit LIMIT :most"
 )

@@ -15,7 +15,8 @@ from bench.engines import plan
 from bot.chat.store import payment_search, queries
 from bot.core.outbox import candidates, lanes
 from bot.core.outbox import queries as counts
-from bot.service.store import checkouts, joined_letters
+from bot.service.goods import deliveries
+from bot.service.store import checkouts, joined_letters, payments
 from tests.support.list_indexes import indexes_of
 from tests.support.many_rows import TABLES, fill
 
@@ -41,6 +42,8 @@ STATEMENTS = [
     (lanes.RANKED_LANES, ["lanes_ranked"]),
     (checkouts.HELD, ["checkouts_held"]),
     (checkouts.BY_PAYER, ["checkouts_held"]),
+    (payments.WITH_LAST_UNIT, ["payments_units"]),
+    (deliveries.WAITS, ["payments_units"]),
     (joined_letters.STRANDED, ["outbox_joined"]),
     (counts.COUNT_WAITING, ["outbox_due"]),
     (counts.COUNT.format("leased"), ["outbox_leased"]),

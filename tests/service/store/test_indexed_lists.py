@@ -14,8 +14,9 @@ from bench import million
 from bot.core.database.database import open_database
 from bot.core.database.vault import Vault
 from bot.service.app import create_app
+from bot.service.goods import deliveries
 from bot.service.model.request import Status
-from bot.service.store import requests, status_index
+from bot.service.store import payments, requests, status_index
 from bot.service.usecases import applications
 from tests.support.databases import SQLITE
 from tests.support.empty_database import open_in
@@ -72,6 +73,27 @@ def test_the_middle_of_a_list_is_read_without_the_rows_before_it(db: Database) -
         if name.endswith("after a place"):
             first = db.run(partial(million.plan, sql=sql))
             assert any(",id)<(?,?)" in step for step in first), name
+
+
+@pytest.mark.only(SQLITE, "its query plans; PostgreSQL's are in test_query_plans.py")
+@pytest.mark.parametrize(
+    ("sql", "units"),
+    [
+        (payments.WITH_LAST_UNIT, "first_unit>? AND first_unit<?"),
+        (deliveries.WAITS, "first_unit>?"),
+    ],
+)
+def test_buyers_who_wait_for_codes_are_found_by_their_units(
+    db: Database, sql: str, units: str
+) -> None:
+    """The payments of the request wait meanwhile, so those of other units are not read."""
+    steps = db.run(partial(million.plan, sql=sql))
+    searches = [step for step in steps if step.startswith("SEARCH")]
+    assert [step.partition("payments_units ")[2] for step in searches] == [
+        f"(request_id=? AND {units})",
+        "(request_id=? AND first_unit<?)",
+    ]
+    assert not any("SCAN" in step or "B-TREE" in step for step in steps)
 
 
 async def test_every_request_is_in_one_status_list_even_if_the_clock_is_set(tmp_path: Path) -> None:

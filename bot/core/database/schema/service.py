@@ -266,6 +266,10 @@ SERVICE = (
     CREATE INDEX payments_payer_numbers ON payments (request_id, payer_number)
     WHERE payer_number IS NOT NULL
     """,
+    """
+    CREATE INDEX payments_units ON payments (request_id, first_unit)
+    WHERE first_unit IS NOT NULL
+    """,
     "CREATE INDEX payments_checkout ON payments (checkout_id)",
     """
     CREATE TABLE idempotency (
