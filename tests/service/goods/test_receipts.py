@@ -279,13 +279,16 @@ async def test_a_download_is_saved_and_never_shown(service: ServiceHarness) -> N
 
 
 async def test_the_headers_of_a_download_come_alone(service: ServiceHarness) -> None:
+    """They are those of the whole file: only GET has parts (RFC 9110, section 14.2)."""
     path = await buy(
         service, (await service.create(delivery={"fileId": await uploaded(service)}))["id"]
     )
-    answer, head = await download(service, path), await service.anyone.head(f"{path}/file")
-    assert head.status_code == 200
-    assert head.content == b""
-    assert head.headers == answer.headers
+    answer = await download(service, path)
+    for asked in ({}, {"range": "bytes=0-1"}, {"range": "bytes=99999999-"}):
+        head = await service.anyone.head(f"{path}/file", headers=asked)
+        assert head.status_code == 200
+        assert head.content == b""
+        assert head.headers == answer.headers
 
 
 async def test_a_part_of_a_file_is_downloaded(service: ServiceHarness) -> None:

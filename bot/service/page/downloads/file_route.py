@@ -42,15 +42,17 @@ async def download(request: Request) -> Response:
     request_id, payment_id = (request.path_params[name] for name in ("id", "transaction_id"))
     file = await _bought(service.db, request_id, payment_id)
     callers.state(request).limits.downloads.hit(payment_id)
-    # No answer has a validator, so that no condition of If-Range can hold.
-    asked = None if "if-range" in request.headers else request.headers.get("range")
+    whole = request.method == "GET"
+    # Only GET has parts (RFC 9110, 14.2); without validators no condition of If-Range can hold.
+    has_parts = whole and "if-range" not in request.headers
+    asked = request.headers.get("range") if has_parts else None
     try:
         part = read_range(asked, file.size)
     except Unsatisfiable:
         return Response(
             status_code=416, headers=HEADERS | {"Content-Range": f"bytes */{file.size}"}
         )
-    return _answer(service.db, file, part, whole=request.method == "GET")
+    return _answer(service.db, file, part, whole=whole)
 
 
 async def _bought(db: Database, request_id: str, payment_id: str) -> StoredFile:
