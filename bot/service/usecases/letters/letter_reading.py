@@ -65,9 +65,9 @@ def _note(payment: Payment, news: News | None) -> str | None:
 
 
 def _units(request: PaymentRequest, payment: Payment) -> UnitNumbers | None:
-    """Return the numbers of a drop's units, None where the payment has none."""
+    """Return the numbers of a drop's units, None where the payment has none or was paid back."""
     first, total = payment.first_unit, request.units.offered if request.units else 0
-    if request.terms.kind is not Kind.LIMIT or first is None:
+    if request.terms.kind is not Kind.LIMIT or first is None or payment.marks.paid_back_at:
         return None
     return UnitNumbers(first, first + payment.quantity - 1, total)
 
