@@ -110,6 +110,7 @@ def checkout_page(
         or (shown == CheckoutState.OPEN and held.pay_with is None),
         "sign": SIGNS.get(shown),
         "transaction_id": payment and payment.id,
+        "receipt": payment and payment.oversold and outcomes.receipt_path(payment),
         **_pace(held, state, now),
         **_amounts(reader, request, held, payment, shown),
         **_times(reader, request, held, shown),

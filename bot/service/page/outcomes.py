@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from starlette.responses import Response
 
     from bot.service.http.service import Service
-    from bot.service.model.request import PaymentRequest
+    from bot.service.model.request import Payment, PaymentRequest
     from bot.service.page.forms import Reader
     from bot.service.usecases.paying import PaymentProgress
 
@@ -30,7 +30,12 @@ def next_page(
     url = found and found.terms.redirect_url
     if url and redirects.may_lead_to(url, service.policy.schemes):
         return redirects.with_transaction(url, payment.id)
-    return f"/pay/{request_id}/receipt/{payment.id}"
+    return receipt_path(payment)
+
+
+def receipt_path(payment: Payment) -> str:
+    """Return the path of a payment's receipt."""
+    return f"/pay/{payment.request_id}/receipt/{payment.id}"
 
 
 def checkout_path(request_id: str, checkout_id: str) -> str:

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from bot.core.net.rates import Rate
+from bot.service.rails.sandbox import DELAY
+from tests.support import checkout_steps
 from tests.support.service_harness import REQUESTS_PATH, ServiceHarness, open_service
 
 if TYPE_CHECKING:
@@ -165,6 +167,26 @@ async def test_a_receipt_can_be_kept_elsewhere(service: ServiceHarness) -> None:
     page = (await look(service, where)).text
     url = f"https://t.me/shop_bot?start=r-{made['id']}-{where.rpartition('/')[2]}&amp;x=%7B"
     assert f'href="{url}" rel="noreferrer noopener nofollow">Keep it in Telegram</a>' in page
+
+
+async def test_a_receipt_of_oversold_money_can_be_kept_too(service: ServiceHarness) -> None:
+    """Its payer is owed a refund, hears of it where the receipt is kept, and is shown no goods."""
+    goods = {"delivery": {"text": BOLD}, "thanks": "Enjoy!"}
+    made = await service.create(expirationType="onPaymentCompleted", keepUrl=KEEP, **goods)
+    late = await bought(service, made["id"], manner="late")
+    service.clock.advance(service.context.reservation / 1000)
+    await bought(service, made["id"], "o")
+    service.clock.advance(DELAY / 1000)
+    await checkout_steps.hear(service)
+    owed = (await look(service, late)).text
+    (where,) = re.findall(r'href="([^"]+)">View receipt</a>', owed)
+    page = (await look(service, where)).text
+    assert "Refund due" in owed
+    assert "Refund due" in page
+    url = f"https://t.me/shop_bot?start=r-{made['id']}-{where.rpartition('/')[2]}&amp;x=%7B"
+    assert f'href="{url}" rel="noreferrer noopener nofollow">Keep it in Telegram</a>' in page
+    for kept_back in ("Wi-Fi", "Enjoy!", "Yours:"):
+        assert kept_back not in page
 
 
 @pytest.mark.parametrize("header", ["Cache-Control: no-store", "Referrer-Policy: no-referrer"])

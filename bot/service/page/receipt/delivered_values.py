@@ -6,10 +6,9 @@ Texts of the seller are shown as they are, with the web addresses in them as lin
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
-from urllib.parse import quote
 
 from bot.core.text import lists
-from bot.service.model import redirects
+from bot.service.model import receipt_links, redirects
 from bot.service.model.request import Kind
 from bot.service.page import page_times
 from bot.service.page.page_times import PLACE
@@ -86,13 +85,11 @@ def _units(reader: Reader, request: PaymentRequest, payment: Payment) -> str | N
 
 
 def _keep_url(request: PaymentRequest, payment: Payment) -> str | None:
-    """Return where this receipt can be kept, with its ids."""
+    """Return where this receipt can be kept, also by who is owed a refund and waits for news."""
     url = request.terms.keep_url
-    if url is None or not payment.took_unit:
+    if url is None:
         return None
-    for name, value in (("requestId", request.id), ("transactionId", payment.id)):
-        url = url.replace(f"{{{name}}}", quote(value, safe=""))
-    return redirects.ascii_url(url)
+    return redirects.ascii_url(receipt_links.keep_link(url, request.id, payment.id))
 
 
 def _marks(reader: Reader, request: PaymentRequest, payment: Payment) -> dict[str, Any]:

@@ -217,6 +217,7 @@ page-checkout-underpaid-why = Das ist weniger als der Preis, deshalb ist der Kau
 page-checkout-oversold = Erstattung steht aus
 page-checkout-oversold-why = Als { $amount } eingingen, war Ihre Bestellung nicht mehr verfügbar. Der Verkäufer weiß Bescheid und muss Ihnen das Geld erstatten. Nennen Sie ihm dafür die Transaktionsnummer unten.
 page-checkout-oversold-free = Als { $amount } eingingen, hatten Sie schon bezahlt. Der Verkäufer weiß Bescheid und muss Ihnen das Geld erstatten. Nennen Sie ihm dafür die Transaktionsnummer unten.
+page-checkout-receipt = Beleg ansehen
 page-checkout-paid = Zu zahlen
 page-cancel = Zahlung abbrechen
 page-other-way = Anders bezahlen

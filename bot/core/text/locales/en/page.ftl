@@ -218,6 +218,7 @@ page-checkout-underpaid-why = That's less than the price, so your purchase isn't
 page-checkout-oversold = Refund due
 page-checkout-oversold-why = Your { $amount } arrived too late: what you ordered was no longer available. We've notified the seller, who needs to refund you. Give them the transaction number below.
 page-checkout-oversold-free = Your { $amount } arrived after you'd already paid. We've notified the seller, who needs to refund you. Give them the transaction number below.
+page-checkout-receipt = View receipt
 page-checkout-paid = You pay
 page-cancel = Cancel payment
 page-other-way = Pay another way
