@@ -146,15 +146,17 @@ def saved_reply(card: Card, change: Change, seller: Seller, now: int) -> Reply:
     return Reply("\n".join(lines), (*first, _card_and_edit(card, language)))
 
 
-def _codes_for_pieces(card: Card, goods: object, language: str) -> str | None:
+def _codes_for_pieces(card: Card, change: object, language: str) -> str | None:
     """Return whether new codes are enough for the pieces on sale; None where no code is for them.
 
     Codes that buyers wait for are none of these: the card says how many are missing.
     """
-    is_for_sale = isinstance(goods, Goods) and goods.kind == CODES and card.kind == "drop"
-    if not is_for_sale or card.remaining_units is None or (card.codes and card.codes.waiting):
+    goods, left = Goods.from_json(change), card.remaining_units
+    if goods is None or goods.kind != CODES or card.kind != "drop" or left is None:
         return None
-    return fit_line(goods, card.remaining_units + card.reserved_units, language)
+    if card.codes and card.codes.waiting:
+        return None
+    return fit_line(goods, left + card.reserved_units, language)
 
 
 def unsaved_reply(card: Card, why: str, language: str) -> Reply:

@@ -104,7 +104,7 @@ def check_price(terms: Terms, price: int, quantity: int = 1) -> int:
 def _most(terms: Terms, quantity: int = 1) -> int:
     """Return the highest price of one piece of so many."""
     most = amounts.most_minor(terms.currency) // quantity
-    maximum = terms.choice and terms.choice.maximum
+    maximum = terms.choice.maximum if terms.choice else None
     return most if maximum is None else min(most, maximum)
 
 

@@ -293,5 +293,5 @@ def test_new_codes_are_compared_with_the_pieces_on_sale(
     """Not while buyers wait, who get theirs first."""
     counts = CodeCounts(total=2, assigned=0, waiting=waiting)
     card = replace(CARD, remaining_units=left, reserved_units=reserved, codes=counts)
-    change = Change(LISTING, "goods", Goods(CODES, text="A-1\nB-2", count=2))
+    change = Change(LISTING, "goods", Goods(CODES, text="A-1\nB-2", count=2).to_json())
     assert menus.saved_reply(card, change, SAM, NOON).text.endswith(words)
