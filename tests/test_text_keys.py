@@ -122,6 +122,7 @@ COMPOSED: dict[str, list[tuple[str, ...]]] = {
     "kind-{}": [(kind,) for kind in KINDS],
     "line-form-{}": [(kind,) for kind in KINDS],
     "mark-{}": [(status,) for status in (*STATUSES, "reserved")],
+    "mark-stays-{}": [(mark,) for mark in NOTED],
     "marks-{}-{}": [
         (mark, way) for mark in NOTED for way in ("telegram", "email", "none", "unsure")
     ],
