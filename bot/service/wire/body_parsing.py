@@ -62,7 +62,6 @@ _MESSAGES = {
     "int_type": "must be a whole number",
     "bool_type": "must be true or false",
     "list_type": "must be a list",
-    "too_long": "has more than {max_length} items",
     "dict_type": "must be an object",
     "model_type": "must be an object",
     "model_attributes_type": "must be an object",
@@ -115,7 +114,7 @@ def read_seller(fields: dict[str, str | None]) -> SellerEdit:
     try:
         return _seller_edit(SellerEditBody.model_validate(fields))
     except ValidationError as error:
-        raise invalid_body(error.errors(include_url=False)) from None
+        raise invalid_body(error.errors(include_url=False, include_context=False)) from None
 
 
 def read_json(text: str) -> Any:
@@ -134,7 +133,7 @@ def validated(kind: type[B], text: str) -> B:
     try:
         return kind.model_validate(value)
     except ValidationError as error:
-        raise invalid_body(error.errors(include_url=False)) from None
+        raise invalid_body(error.errors(include_url=False, include_context=False)) from None
 
 
 def invalid_body(errors: Iterable[ErrorDetails], strip: int = 0) -> InvalidBody:
@@ -144,9 +143,8 @@ def invalid_body(errors: Iterable[ErrorDetails], strip: int = 0) -> InvalidBody:
 
 def _problem(error: ErrorDetails, strip: int) -> FieldProblem:
     path = ".".join(str(part)[:MAX_NAME] for part in error["loc"][strip:])
-    said = _MESSAGES.get(error["type"])
-    message = said.format(**error.get("ctx", {})) if said else error["msg"]
-    return FieldProblem(path, message.removeprefix("Value error, "))
+    message = _MESSAGES.get(error["type"], error["msg"]).removeprefix("Value error, ")
+    return FieldProblem(path, message)
 
 
 def _terms(body: CreateBody) -> Terms:

@@ -52,6 +52,10 @@ _CONTACT: JsonDict = {
     ],
     "examples": ["@anna_bakes", "anna@example.org", "https://example.org"],
 }
+_REQUEST, _TRANSACTION = map(re.escape, KEEP_HOLDERS)
+_KEEP_ADDRESS: JsonDict = {
+    "pattern": f"^[Hh][Tt][Tt][Pp][Ss]?://.*({_REQUEST}.*{_TRANSACTION}|{_TRANSACTION}.*{_REQUEST})"
+}
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MS = timedelta(milliseconds=1)
 
@@ -75,6 +79,13 @@ def check_lines(text: str) -> str:
     """
     check_plain(text.replace("\r", "").replace("\n", ""))
     return text
+
+
+def _not_too_many(listed: Any) -> Any:
+    """Refuse too many codes before they are read: a problem for each would take seconds."""
+    if isinstance(listed, list) and len(listed) > code_lists.MOST_CODES:
+        raise ValueError(code_lists.TOO_MANY)
+    return listed
 
 
 def _codes(listed: list[str]) -> list[str]:
@@ -221,6 +232,7 @@ KeepUrl: TypeAlias = Annotated[
         min_length=1,
         max_length=KEEP_URL,
         examples=["https://t.me/shop_bot?start=r-{requestId}-{transactionId}"],
+        json_schema_extra=_KEEP_ADDRESS,
     ),
     AfterValidator(_keep_url),
 ]
@@ -246,10 +258,10 @@ Codes: TypeAlias = Annotated[
     ],
     Field(
         min_length=1,
-        max_length=code_lists.MOST_CODES,
-        description="One line each, without repeats.",
+        description=f"At most {code_lists.MOST_CODES}, one line each, without repeats.",
         json_schema_extra={"uniqueItems": True},
     ),
+    BeforeValidator(_not_too_many),
     AfterValidator(_codes),
 ]
 FileId: TypeAlias = Annotated[

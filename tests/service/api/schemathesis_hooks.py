@@ -34,14 +34,12 @@ BEYOND = tuple(
         r"amountChoice\.minimum: is required where nothing is suggested",
         r"receivers: must add up to (the first suggestion|the minimum) of amountChoice",
         r"priceBeforeDiscount: does not go together with amountChoice",
-        # An address of the web with two words in it.
-        r"keepUrl: .*",
         # Bytes, and keys at any depth.
         r"notifications\.webhook\.customParameters: is larger than 8192 bytes",
         r"notifications\.webhook\.customParameters: has control characters in a key",
-        # RFC 3986 takes hosts that DNS does not; a contact may have characters beyond its ASCII.
+        # RFC 3986 takes hosts that DNS does not; addresses may have characters beyond its ASCII.
         r"[\w.]+: (The webhook address )?has no valid host( or port)?",
-        r"seller\.contact: (is no address.*|may not carry a user name or password)",
+        r"(seller\.contact|keepUrl): (is no address.*|may not carry a user name or password)",
         # What the operator allows.
         r"redirectUrl: may not be an address of [a-z0-9.+-]+: here",
         # What banks check: the details of each kind and scheme are described in words.

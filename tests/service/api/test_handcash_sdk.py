@@ -91,6 +91,22 @@ BODIES = [
     {**UPGRADE, "expirationType": "never", "paymentMethods": ["onChain"]},
     {**UPGRADE, "expirationType": "never", "denominationCurrencyCode": "CNH"},
 ]
+GIVING: list[dict[str, Any]] = [
+    {
+        "receivers": [{"destination": "a", "sendAmount": 5}],
+        "amountChoice": {"minimum": 3, "suggested": [5, 10], "maximum": 50},
+        "goal": 1000,
+        "thanks": "Thank you!",
+        "keepUrl": "https://shop.example/keep/{requestId}/{transactionId}",
+    },
+    {
+        "expirationType": "limit",
+        "totalUnits": 10,
+        "maxQuantity": 3,
+        "delivery": {"codes": ["AAAA-1", "BBBB-2"]},
+    },
+]
+"""Fields of requests that another program made, with what the SDK doesn't know of."""
 # What its types call required of every request; `expiresAt` is there where there is an end.
 REQUIRED = {
     "id", "paymentRequestUrl", "paymentRequestQrCodeUrl", "isEnabled", "product", "currencyCode",
@@ -188,6 +204,24 @@ async def test_it_lists_updates_and_deletes(sdk: Sdk, service: ServiceHarness) -
         assert answer.headers["content-length"] == "0"
         assert "content-type" not in answer.headers
     assert (await sdk.list()).json() == {"items": []}
+
+
+@pytest.mark.parametrize("fields", GIVING)
+async def test_it_reads_and_edits_what_it_does_not_know_of(
+    sdk: Sdk, service: ServiceHarness, fields: dict[str, Any]
+) -> None:
+    """What it knows says the same as ever, and an edit of that leaves the rest as it was."""
+    made = await service.create(**fields)
+    found = (await sdk.get(made["id"])).json()
+    (item,) = (await sdk.list()).json()["items"]
+    for answer in (found, item):
+        assert answer.keys() >= REQUIRED
+        assert answer["paymentAmount"]["amount"] == 5
+    product = {"name": "Tea", "description": "d"}
+    edited = await sdk.update(made["id"], {"product": product, "redirectUrl": "https://a.example"})
+    assert edited.status_code == 200, edited.text
+    assert edited.json() == made | {"product": product, "redirectUrl": "https://a.example"}
+    assert edited.json().keys() >= fields.keys() - {"expirationType"}
 
 
 async def test_its_error_is_the_whole_answer(sdk: Sdk, service: ServiceHarness) -> None:

@@ -15,6 +15,7 @@ follow from each other. `SCHEMA_SEED` chooses others.
 from __future__ import annotations
 
 import asyncio
+import itertools
 import json
 import os
 import re
@@ -67,6 +68,13 @@ MADE = 5
 """Paid requests of each application: some must be left when others are deleted."""
 
 TOLD = {"notifications": {"webhook": HOOK, "email": "a@b.example"}}
+KEPT = {"thanks": "Thank you!", "keepUrl": "https://shop.example/{requestId}/{transactionId}"}
+CODES = {"codes": [f"CODE-{number}" for number in range(3)]}
+SOLD: tuple[dict[str, Any], ...] = (
+    DROP | {"maxQuantity": 2, "delivery": CODES},
+    {"amountChoice": {"minimum": 3, "suggested": [5, 10], "maximum": 50}, "goal": 100},
+)
+"""What the paid requests sell, in turns; the first one delivers codes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,8 +123,8 @@ async def run(folder: Path) -> list[Run]:
 
 async def fill(service: ServiceHarness) -> list[str]:
     """Make requests that are paid, each payment with a webhook and an email owed; their ids."""
-    codes = {"codes": [f"CODE-{number}" for number in range(3)]}
-    made = [(await service.create(**DROP, **TOLD, delivery=codes))["id"] for _ in range(MADE)]
+    sold = itertools.islice(itertools.cycle(SOLD), MADE)
+    made = [(await service.create(**fields, **TOLD, **KEPT))["id"] for fields in sold]
     for request_id in made:
         for _ in range(2):
             service.clock.advance(1)

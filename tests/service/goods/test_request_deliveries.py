@@ -202,7 +202,7 @@ async def test_a_list_that_is_too_long_is_refused_before_its_items_are_read(
     """An error for each item would keep every payer waiting for seconds."""
     answer = await add_codes(service, "f" * 24, [item] * count)
     assert refusal_code(answer) == (400, "invalidBody")
-    assert answer.json()["message"] == "codes: has more than 10000 items"
+    assert answer.json()["message"] == "codes: has more than 10000 codes"
     assert refused_fields(answer) == ["codes"]
 
 
