@@ -88,7 +88,7 @@ def test_a_minimum_alone_and_another_currency() -> None:
 @pytest.mark.parametrize(
     ("delivers", "line"),
     [
-        ("text", "🎁 Includes a message after you pay"),
+        ("text", "🎁 Comes with a message after you pay"),
         ("file", "🎁 Comes with a file to download"),
         ("codes", "🎁 Comes with your own code"),
     ],

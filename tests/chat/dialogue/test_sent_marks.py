@@ -44,7 +44,7 @@ async def test_sent_with_a_tracking_number_reaches_the_buyer_in_one_message(
     await steps.pay()
     await steps.press(steps.newest, SENT)
     assert "Marked as sent." in steps.newest.text
-    assert "I'll let the buyer know once you've answered, or in 10 minutes." in steps.newest.text
+    assert "once you've answered, within 10 minutes at the latest." in steps.newest.text
     assert await steps.answer() == []
     await steps.says("DHL 00340434")
     assert await steps.answer(EMAILED) == [("PUT", "t1")]

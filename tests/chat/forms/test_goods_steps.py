@@ -154,7 +154,7 @@ def test_typed_codes_fit_into_a_request() -> None:
     talk = open_option("goods")
     for number in range(0, 640, 80):
         talk.say(code_lines(number, 80, 50))
-    assert "⚠ That's 640 codes, which is too much for messages." in talk.last
+    assert "⚠ That's 640 codes, too many to type." in talk.last
     assert "I found 560 lines" in talk.last
 
 

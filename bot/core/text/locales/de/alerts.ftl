@@ -18,7 +18,7 @@ alerts-menu =
 
     • <b>An</b>: zu jeder Zahlung eine Nachricht mit Ton.
     • <b>Lautlos</b>: dieselbe Nachricht ohne Ton.
-    • <b>Aus</b>: keine Meldungen. Die Karte bleibt aktuell, und wenn eine limitierte Auflage ausverkauft ist, sage ich dir Bescheid. Von überverkauften Zahlungen erfährst du trotzdem, denn die musst du erstatten, und auch davon, dass jemand auf einen Code wartet.
+    • <b>Aus</b>: keine Meldungen. Die Karte bleibt aktuell, und wenn eine limitierte Auflage ausverkauft ist, sage ich dir Bescheid. Von überverkauften Zahlungen erfährst du trotzdem, denn die musst du erstatten. Auch wenn jemand auf einen Code wartet, melde ich mich.
 alerts-menu-quiet =
     In deiner Ruhezeit kommt alles ohne Ton, egal was du hier wählst.
 button-alerts-on = An

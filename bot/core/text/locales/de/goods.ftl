@@ -93,7 +93,7 @@ problem-goods-long = ⚠ Das sind { $length } Zeichen, möglich sind { $most }. 
 problem-goods-code-long = ⚠ Zeile { $line } hat { $length } Zeichen, ein Code darf höchstens { $most } haben. Steht in jeder Zeile nur einer?
 problem-goods-code-control = ⚠ Zeile { $line } hat Zeichen, die sich nicht anzeigen lassen. Schick die Codes als reinen Text, einen pro Zeile.
 problem-goods-many = ⚠ Das sind { $count } Codes, pro Link gehen höchstens { $most }. Schick weniger.
-problem-goods-typed = ⚠ Das sind { $count } Codes, zu viele für Nachrichten. Schick alle in einer .txt-Datei, einen pro Zeile.
+problem-goods-typed = ⚠ Das sind { $count } Codes, zu viele zum Tippen. Schick alle in einer .txt-Datei, einen pro Zeile.
 problem-goods-csv = ⚠ Diese .csv-Datei konnte ich nicht lesen. Schick die Codes als .txt-Datei, einen pro Zeile.
 problem-goods-columns = ⚠ Die Datei hat mehrere Spalten, und ich weiß nicht, in welcher die Codes stehen. Schick nur die Codes, einen pro Zeile.
 problem-goods-no-text = ⚠ Diese Datei konnte ich nicht als Text lesen. Speichere sie als UTF-8, mit einem Code pro Zeile, und schick sie noch einmal.
@@ -101,7 +101,7 @@ problem-goods-no-list = ⚠ Das ist keine Liste von Codes. Schick einen pro Zeil
 problem-goods-album = ⚠ Das sind mehrere Dateien auf einmal. Schick nur eine. Wenn es mehrere sein sollen, pack sie in eine .zip-Datei.
 problem-goods-too-large = ⚠ Die Datei ist größer als 20 MB, und mehr gibt mir Telegram nicht. Schick eine kleinere oder eine Nachricht mit einem Link darauf.
 problem-goods-unreachable = ⚠ Ich konnte die Datei nicht holen. Bitte schick sie noch einmal.
-problem-goods-full = ⚠ Für diese Datei habe ich gerade keinen Platz. Schick stattdessen eine Nachricht mit einem Link darauf, oder versuch es in einer Woche noch einmal: Bis dahin habe ich Dateien gelöscht, die zu keinem Link gehören.
+problem-goods-full = ⚠ Für diese Datei habe ich gerade keinen Platz. Schick stattdessen eine Nachricht mit einem Link darauf.
 problem-goods-refused = ⚠ Ich konnte die Datei nicht speichern. Bitte schick sie noch einmal oder nimm eine andere.
 
 ## Codes, die später dazukommen
@@ -109,7 +109,7 @@ problem-goods-refused = ⚠ Ich konnte die Datei nicht speichern. Bitte schick s
 button-send-codes = 🔑 Codes schicken
 ask-codes =
     <b>Schick mir weitere Codes.</b>
-    Einen pro Zeile, getippt oder als .txt- oder .csv-Datei. Wer schon wartet, bekommt seinen sofort.
+    Einen pro Zeile, getippt oder, wenn sie nicht in eine Nachricht passen, als .txt- oder .csv-Datei. Wer schon wartet, bekommt seinen sofort.
 codes-adding =
     { $count ->
         [one] ⏳ Ich füge { $count } Code hinzu …

@@ -94,7 +94,7 @@ mail-payer-subject = Beleg für Ihre Zahlung über { $amount }
 mail-payer-subject-test = Beleg für Ihre Testzahlung über { $amount }
 mail-payer-subject-oversold = Ihre Zahlung über { $amount }: Ihnen steht eine Erstattung zu
 mail-payer-heading = Sie haben { $amount } gezahlt
-mail-payer-oversold = Ihre Zahlung kam zu spät: Was Sie bestellt haben, war nicht mehr verfügbar. Der Verkäufer muss Ihnen das Geld erstatten. Nennen Sie ihm dafür die Transaktionsnummer unten.
+mail-payer-oversold = Ihre Zahlung kam zu spät und zählt nicht als Kauf. Der Verkäufer muss Ihnen das Geld erstatten. Nennen Sie ihm dafür die Transaktionsnummer unten.
 mail-payer-test = Testmodus: Es wurde kein echtes Geld abgebucht.
 mail-payer-amount = Betrag
 mail-payer-host = Bezahlt bei
@@ -111,7 +111,7 @@ mail-payer-reference = Verwendungszweck
 
 # An Zahlende, über das, was sie gekauft haben: Nummern, Codes, Notiz des Verkäufers.
 
-mail-payer-units = Ihre Nummer
+mail-payer-units = Nummer
 mail-payer-numbers = { $count ->
     [one] { NUMBER($first) } von { NUMBER($total) }
    *[other] { NUMBER($first) }–{ NUMBER($last) } von { NUMBER($total) }

@@ -140,7 +140,7 @@ page-receipt-link = Zahlungslink
 page-receipt-save = Als PDF sichern
 page-receipt-keep = Das ist Ihr Beleg. Drucken Sie diese Seite aus oder sichern Sie sie als PDF, um ihn zu behalten.
 page-receipt-paid = Gezahlt mit
-page-receipt-oversold = Ihre Zahlung kam zu spät: Was Sie bestellt haben, war nicht mehr verfügbar. Der Verkäufer weiß Bescheid und muss Ihnen das Geld erstatten.
+page-receipt-oversold = Ihre Zahlung kam zu spät und zählt nicht als Kauf. Der Verkäufer weiß Bescheid und muss Ihnen das Geld erstatten.
 
 page-receipt-by = Zahlungsart
 page-receipt-rate = Wechselkurs

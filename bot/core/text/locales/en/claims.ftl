@@ -134,7 +134,7 @@ claims-toast-unchanged = It's marked that way already.
 ask-paidback =
     <b>Marked as paid back.</b> I don't move any money{ $there ->
         [elsewhere] { "" }: this is only for your records. I can't pass it on to the buyer through this payment service.
-       *[here] { "" }. I'll let the buyer know once you've answered, or in 10 minutes.
+       *[here] { "" }. I'll let the buyer know once you've answered, within 10 minutes at the latest.
     }
     Would you like to add a note, like how you sent it back? Send it now, or skip it.
 claims-note-saved = 📝 Note saved.

@@ -88,7 +88,7 @@ problem-goods-long = ⚠ That's { $length } characters; the limit is { $most }. 
 problem-goods-code-long = ⚠ Line { $line } has { $length } characters; a code can have up to { $most }. Is there just one code per line?
 problem-goods-code-control = ⚠ Line { $line } has characters that can't be displayed. Send the codes as plain text, one per line.
 problem-goods-many = ⚠ That's { $count } codes; the limit is { $most } per payment link. Send fewer.
-problem-goods-typed = ⚠ That's { $count } codes, which is too much for messages. Send all of them in one .txt file, one per line.
+problem-goods-typed = ⚠ That's { $count } codes, too many to type. Send all of them in one .txt file, one per line.
 problem-goods-csv = ⚠ I couldn't read that .csv file. Send the codes as a .txt file, one per line.
 problem-goods-columns = ⚠ That file has more than one column, and I can't tell which one has the codes. Send just the codes, one per line.
 problem-goods-no-text = ⚠ I couldn't read that file as text. Save it as UTF-8, one code per line, and send it again.
@@ -96,7 +96,7 @@ problem-goods-no-list = ⚠ That isn't a list of codes. Send them one per line, 
 problem-goods-album = ⚠ That's one of several files sent together. Send a single file. If there are several, pack them into a .zip.
 problem-goods-too-large = ⚠ That file is larger than 20 MB, which is all that Telegram lets me fetch. Send a smaller one, or a message with a link to it.
 problem-goods-unreachable = ⚠ I couldn't get that file. Please send it again.
-problem-goods-full = ⚠ I have no room for that file at the moment. Send a message with a link to it instead, or try again in a week: by then I'll have deleted files that no payment link uses.
+problem-goods-full = ⚠ I have no room for that file at the moment. Send a message with a link to it instead.
 problem-goods-refused = ⚠ I couldn't save that file. Please send it again, or choose another one.
 
 ## Codes that are added later
@@ -104,7 +104,7 @@ problem-goods-refused = ⚠ I couldn't save that file. Please send it again, or 
 button-send-codes = 🔑 Send codes
 ask-codes =
     <b>Send me more codes.</b>
-    One per line, typed or as a .txt or .csv file. Buyers who are waiting will get theirs right away.
+    One per line, typed or, if they don't fit in one message, as a .txt or .csv file. Buyers who are waiting will get theirs right away.
 codes-adding =
     { $count ->
         [one] ⏳ Adding { $count } code…

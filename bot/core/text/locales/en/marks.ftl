@@ -53,7 +53,7 @@ ask-sent =
     <b>Marked as sent.</b>
     { $there ->
         [elsewhere] This is only for your records: I can't pass it on to the buyer through this payment service.
-       *[here] I'll let the buyer know once you've answered, or in 10 minutes.
+       *[here] I'll let the buyer know once you've answered, within 10 minutes at the latest.
     }
     Would you like to add a tracking number or a note? Send it now, or skip it.
 mark-stays-sent = OK, no note. The payment stays marked as sent. To undo that, open it in /payments and tap “Not sent after all”.

@@ -141,7 +141,7 @@ page-receipt-link = Payment link
 page-receipt-save = Save as PDF
 page-receipt-keep = This is your receipt. To keep it, print this page or save it as a PDF.
 page-receipt-paid = Paid with
-page-receipt-oversold = Your payment arrived too late: what you ordered was no longer available. We've notified the seller, who needs to refund you.
+page-receipt-oversold = Your payment arrived too late to count as a purchase. We've notified the seller, who needs to refund you.
 
 page-receipt-by = Payment method
 page-receipt-rate = Exchange rate
