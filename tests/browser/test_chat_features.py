@@ -85,7 +85,7 @@ async def test_axe_finds_nothing_and_nothing_sticks_out(
 ) -> None:
     """In the chat, the list, a group, the emails and the dialogs, in the dark too."""
     await show_everything(bot, group)
-    async with open_chat_page(browser, bot, viewport=size, reduced_motion="reduce") as page:
+    async with open_chat_page(browser, bot, viewport=size) as page:
         await expect(message(page, "/new and more")).to_be_visible()
         await page.get_by_role("button", name="Commands").click()
         await sound(page, dark=True)

@@ -40,9 +40,7 @@ async def test_a_pay_page_opens_on_the_phone_with_its_address(
     browser: Browser, bot: Bot, sam: people.Person, size: Any
 ) -> None:
     sent = await send_card(bot, sam, "/pay/0123")
-    async with open_chat_page(
-        browser, bot, NO_PAGE, viewport=size, reduced_motion="reduce"
-    ) as page:
+    async with open_chat_page(browser, bot, NO_PAGE, viewport=size) as page:
         sheet = client(page, size).locator("#in-app")
         for opened in (True, False):
             await page.get_by_role("link", name="Pay", exact=True).click()

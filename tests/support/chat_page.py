@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from PIL import Image
 
-from tests.support.chromium import PHONE, watch
+from tests.support.chromium import PHONE, STILL, watch
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -72,7 +72,9 @@ async def open_chat_page(
     """
     home = str(bot.http.base_url)
     allowed = {"permissions": ["clipboard-read", "clipboard-write"]}
-    context = await browser.new_context(base_url=home, **({"viewport": PHONE} | allowed | look))
+    context = await browser.new_context(
+        base_url=home, **({"viewport": PHONE} | STILL | allowed | look)
+    )
     problems = watch(context, home)
     try:
         page = await context.new_page()

@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 
 from playwright.async_api import expect
 
-from tests.support.chromium import PHONE, watch
+from tests.support.chromium import PHONE, STILL, watch
 from tests.support.product_process import patient_client
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ async def open_demo(
 
     Its pages must cause no problem, and its Telegram must have refused nothing.
     """
-    context = await browser.new_context(base_url=demo.url, **look)
+    context = await browser.new_context(base_url=demo.url, **(STILL | look))
     problems = watch(context, demo.url)
     try:
         yield await context.new_page()
