@@ -18,7 +18,7 @@ from bot.core.outbox import outbox
 
 if TYPE_CHECKING:
     from bot.chat.dialogue.event_context import EventContext
-    from bot.chat.dialogue.events import MessageEvent, PressEvent
+    from bot.chat.dialogue.events import MessageEvent
     from bot.chat.messages.reply import Action, Reply
 
 PAGE = 8
@@ -31,14 +31,6 @@ WORDS = frozenset(["receipt", "receipt-remove"])
 def is_link(event: MessageEvent) -> bool:
     """Check whether a message has a receipt's address; it is emptied after it is handled."""
     return event.command == "start" and read_key(event.text) is not None
-
-
-def is_press(event: PressEvent) -> bool:
-    """Check whether a button belongs to a kept receipt; its update repeats the receipt's text.
-
-    So it is emptied after it is handled.
-    """
-    return event.action is not None and event.action[0] in {*WORDS, "bought"}
 
 
 def open_link(context: EventContext, payload: str) -> bool:

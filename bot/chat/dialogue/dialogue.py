@@ -101,7 +101,6 @@ class Chat:
             # The id of a private chat is the id of the person.
             language = sellers.language_of(tx, chat_id) or choose(None)
             self._put(tx, chat_id, new_message(Reply(t(language, "update-failed")), language))
-            self._erase_secret(tx, message, chat_id)
 
     def receive_photo(self, tx: Transaction, message: Message, photo: bytes | str) -> None:
         """Resume the form of a downloaded photo; `photo` is its data, or why there is none."""
@@ -162,8 +161,6 @@ class Chat:
                 self._take_message(tx, message, event)
             case PressEvent():
                 handle_press(self._turn(tx, event.person, event), event)
-                if bought.is_press(event):
-                    bulk_changes.rewrite(tx, message.id, ERASED, None)
             case PostedEvent():
                 handle_posted(tx, self._queues, event, self._now())
             case BlockEvent():
@@ -177,8 +174,7 @@ class Chat:
         """
         context = self._turn(tx, event.person)
         handle_message(context, event)
-        draft = context.draft if event.command is None else None
-        if getting_paid.is_secret(draft, event.text):
+        if getting_paid.is_secret(_answered(event, context.draft), event.text):
             getting_paid.delete_secret(context, event)
         if _keeps_nothing(event, context.draft):
             bulk_changes.rewrite(tx, message.id, ERASED, None)
@@ -220,8 +216,9 @@ class Chat:
         if outbox.bury(tx, self._queues.updates, message, self._now(), why):
             self._note_buried(tx, message)
 
-    def _erase_secret(self, tx: Transaction, message: Message, chat_id: int) -> None:
+    def _erase_secret(self, tx: Transaction, message: Message) -> None:
         """Keep nothing of an update with a secret or with goods that could not be handled."""
+        chat_id = int(message.lane)
         draft = sellers.find_draft(tx, chat_id, chat_id)
         try:
             event = read(message.body, self._bot_name())
@@ -235,6 +232,7 @@ class Chat:
         query = message.body.get("callback_query")
         if isinstance(query, dict) and "id" in query:
             self._answer(tx, str(query["id"]), message.lane, None)
+        self._erase_secret(tx, message)
 
     def _put(self, tx: Transaction, chat_id: int, payload: MessagePayload) -> None:
         outbox.put(tx, self._queues.messages, str(chat_id), payload, self._now())
@@ -248,6 +246,11 @@ def _keeps_nothing(event: Event | None, draft: Draft | None) -> bool:
     """Return whether an update has a secret, goods or a receipt's address; `draft` is the form."""
     if not isinstance(event, MessageEvent):
         return False
-    asked = draft if event.command is None else None
+    asked = _answered(event, draft)
     is_goods = asked is not None and goods_form.takes_goods(asked)
     return is_goods or bought.is_link(event) or getting_paid.is_secret(asked, event.text)
+
+
+def _answered(event: MessageEvent, draft: Draft | None) -> Draft | None:
+    """Return the form that a message may answer: a command answers none."""
+    return draft if event.command is None else None

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from bot.core.outbox import outbox
-from bot.core.outbox.worker import Job, Worker
+from bot.core.outbox.worker import Job
 from tests.support.chat_harness import COFFEE, service_answer
+from tests.support.crashed_attempts import crash, work
 from tests.support.receipt_steps import LINK
 
 if TYPE_CHECKING:
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from tests.support.chat_harness import ChatHarness
 
 CODES = "ABC-123\nDEF-456"
+CONNECTION = f"nostr+walletconnect://{'5a' * 32}?relay=wss://relay.example&secret={'3c' * 32}"
 
 
 def start_in_group(sam: Person) -> None:
@@ -31,15 +32,13 @@ PRIVATE: dict[str, Callable[[Person], object]] = {
 
 
 async def set_aside(chat: ChatHarness) -> str:
-    """Set aside the newest update as the worker does after three failures; what is stored of it."""
+    """Set aside the newest update, whose attempts all failed; return what is stored of it."""
     while len(chat.world.updates.pending) > 1:
         chat.world.updates.pending.popleft()
     await chat.store()
-    queue, now = chat.queues.updates, chat.clock()
-    (message,) = chat.db.run(lambda tx: outbox.claim(tx, queue, now, 10))
-    job = Job(queue, chat.dialogue.handle, buried=chat.dialogue.buried)
-    await Worker(chat.db, job, chat.clock)._set_aside(message, "failed")
-    assert chat.states(queue)[-1] == "dead"
+    queue = chat.queues.updates
+    crash(chat.db, queue, chat.clock, queue.crashes)
+    await work(chat.db, Job(queue, chat.dialogue.handle, buried=chat.dialogue.buried), chat.clock)
     return str(chat.rows("outbox"))
 
 
@@ -49,18 +48,35 @@ async def test_no_address_of_a_receipt_is_kept(chat: ChatHarness, sam: Person, e
     assert LINK not in await set_aside(chat)
 
 
-async def test_no_text_file_or_code_for_buyers_is_kept(chat: ChatHarness, sam: Person) -> None:
+GOODS: dict[str, Callable[[Person], object]] = {
+    "text": lambda sam: sam.send(CODES),
+    "file": lambda sam: sam.send_document("codes.txt", b"1", caption=CODES),
+    "command": lambda sam: sam.send("/help ABC-123"),
+}
+
+
+@pytest.mark.parametrize("event", GOODS)
+async def test_no_text_file_or_code_for_buyers_is_kept(
+    chat: ChatHarness, sam: Person, event: str
+) -> None:
     """Whatever comes while the bot asks for it; a command is none."""
     listing = chat.add_listing(sam, COFFEE, service_answer())
     await chat.presses(sam, f"edit:{listing.id}:goods")
-    sam.send(CODES)
-    assert "ABC-123" not in await set_aside(chat)
-    sam.send_document("codes.txt", b"1", caption=CODES)
-    assert "ABC-123" not in await set_aside(chat)
-    sam.send("/help ABC-123")
-    assert "ABC-123" in await set_aside(chat)
+    GOODS[event](sam)
+    assert ("ABC-123" in await set_aside(chat)) == (event == "command")
 
 
 async def test_other_messages_are_kept(chat: ChatHarness, sam: Person) -> None:
     sam.send(CODES)
     assert "ABC-123" in await set_aside(chat)
+
+
+@pytest.mark.parametrize("text", [CONNECTION, "Hello"])
+async def test_no_secret_of_an_update_that_cannot_be_read_is_kept(
+    chat: ChatHarness, sam: Person, text: str
+) -> None:
+    sam.send(text)
+    chat.world.updates.pending[-1]["message"]["from"] = {}
+    await chat.take()
+    assert chat.states(chat.queues.updates)[-1] == "dead"
+    assert (text in str(chat.rows("outbox"))) == (text == "Hello")
