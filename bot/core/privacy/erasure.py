@@ -51,8 +51,12 @@ NUMBER = re.compile(r"\+?\(?[0-9][0-9 ()./-]+[0-9]")
 ADDRESS = re.compile(r"[^@\s]+@[^@\s]+")
 """An email address or a paymail."""
 
-ADDRESS_IN_TEXT = re.compile(r"[^\s<>()\[\]\"',;:/?=@]+@[^\s<>()\[\]\"',;:/?=@]*[^\W_]")
-"""An address within a word, such as one behind `mailto:`."""
+ADDRESS_IN_TEXT = re.compile(r"(?<![\w.%+\u2060-])[\w.%+\u2060-]+@[\w.\u2060-]*[^\W_]")
+"""An address within a word, such as one behind `mailto:` or in quotes of any language.
+
+It may have word joiners, which the bot adds. No search begins within a run of these characters:
+so its time grows with the length of a text alone.
+"""
 
 INVISIBLE = re.compile("[\u2060\u202a-\u202e\u2066-\u2069]")
 """Word joiners, and the controls of right-to-left text."""

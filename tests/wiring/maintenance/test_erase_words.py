@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 
 WORDS = ("Mia-Zanzibar", "For the drums-Zanzibar!", "Sent to Zanzibar-Street", "back to Zanzibar")
 OTHER = "Ben-Timbuktu"
+MIA = "mia@payer.example"
+ABOUT_MIA = f"write me at mailto:{MIA}, +44 20 7946-0958 or „{MIA.title()}“"
 
 
 async def erase(db: Database, *who: str, request: str | None = None) -> None:
@@ -69,6 +71,45 @@ def test_words_are_found_where_they_were_cut(
     gone = ErasedValues.of([words, "For the drummer", "Zoo"])
     left = redact({"text": f"Hide: {shown(words, limit)} (2)"}, gone)["text"]
     assert left.replace("\u2068", "").replace("\u2069", "") == "Hide: … (2)"
+
+
+@pytest.mark.parametrize(
+    "around",
+    [
+        *(
+            "„{}“",
+            "“{}”",
+            "»{}«",
+            "&lt;{}&gt;",
+            "*{}*",
+            "{{{}}}",
+            "|{}|",
+            "→{}",
+            "Hi!{}",
+            "{}–Danke",
+        ),
+        *("{}_", "\u2068{}\u2069.", "mailto:{}?subject=Hi"),
+    ],
+)
+@pytest.mark.parametrize("shown", [str, inert])
+def test_an_address_is_found_whatever_is_around_it(
+    around: str, shown: Callable[[str], str]
+) -> None:
+    text = {"text": f"Write to {around.format(shown(MIA.title()))} soon"}
+    gone = ErasedValues.of([MIA])
+    assert redact(text, gone) == {"text": f"Write to {around.format('…')} soon"}
+
+
+@pytest.mark.parametrize("words", ["notmia@payer.example", "mia@payer.example.org", "a.mia@payer"])
+def test_other_addresses_stay(words: str) -> None:
+    assert redact({"text": f"„{words}“"}, ErasedValues.of([MIA])) == {"text": f"„{words}“"}
+
+
+@pytest.mark.parametrize("word", ["a", "a@", "@a.", "a-@-", "1("])
+def test_a_long_word_is_searched_in_time(word: str) -> None:
+    """Of a time that grows with the square of its length, it would take minutes."""
+    text = {"text": word * (200_000 // len(word))}
+    assert redact(text, ErasedValues.of([MIA])) == text
 
 
 def test_other_texts_that_were_cut_stay() -> None:
@@ -157,10 +198,6 @@ async def test_of_a_request_all_words_go(database_url: str) -> None:
         assert [row["paid_back_at"] for row in payments] == [1, None]
 
 
-MIA = "mia@payer.example"
-ABOUT_MIA = f"write me at mailto:{MIA}, +44 20 7946-0958 or {MIA.title()}"
-
-
 async def mentioned(service: ServiceHarness) -> str:
     """Store a payment of Mia, and one of somebody who writes of her; return the latter's id."""
     hook = {"notifications": {"webhook": HOOK, "email": "seller@shop.example"}}
@@ -188,7 +225,7 @@ async def test_words_and_notes_of_other_payments_lose_the_address(database_url: 
         assert MIA not in whole
         assert "7946" not in whole
         (row,) = await service.rows(f"payments WHERE id = '{other}'")
-        words = "Thanks, write me at mailto:…, … or …"
+        words = "Thanks, write me at mailto:…, … or „…“"
         assert (row["payer_name"], row["message"]) == ("Ben", words)
         assert row["sent_note"] == "Sent to …"
         assert str(await service.rows("outbox")).count(words) == 2
