@@ -22,7 +22,7 @@ from bot.service.store.personal_data import payer_erasure as service
 from bot.service.store.personal_data import seller_erasure
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Iterable, Sequence
+    from collections.abc import AsyncIterator, Sequence
 
     from bot.core.database.database import Database, Row, Transaction
     from bot.core.privacy.erasure import PersonalTable
@@ -43,15 +43,18 @@ QUEUES = make_queues(None, None, None)
 class Found:
     """The counts of rows with data to erase, its values, which are never printed, and its payments.
 
-    `recorded`: payments in the chat; `recipients`: addresses that get emails about payments;
-    `sellers`: requests, applications and sellers in the chat that have a profile; `kept`: receipts
-    that payers keep in Telegram.
+    `addresses` name a payer to everybody, phone numbers too: nothing that was typed as a name, as a
+    message or in a note is among them, for dates look like phone numbers. `recorded`: payments in
+    the chat; `recipients`: addresses that get emails about payments; `sellers`: requests,
+    applications and sellers in the chat that have a profile; `kept`: receipts that payers keep in
+    Telegram.
     """
 
     payments: int
     checkouts: int
     recorded: int
     values: frozenset[str]
+    addresses: frozenset[str]
     paid: frozenset[ReceiptKey] = frozenset()
     recipients: int = 0
     sellers: int = 0
@@ -96,18 +99,21 @@ def parse_scope(
 async def survey(db: Database, scope: Scope) -> Found:
     """Count the data of `scope`; change nothing."""
     values: set[str] = set()
+    given: set[str] = {*(scope.people or ())}
     rows: set[tuple[str, ...]] = set()
     paid: set[ReceiptKey] = set()
     for place in _places(scope):
         async for row in _changing(db, place):
             rows.add(_key(place, row))
             values.update(erasure.find_texts(_data(row)))
+            given.update(erasure.find_texts(_data(row)[0]))
             if place.table != "checkouts":
                 paid.add(ReceiptKey(row["request_id"], row[place.keys[-1]]))
     recipients = await db.read(lambda tx: service.recipients(tx, scope))
     values.update(row["address"] for row in recipients)
-    addresses = _addresses(scope, values)
-    for place in _mentions(scope, addresses, addresses):
+    given.update(row["address"] for row in recipients)
+    addresses = frozenset(filter(erasure.is_address, given))
+    for place in _mentions(scope, addresses, addresses) if addresses else ():
         rows |= {_key(place, row) async for row in _changing(db, place)}
     numbers = Counter(table for table, *_ in rows)
     return Found(
@@ -115,6 +121,7 @@ async def survey(db: Database, scope: Scope) -> Found:
         checkouts=numbers["checkouts"],
         recorded=numbers["received_payments"],
         values=frozenset(values),
+        addresses=addresses,
         paid=frozenset(paid),
         recipients=len(recipients),
         sellers=len(await db.read(lambda tx: _profiles(tx, scope))),
@@ -152,11 +159,12 @@ async def erase(db: Database, scope: Scope, found: Found, now: int) -> Erased:
     request_id = scope.request_id
     listing = await db.read(lambda tx: chat.listing_id_of(tx, request_id or ""))
     values_gone = ErasedValues.of(wanted)
-    addresses = _addresses(scope, found.values)
-    *of_service, of_chat = _mentions(scope, addresses, addresses | set(wanted))
-    for place in of_service:
-        await erasure.erase_rows(db, place)
-    await erasure.erase_rows(chats, of_chat)
+    noted = found.addresses.union(one for one in wanted if not kept.is_buyer(one))
+    if noted:
+        *of_service, of_chat = _mentions(scope, found.addresses, noted)
+        for place in of_service:
+            await erasure.erase_rows(db, place)
+        await erasure.erase_rows(chats, of_chat)
     await erasure.erase_rows(chats, chat.sent_alerts(scope, listing, values_gone))
     messages = await erasure.erase_rows(chats, chat.messages(scope, listing, values_gone))
     details = {"payments": found.payments, "checkouts": found.checkouts, "told": found.recorded}
@@ -180,11 +188,6 @@ def _mentions(
     """Return where others wrote about erased payers: `addresses` in words, `noted` in notes."""
     lost = scope, ErasedValues.of(addresses), ErasedValues.of(noted)
     return *service.mentions(*lost), chat.mentions(*lost)
-
-
-def _addresses(scope: Scope, values: Iterable[str]) -> frozenset[str]:
-    """Return what names a payer to everybody: a name or a message is somebody else's as well."""
-    return frozenset(filter(erasure.is_address, {*values, *(scope.people or ())}))
 
 
 async def _changing(db: Database, place: PersonalTable) -> AsyncIterator[Row]:
@@ -233,5 +236,6 @@ async def _living(db: Database, keys: set[str]) -> set[str]:
     return found
 
 
-def _data(row: Row) -> object:
+def _data(row: Row) -> list[object]:
+    """Return what was entered: the data that the seller asked for first, then words and notes."""
     return service.entered(row) if "user_data" in row else chat.entered(row)

@@ -231,6 +231,18 @@ async def test_words_and_notes_of_other_payments_lose_the_address(database_url: 
         assert str(await service.rows("outbox")).count(words) == 2
 
 
+async def test_words_of_other_payments_keep_dates_and_numbers(database_url: str) -> None:
+    """The erased payer's message was such a date, which looks like a phone number."""
+    async with open_service(database_url, mails=True) as service:
+        await two_payments(service, email=MIA)
+        first, second = await service.rows("payments ORDER BY completed_at")
+        await write(service, first, "Mia 2026-08-01", "10.10.2025")
+        await write(service, second, "Ben", "See you 10.10.2025!")
+        await erase(service.db, f"0{MIA}")
+        rows = await service.rows("payments ORDER BY completed_at")
+        assert [row["message"] for row in rows] == [None, "See you 10.10.2025!"]
+
+
 async def test_words_outside_the_scope_keep_the_address(database_url: str) -> None:
     async with open_service(database_url, mails=True) as service:
         other = await mentioned(service)
