@@ -10,6 +10,8 @@ from bot.chat.model.receipt import Delivery, Receipt, ReceiptKey, Units
 from bot.chat.receipts.notices import CODE, SENT, notify_keeper, notify_waiting
 from bot.chat.store import kept_receipts
 from bot.chat.store.kept_receipts import Keeper
+from bot.chat.store.personal_data import kept
+from bot.core.privacy.erasure import Scope
 from tests.support.chat_harness import REQUEST_ID
 
 if TYPE_CHECKING:
@@ -67,6 +69,17 @@ def test_an_account_is_erased_alone(chat: ChatHarness) -> None:
     keep(chat, BOB, ReceiptKey(REQUEST_ID, "b" * 24))
     assert chat.db.run(lambda tx: kept_receipts.erase(tx, ANN.account_id)) == 1
     assert [row["account_id"] for row in chat.rows("kept_receipts")] == [BOB.account_id]
+
+
+def test_an_erasure_by_age_covers_a_receipt_that_was_kept_later_than_it_was_paid(
+    chat: ChatHarness,
+) -> None:
+    keep(chat, ANN)
+    keep(chat, BOB, ReceiptKey(REQUEST_ID, "b" * 24))
+    (first, _) = chat.rows("kept_receipts ORDER BY kept_at")
+    scope = Scope(before=first["kept_at"])
+    found = chat.db.run(lambda tx: kept.kept_receipts(tx, scope, {KEY}))
+    assert [row["transaction_id"] for row in found] == [KEY.transaction_id]
 
 
 def test_a_notice_goes_to_the_keeper_alone_and_holds_nothing_of_the_receipt(

@@ -5,14 +5,14 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
+from bot.chat.model.receipt import ReceiptKey
 from bot.core.money import amounts
 from bot.core.outbox import bulk_changes
 from bot.core.outbox.queries import TABLE
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable, Iterable
+    from collections.abc import AsyncIterator, Callable, Collection
 
-    from bot.chat.model.receipt import ReceiptKey
     from bot.core.database.database import Database, Row, Transaction
     from bot.core.privacy.erasure import Scope
 
@@ -43,20 +43,22 @@ def is_buyer(word: str) -> bool:
     return _BUYER.fullmatch(word) is not None
 
 
-def kept_receipts(tx: Transaction, scope: Scope, payments: Iterable[ReceiptKey]) -> list[Row]:
+def kept_receipts(tx: Transaction, scope: Scope, payments: Collection[ReceiptKey]) -> list[Row]:
     """Return the kept receipts that `scope` covers, and those of erased `payments`.
 
     Of people, it covers those of named accounts, and of payments that are named by their ids.
     """
-    named = [_BUYER.fullmatch(word) for word in scope.people or ()]
-    accounts = {int(found[1]) for found in named if found}
-    rows = tx.query(_SELECT) if scope.people is None else _of_accounts(tx, accounts)
+    if scope.people is None:
+        found = tx.query(_SELECT)
+        return [row for row in found if _is_covered(row, scope) or _key(row) in payments]
+    named = [_BUYER.fullmatch(word) for word in scope.people]
+    rows = _of_accounts(tx, {int(found[1]) for found in named if found})
     for number in sorted(scope.numbers):
         rows += tx.query(f"{_SELECT} WHERE transaction_id = :number", number=number)
     rows = [row for row in rows if _is_covered(row, scope)]
     for key in payments:
         rows += tx.query(f"{_SELECT} WHERE {_OF_PAYMENT}", **key._asdict())
-    return [*{(row["request_id"], row["transaction_id"]): row for row in rows}.values()]
+    return [*{_key(row): row for row in rows}.values()]
 
 
 def forget(tx: Transaction, found: Row, now: int) -> None:
@@ -105,6 +107,10 @@ def kept_record(row: Row, moment: Callable[[int], str], *, payers: bool) -> dict
 def _of_accounts(tx: Transaction, accounts: set[int]) -> list[Row]:
     sql = f"{_SELECT} WHERE account_id = :account"
     return [row for account in sorted(accounts) for row in tx.query(sql, account=account)]
+
+
+def _key(row: Row) -> ReceiptKey:
+    return ReceiptKey(row["request_id"], row["transaction_id"])
 
 
 def _is_covered(row: Row, scope: Scope) -> bool:
