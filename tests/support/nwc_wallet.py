@@ -43,9 +43,10 @@ class LocalRelay:
 
     async def stop(self) -> None:
         """Stop, and wait until nobody listens: a shutdown before the relay waits for it is lost."""
-        while self._relay and is_listened_to(self.port):
-            self._relay.shutdown()
-            await asyncio.sleep(0.01)
+        async with asyncio.timeout(10):
+            while self._relay and is_listened_to(self.port):
+                self._relay.shutdown()
+                await asyncio.sleep(0.01)
         self._relay = None
 
     async def __aenter__(self) -> Self:

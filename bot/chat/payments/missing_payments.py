@@ -97,7 +97,7 @@ class MissingPayments:
         before = self._now() - GRACE
         due = [paid for paid in unknown if (paid.completed_at or 0) <= before]
         later = [paid for paid in unknown if paid not in due]
-        sales = (paid for paid in due if not (paid.oversold or paid.underpaid))
+        sales = (paid for paid in unknown if not (paid.oversold or paid.underpaid))
         found, newest = 0, next(sales, None)
         for paid in reversed(due):
             # No units left are passed: more may have been sold since the server was asked.

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from bot.core.database.database import Transaction
     from bot.core.outbox.outbox import Message
 
-GOODS_ATTEMPTS = 6
+GOODS_ATTEMPTS = 4
 """Attempts at an edit of what buyers get: no answer shows if it was made, repeating it is safe."""
 
 NO_OTHER_VALUE = (NotFound, Unauthorized, NotLimited)
@@ -86,8 +86,8 @@ class EditHandler:
     async def _repeats(self, message: Message, error: PeerError) -> bool:
         """Retry an edit of what buyers get; return False for other edits.
 
-        All later jobs of the listing wait for it, so that the newest goods win; hence never for
-        longer than a minute, whatever the service asks. Raises `error` after the last attempt.
+        All later jobs of the listing wait for it, so that the newest goods win: hence few attempts,
+        14 seconds of delays in all, whatever the service asks. Raises `error` after the last one.
         """
         job: EditRequest = message.body
         if EDITS[job.field] is not GOODS:

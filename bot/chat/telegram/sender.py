@@ -360,10 +360,15 @@ def _replaces(payload: MessagePayload | CallbackAnswer) -> bool:
     return isinstance(payload, Alert) and payload.message_id is not None
 
 
+_FILE_REFUSED = {FailureKind.UNKNOWN_FILE, FailureKind.REFUSED}
+"""Also where a buyer takes no voice messages."""
+
+
 def _is_dropped(payload: MessagePayload | CallbackAnswer, kind: FailureKind) -> bool:
     """Check whether nothing is lost without a message; the receipt of a file has its download."""
-    is_file = isinstance(payload, ReceiptMessage) and kind is FailureKind.UNKNOWN_FILE
-    return is_file or kind is FailureKind.MESSAGE_GONE
+    if isinstance(payload, ReceiptMessage) and payload.is_file and kind in _FILE_REFUSED:
+        return True
+    return kind is FailureKind.MESSAGE_GONE
 
 
 def _is_given_up(message: Message, kind: FailureKind) -> bool:

@@ -111,6 +111,18 @@ async def test_the_alert_of_the_last_payment_found_says_that_its_buyer_waits(
     assert t("en", "button-send-codes") in str(message.keyboard)
 
 
+async def test_no_alert_says_who_waits_while_a_later_payment_has_its_time(
+    shop: GoodsShop, reconciler: Reconciler
+) -> None:
+    """The webhook of the later one may still come, and have an alert that says so."""
+    listing, _ = await sell_three(shop)
+    shop.chat.clock.advance(25)
+    await shop.market.pay(listing)
+    shop.chat.clock.advance(10)
+    await reconciler.compare()
+    assert [alert.codes_waiting for alert in alerts(shop.chat)] == [0, 0, 0]
+
+
 async def test_nobody_is_notified_while_no_codes_are_added(
     shop: GoodsShop, reconciler: Reconciler
 ) -> None:

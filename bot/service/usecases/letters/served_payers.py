@@ -52,10 +52,13 @@ def queue_served(tx: Transaction, request: PaymentRequest, served: range, now: i
 
 
 def _queue(tx: Transaction, request: PaymentRequest, units: ServedUnits, now: int) -> None:
-    """Queue the first letters, and a message for the others."""
+    """Queue the first letters, and a message for the others.
+
+    The others need no lock of the request: each letter is checked again when it is sent.
+    """
     numbers = range(units.first, units.last + 1)
     found = payments.with_last_unit(tx, request.id, numbers, MOST_SERVED)
-    if len(found) == MOST_SERVED:
+    if len(found) == MOST_SERVED and found[-1].last_unit < units.last:
         rest = ServedUnits(request.id, found[-1].last_unit + 1, units.last, units.news)
         outbox.put(tx, SERVED, request.id, rest, now)
     for payment in found:
@@ -79,5 +82,5 @@ class ServedPayers:
         if not outbox.done(tx, SERVED, message, now):
             return
         request = requests.find_ever(tx, units.request_id, now)
-        if request is not None and units.first <= units.last:
+        if request is not None:
             _queue(tx, request, units, now)
