@@ -40,7 +40,7 @@ NOTES = ("sent_note", "paid_back_note")
 TEXTS = (*WORDS, *NOTES)
 
 KEPT = "queue IN ('messages', 'answers') OR (queue = 'updates' AND settled_at IS NOT NULL)"
-"""Messages, and handled updates: a callback carries the message that its button belongs to.
+"""Messages, and handled updates, in which people may have typed what is erased.
 
 Jobs are left out: a seller's own addresses may equal those of a payer.
 """
