@@ -73,7 +73,7 @@ class Schedule:
         """
         now = self._now()
         for enqueue in DUE_WORK:
-            while await self._db.transaction(partial(enqueue, queues=self._queues, now=now)):
+            while await self._db.bulk(partial(enqueue, queues=self._queues, now=now)):
                 pass
         due_at = await self._db.read(posts.next_due)
         wait = self._longest_wait if due_at is None else (due_at - self._now()) / 1000

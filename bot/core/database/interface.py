@@ -107,6 +107,13 @@ class Database(ABC):
         lock, a full disk); then nothing is stored.
         """
 
+    async def bulk(self, work: Callable[[Transaction], T], about: str = "") -> T:
+        """Run a transaction of hundreds of rows as `transaction` does, beside the event loop.
+
+        A `transaction` may run on it, and has to be short.
+        """
+        return await self.transaction(work, about)
+
     async def transaction_until_stored(self, work: Callable[[Transaction], T]) -> T:
         """Run `work` as `transaction` does, again and again until the database can be used.
 

@@ -130,6 +130,7 @@ class Metrics:
     gauges: list[Gauge] = field(default_factory=list)
     _registry: CollectorRegistry = field(init=False)
     _counters: dict[str, Counter] = field(init=False)
+    _children: dict[tuple[str, ...], Counter] = field(default_factory=dict)
     _messages: dict[tuple[str, str], int] = field(default_factory=dict)
     _ages: dict[str, int] = field(default_factory=dict)
 
@@ -143,8 +144,11 @@ class Metrics:
 
     def count(self, name: str, *labels: str) -> None:
         """Increment a counter; one that belongs to no family of ours is not shown."""
-        if counter := self._counters.get(name):
-            counter.labels(*labels).inc()
+        if child := self._children.get((name, *labels)):  # finding it anew takes ten times as long
+            child.inc()
+        elif counter := self._counters.get(name):
+            self._children[name, *labels] = child = counter.labels(*labels)
+            child.inc()
 
     async def render(self) -> bytes:
         """Return all metrics in the text format of Prometheus. Raises StorageError."""

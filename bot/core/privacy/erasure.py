@@ -250,7 +250,7 @@ async def erase_rows(db: Database, table: PersonalTable) -> int:
         found = [row for row in page if table.change(row) is not None]
         for start in range(0, len(found), CHANGES):
             some = found[start : start + CHANGES]
-            number += await db.transaction(partial(_apply, table=table, found=some))
+            number += await db.bulk(partial(_apply, table=table, found=some))
         last = page[-1]
     return number
 

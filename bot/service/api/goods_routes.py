@@ -117,7 +117,7 @@ async def add_codes(
     Buyers who wait for a code get theirs, in the order of their payments.
     """
     listed = body_parsing.read_codes(await bodies.read_text(request, bodies.JSON, MOST_OF_CODES))
-    added = await service.db.transaction(
+    added = await service.db.bulk(
         lambda tx: request_commands.add_codes(tx, caller, request_id, listed)
     )
     return responses.json(goods_answers.added_codes(added.counts, added.added))

@@ -71,9 +71,8 @@ async def create(request: Request) -> Response:
     )
     key = bodies.idempotency_key(request, text)
     caller = replace(caller, owner=callers.owner(request))
-    made = await service.db.transaction(
-        lambda tx: request_commands.create(tx, caller, creation, key)
-    )
+    store = service.db.bulk if creation.goods else service.db.transaction
+    made = await store(lambda tx: request_commands.create(tx, caller, creation, key))
     return await delivery_fields.answer(service, made, caller.now)
 
 
@@ -155,9 +154,7 @@ async def edit(request_id: RowId, request: Request, service: Serving, caller: Ca
     change = replace(
         change, goods=await delivery_fields.with_codes(service.db, caller.app_id, change.goods)
     )
-    edited = await service.db.transaction(
-        lambda tx: request_commands.edit(tx, caller, request_id, change)
-    )
+    edited = await service.db.bulk(lambda tx: request_commands.edit(tx, caller, request_id, change))
     return await delivery_fields.answer(service, edited, caller.now)
 
 

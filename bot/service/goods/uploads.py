@@ -80,7 +80,7 @@ async def _store_parts(db: Database, file_id: str, parts: AsyncIterator[bytes]) 
     async for part in parts:
         place = size // files.PART
         add = partial(files.add_part, file_id=file_id, place=place, data=part)
-        await db.transaction(add, about=ABOUT)
+        await db.bulk(add, about=ABOUT)
         size += len(part)
     if not size:
         raise InvalidBody("The file is empty.")
@@ -95,7 +95,7 @@ async def discard(db: Database, file_id: str, now: int) -> None:
 
 async def sweep(db: Database, now: int) -> None:
     """Delete expired files, a few parts a transaction."""
-    while await db.transaction(partial(files.sweep, now=now), about=ABOUT):
+    while await db.bulk(partial(files.sweep, now=now), about=ABOUT):
         pass
 
 

@@ -2,16 +2,22 @@
 
 from typing import Any
 
+from fastapi import Request
 from fastapi.routing import APIRoute
-from starlette.routing import request_response
+from starlette.types import Receive, Scope, Send
 
 
 class PlainRoute(APIRoute):
     """A route whose endpoint takes only the request, and reads its parameters from it.
 
-    FastAPI's own reading of parameters takes longer than the endpoints of these routes.
+    FastAPI's own reading of parameters takes longer than the endpoints of these routes. Their
+    exceptions are answered by the application's handlers.
     """
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self.app = request_response(self.endpoint)
+        self.app = self._respond
+
+    async def _respond(self, scope: Scope, receive: Receive, send: Send) -> None:
+        answer = await self.endpoint(Request(scope, receive, send))
+        await answer(scope, receive, send)

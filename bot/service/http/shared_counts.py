@@ -122,7 +122,7 @@ class SharedCounts(Storage):
             )
         if now - self._swept_at >= SWEEP_SECONDS:
             before = int(now) - KEPT_SECONDS
-            await self._db.transaction(partial(rate_counts.sweep, before=before))
+            await self._db.bulk(partial(rate_counts.sweep, before=before))
             self._swept_at = now
 
     def _count(self, key: str, window: Window) -> Count:

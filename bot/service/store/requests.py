@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 from dataclasses import asdict, dataclass
 from functools import lru_cache
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
 from bot.core import exact_json
@@ -60,6 +61,14 @@ COLUMNS = (
     " raised_rest, sales_count, volume_billions, volume_rest"
 )
 """Columns that `read_row` needs, and exports."""
+
+TERMS = (
+    "expiration_type", "name", "description", "long_description", "image_url", "receivers",
+    "instrument_currency", "denomination_currency", "price_before_discount", "requested_user_data",
+    "redirect_url", "webhook_url", "custom_parameters", "webhook_events", "email", "seller",
+    "amount_choice", "goal", "max_quantity", "thanks", "keep_url",
+)  # fmt: skip
+"""Those that no payment changes."""
 
 PAYABLE = payout_accounts.PAYABLE.format(request="r")
 # A lapsed reservation counts as remaining although no statement has returned it yet.
@@ -234,7 +243,17 @@ def _recipient(row: Row) -> RecipientStatus | None:
     return RecipientStatus(row["recipient_id"], state, row.get("notice_at"))
 
 
+_values_of_terms = itemgetter(*TERMS)
+
+
 def _terms(row: Row) -> Terms:
+    """Return the terms of a row: made once, for each payment reads the same several times."""
+    return _terms_of(*_values_of_terms(row))
+
+
+@lru_cache(maxsize=256)
+def _terms_of(*values: Any) -> Terms:
+    row = dict(zip(TERMS, values, strict=True))
     url = row["webhook_url"]
     return Terms(
         kind=Kind(row["expiration_type"]),
@@ -307,12 +326,9 @@ def _row(request: PaymentRequest) -> dict[str, Any]:
 
 
 def _read_choice(text: str | None) -> AmountChoice | None:
-    """Read the amounts to choose from JSON; each payment of a request reads the same."""
-    return None if text is None else _choice(text)
-
-
-@lru_cache(maxsize=1024)
-def _choice(text: str) -> AmountChoice:
+    """Read the amounts to choose from JSON."""
+    if text is None:
+        return None
     kept = exact_json.loads(text)
     return AmountChoice(kept["minimum"], tuple(kept["suggested"]), kept["maximum"])
 

@@ -71,7 +71,7 @@ async def refresh(db: Database, app_id: str, clock: Callable[[], int]) -> int:
     """
     stored: set[str] = set()
     if await db.one(outdated(1), app_id=app_id, now=clock()):
-        while found := await db.transaction(lambda tx: refresh_some(tx, app_id, clock())) - stored:
+        while found := await db.bulk(lambda tx: refresh_some(tx, app_id, clock())) - stored:
             stored |= found
     return clock()
 

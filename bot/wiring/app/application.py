@@ -298,7 +298,7 @@ async def sweep(
         if side is not None:
             await side.sweep(moment)
     dropped = 0
-    while more := await db.transaction(partial(audit.forget, before=moment - audit.KEPT)):
+    while more := await db.bulk(partial(audit.forget, before=moment - audit.KEPT)):
         dropped += more
     if dropped:
         log.info("audit log swept", lines=dropped)

@@ -127,16 +127,16 @@ class ServiceSide:
     async def sweep(self, moment: int) -> None:
         """Delete what is too old at `moment`, and store the states that time has changed."""
         close = partial(unit_moves.close_lapsed, now=moment, most=REQUESTS)
-        while await self._db.transaction(close):
+        while await self._db.bulk(close):
             pass
         before, long_before = moment - CHECKOUTS_KEPT, moment - REAL_CHECKOUTS_KEPT
         forget = partial(checkouts.sweep, before=before, long_before=long_before, most=REQUESTS)
-        while await self._db.transaction(forget):
+        while await self._db.bulk(forget):
             pass
-        while await self._db.transaction(partial(payouts.sweep, now=moment, most=BATCH)):
+        while await self._db.bulk(partial(payouts.sweep, now=moment, most=BATCH)):
             pass
         before, dropped = moment - DELIVERIES_KEPT, 0
-        while more := await self._db.transaction(partial(delivery_queues.sweep, before=before)):
+        while more := await self._db.bulk(partial(delivery_queues.sweep, before=before)):
             dropped += more
         if dropped:
             await self._db.transaction(
@@ -149,14 +149,14 @@ class ServiceSide:
                     {"number": dropped},
                 )
             )
-        while await self._db.transaction(partial(apps.forget_keys, now=moment, most=BATCH)):
+        while await self._db.bulk(partial(apps.forget_keys, now=moment, most=BATCH)):
             pass
         await uploads.sweep(self._db, moment)
         await self._db.transaction(partial(apps.forget_former, now=moment))
-        await self._db.transaction(partial(letter_limits.sweep, now=moment))
-        await self._db.transaction(partial(payer_receipts.end_late, now=moment))
+        await self._db.bulk(partial(letter_limits.sweep, now=moment))
+        await self._db.bulk(partial(payer_receipts.end_late, now=moment))
         for queue in (*delivery_queues.QUEUES, SERVED, OPENINGS, LOOKS):
-            await self._db.transaction(partial(lanes.sweep, queue=queue, now=moment))
+            await self._db.bulk(partial(lanes.sweep, queue=queue, now=moment))
         for app in await self._db.read(apps.list_all):
             await status_index.refresh(self._db, app.id, self._now)
 

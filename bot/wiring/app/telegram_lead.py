@@ -153,10 +153,10 @@ class TelegramLead:
             queues.files,
         ):  # fmt: skip
             kept = SEEN_FOR if queue is queues.updates else FAILED_FOR
-            await self._db.transaction(partial(outbox.sweep, queue=queue, before=moment - kept))
-            await self._db.transaction(partial(lanes.sweep, queue=queue, now=moment))
-        await self._db.transaction(
+            await self._db.bulk(partial(outbox.sweep, queue=queue, before=moment - kept))
+            await self._db.bulk(partial(lanes.sweep, queue=queue, now=moment))
+        await self._db.bulk(
             partial(seller_images.sweep_images, before=moment - seller_images.UNUSED_FOR)
         )
-        await self._db.transaction(partial(shown_texts.sweep_texts, before=moment - SEEN_FOR))
-        await self._db.transaction(partial(sent_alerts.sweep, before=moment - sent_alerts.KEPT_FOR))
+        await self._db.bulk(partial(shown_texts.sweep_texts, before=moment - SEEN_FOR))
+        await self._db.bulk(partial(sent_alerts.sweep, before=moment - sent_alerts.KEPT_FOR))

@@ -147,7 +147,7 @@ async def test_readers_cannot_write(db: Database) -> None:
 async def test_readers_do_not_wait_for_the_writer(db: Database) -> None:
     """Twice as many reads as there are readers, while a transaction is open."""
     may_end = threading.Event()
-    writing = asyncio.create_task(db.transaction(lambda _tx: may_end.wait(5)))
+    writing = asyncio.create_task(db.bulk(lambda _tx: may_end.wait(5)))
     found = await asyncio.gather(*(db.one(COUNT) for _ in range(4)))
     assert found == [{"n": 0}] * 4
     may_end.set()

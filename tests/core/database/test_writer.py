@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import sqlite3
+import threading
 from contextlib import closing
 from functools import partial
 from typing import TYPE_CHECKING
@@ -151,3 +152,73 @@ async def test_each_transaction_waits_until_its_own_deadline(db: Database) -> No
         other.execute("ROLLBACK")
         assert await late == "late"
     assert there(db) == ["late"]
+
+
+async def test_statements_run_on_the_event_loop_and_commits_beside_it(db: Database) -> None:
+    """The thread would wait for the interpreter at each statement, the loop for the disk."""
+    loop, threads = threading.current_thread(), []
+    conn = sqlite(db)._writer._conn
+    conn.set_trace_callback(lambda sql: threads.append((sql, threading.current_thread() is loop)))
+    await db.transaction(partial(put, name="a"))
+    conn.set_trace_callback(None)
+    assert ("SAVEPOINT one", True) in threads
+    assert threads[-1] == ("COMMIT", False)
+
+
+async def test_bulk_runs_beside_the_event_loop(db: Database) -> None:
+    loop = threading.current_thread()
+    assert await db.bulk(lambda _tx: threading.current_thread() is loop) is False
+
+
+async def test_long_and_short_ones_keep_their_order(db: Database) -> None:
+    order: list[str] = []
+
+    def note(_tx: Transaction, name: str) -> None:
+        order.append(name)
+
+    asked = [
+        (db.bulk if number % 3 == 0 else db.transaction)(partial(note, name=f"{number:02d}"))
+        for number in range(12)
+    ]
+    await asyncio.gather(*asked)
+    assert order == sorted(order)
+
+
+async def test_a_turn_on_the_event_loop_ends_after_a_moment(
+    db: Database, held: PausedWriter, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Others have their turn there between two groups of a long queue."""
+    monkeypatch.setattr(writer, "TURN_SECONDS", 0.0)
+    names = [f"{number}" for number in range(4)]
+    await held.together(*(db.transaction(partial(put, name=name)) for name in names))
+    assert (held.commits, there(db)) == (4, names)
+
+
+async def test_the_event_loop_goes_on_while_another_process_writes(db: Database) -> None:
+    with closing(sqlite3.connect(sqlite(db).path, isolation_level=None)) as other:
+        other.execute("BEGIN IMMEDIATE")
+        waiting = asyncio.ensure_future(db.transaction(partial(put, name="a")))
+        for _ in range(100):
+            await asyncio.sleep(0)
+        assert not waiting.done()
+        other.execute("ROLLBACK")
+        assert await waiting == "a"
+
+
+async def test_code_without_an_event_loop_waits_for_none(db: Database) -> None:
+    """The loop that would serve those before it is blocked by the caller itself."""
+    before = asyncio.ensure_future(db.transaction(partial(put, name="a")))
+    await asyncio.sleep(0)
+    assert db.run(partial(put, name="b")) == "b"
+    assert there(db) == ["a", "b"]
+    assert await before == "a"
+
+
+def test_what_an_ended_event_loop_left_is_stored_with_the_next(db: Database) -> None:
+    loop = asyncio.new_event_loop()
+    with closing(loop):
+        caller = writer.LoopCaller(loop, db.wake)
+        work = partial(put, name="left")
+        sqlite(db)._writer.enqueue(work, loop.create_future(), caller, in_thread=False)
+    db.run(partial(put, name="next"))
+    assert there(db) == ["left", "next"]

@@ -1,4 +1,4 @@
-"""SQLite behind the verbs of `Database`: one writer thread and a few reader threads."""
+"""SQLite behind the verbs of `Database`: one writer and a few reader threads."""
 
 from __future__ import annotations
 
@@ -14,13 +14,9 @@ from bot.core.database import private_files
 from bot.core.database.interface import TEST_WRITE, Database, OwnWriter
 from bot.core.database.schema import migrations
 from bot.core.database.sqlite.files import refuse_lost_file, sqlite_path
+from bot.core.database.sqlite.statements import SqliteTransaction, storage_errors
 from bot.core.database.sqlite.write_check import StorageCheck
-from bot.core.database.sqlite.writer import (
-    LoopCaller,
-    SqliteTransaction,
-    Writer,
-    storage_errors,
-)
+from bot.core.database.sqlite.writer import LoopCaller, Writer
 from bot.core.errors import BotError, ConfigProblem, StorageError
 from bot.core.health import Health
 
@@ -36,7 +32,7 @@ READERS = 2
 
 
 class SqliteDatabase(Database):
-    """A SQLite file behind one writer thread and a few reader threads."""
+    """A SQLite file behind one writer and a few reader threads."""
 
     engine: Engine = "sqlite"
 
@@ -56,10 +52,10 @@ class SqliteDatabase(Database):
         self._storage_check = StorageCheck(self.query, self.probe, self.health)
 
     async def transaction(self, work: Callable[[Transaction], T], about: str = "") -> T:  # noqa: ARG002
-        loop = asyncio.get_running_loop()
-        future: asyncio.Future[T] = loop.create_future()
-        self._writer.enqueue(work, future, LoopCaller(loop, self.wake))
-        return await future
+        return await self._enqueue(work, in_thread=False)
+
+    async def bulk(self, work: Callable[[Transaction], T], about: str = "") -> T:  # noqa: ARG002
+        return await self._enqueue(work, in_thread=True)
 
     def run(self, work: Callable[[Transaction], T]) -> T:
         return self._writer.submit(work).result()
@@ -103,7 +99,7 @@ class SqliteDatabase(Database):
         Raises StorageError where the machine fails.
         """
         filler = secrets.token_hex(size // 2)  # random: a file system could compress anything else
-        await self.transaction(partial(_fill, filler=filler))
+        await self.bulk(partial(_fill, filler=filler))
 
     def migrate(self) -> bool:
         ran = [
@@ -122,6 +118,12 @@ class SqliteDatabase(Database):
         self._readers.shutdown(wait=True)
         for reader in (*self._idle, self._loop_reader):
             reader.close()
+
+    async def _enqueue(self, work: Callable[[Transaction], T], *, in_thread: bool) -> T:
+        loop = asyncio.get_running_loop()
+        future: asyncio.Future[T] = loop.create_future()
+        self._writer.enqueue(work, future, LoopCaller(loop, self.wake), in_thread=in_thread)
+        return await future
 
     def _read(self, work: Callable[[Transaction], T]) -> T:
         reader = self._idle.pop()

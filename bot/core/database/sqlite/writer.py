@@ -1,8 +1,9 @@
 """The one writer: queued transactions are committed together, each whole or not at all.
 
-A commit waits for the disk, and a change of threads for the scheduler. So the writer's thread takes
-all transactions in its queue, runs each inside a savepoint of its own, and commits them at once; no
-caller gets a result before that.
+A commit waits for the disk, so one commit serves all transactions in the queue: each runs inside a
+savepoint of its own, and no caller gets a result before the commit. The commit is the writer's
+thread's; the statements are not, unless they take long: at each of them the thread would wait for
+the interpreter, which the event loop has (docs/decisions/0082-statements-on-the-event-loop.md).
 """
 
 from __future__ import annotations
@@ -13,20 +14,21 @@ import threading
 import time
 from collections import defaultdict, deque
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import closing, contextmanager, suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import structlog
 
-from bot.core.database.interface import Transaction, ignore, raisable
-from bot.core.errors import ConstraintError, StorageError
+from bot.core.database.interface import ignore, raisable
+from bot.core.database.sqlite.statements import SqliteTransaction, storage_errors
+from bot.core.errors import StorageError
 
 if TYPE_CHECKING:
     import asyncio
     from collections.abc import Callable, Iterator, Sequence
 
-    from bot.core.database.interface import Engine, Row
+    from bot.core.database.interface import Transaction
     from bot.core.health import Health
 
 log = structlog.get_logger()
@@ -41,47 +43,15 @@ Queued transactions wait at the same time, so no payer waits longer than this.
 LOCK_PAUSE = 0.01
 """Seconds between attempts to begin while another process writes."""
 
+TURN_SECONDS = 0.005
+"""The time for which transactions run on the event loop before others have their turn there."""
+
 MAX_GROUP = 64
 """Transactions in one commit: the first of them waits for all the others."""
-
-MACHINE_FAULTS = {
-    sqlite3.SQLITE_BUSY,
-    sqlite3.SQLITE_LOCKED,
-    sqlite3.SQLITE_READONLY,
-    sqlite3.SQLITE_IOERR,
-    sqlite3.SQLITE_FULL,
-    sqlite3.SQLITE_CANTOPEN,
-    sqlite3.SQLITE_PROTOCOL,
-    sqlite3.SQLITE_CORRUPT,
-    sqlite3.SQLITE_NOTADB,
-}
-"""SQLite's primary result codes for faults of the machine (sqlite.org/rescode.html)."""
 
 FILE_MOVED = (
     "its file was moved, deleted or replaced: put it back, beside its -wal with the newest data"
 )
-
-
-class SqliteTransaction(Transaction):
-    """A transaction on the writer's connection, or a read on a reader's."""
-
-    engine: Engine = "sqlite"
-
-    def __init__(self, conn: sqlite3.Connection) -> None:
-        super().__init__()
-        self._conn = conn
-
-    def query(self, sql: str, **params: object) -> list[Row]:
-        with closing(self._conn.execute(sql, params)) as cursor:
-            names = [column[0] for column in cursor.description]
-            return [dict(zip(names, row, strict=True)) for row in cursor]
-
-    def execute(self, sql: str, **params: object) -> int:
-        with closing(self._conn.execute(sql, params)) as cursor:
-            return cursor.rowcount
-
-    def lock(self, sql: str, **params: object) -> None:
-        """Lock nothing: while one writer writes, no other does."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,13 +66,15 @@ class LoopCaller:
 class QueuedTransaction:
     """A transaction in the writer's queue; `caller` is None where it has no event loop.
 
-    It waits for other processes until `deadline` (monotonic seconds).
+    It waits for other processes until `deadline` (monotonic seconds), and runs in the writer's
+    thread if `in_thread`.
     """
 
     work: Callable[[Transaction], Any]
     caller: LoopCaller | None
     deadline: float
     future: Future[Any] | asyncio.Future[Any]
+    in_thread: bool
     result: Any = None
     error: BaseException | None = None
     topics: frozenset[str] = frozenset()
@@ -126,19 +98,27 @@ class QueuedTransaction:
 
 
 class Writer:
-    """Runs transactions on one connection in a thread of its own, in the order of their queue."""
+    """Runs transactions on one connection, in the order of their queue, a group in each commit.
+
+    Short ones run on an event loop, which hands the commit to the writer's thread. The thread runs
+    the others, those of callers without an event loop, and any while another process writes.
+    Whoever has set `_busy` has the connection for itself.
+    """
 
     def __init__(self, path: str, conn: sqlite3.Connection, health: Health) -> None:
         self._path = path
         self._conn = conn
         self._conn.execute("PRAGMA busy_timeout = 0")  # `_begin` waits, until the deadlines
+        self._changes = conn.total_changes
         self._file = _identity(path)
         self._health = health
         self.count: Callable[..., None] = ignore
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="db-writer")
         self._lock = threading.Lock()
         self._queue: deque[QueuedTransaction] = deque()
-        self._serving = False
+        self._for_thread = 0
+        self._busy = False
+        self._called: asyncio.AbstractEventLoop | None = None
         self._closing = threading.Event()
 
     def submit(self, work: Callable[[Transaction], T]) -> Future[T]:
@@ -156,43 +136,117 @@ class Writer:
         work: Callable[[Transaction], Any],
         future: Future[Any] | asyncio.Future[Any],
         caller: LoopCaller | None = None,
+        *,
+        in_thread: bool = True,
     ) -> None:
-        """Queue a transaction; with a `caller` its future is set on that event loop."""
-        one = QueuedTransaction(work, caller, time.monotonic() + BUSY_TIMEOUT_SECONDS, future)
+        """Queue a transaction; with a `caller` its future is set on that event loop.
+
+        Call it from there. Unless `in_thread`, which those without a caller are, it runs there too.
+        """
+        deadline = time.monotonic() + BUSY_TIMEOUT_SECONDS
+        one = QueuedTransaction(work, caller, deadline, future, in_thread)
         with self._lock:
             self._queue.append(one)
-            if not self._serving:
+            self._for_thread += in_thread
+            if self._busy:
+                return
+            if caller is None or in_thread or self._closing.is_set():
                 self._thread.submit(self._serve)
-                self._serving = True
+                self._busy = True
+            elif self._called is not caller.loop:
+                caller.loop.call_soon(self._serve_on_loop)
+                self._called = caller.loop
 
     def close(self) -> None:
         """Finish the queue, then close; wait for no lock of another process."""
         self._closing.set()
+        with self._lock:
+            if self._queue and not self._busy:
+                self._thread.submit(self._serve)
+                self._busy = True
         self._thread.shutdown(wait=True)
         self._conn.close()
 
-    def _serve(self) -> None:
-        while group := self._next_group():
-            wanted = [one for one in group if one.begin()]
-            if wanted:
-                self._handle(wanted)
-
-    def _handle(self, group: list[QueuedTransaction]) -> None:
-        """Run a group and answer each of it; no exception keeps the next group from its turn."""
+    def _serve_on_loop(self) -> None:
+        """Run transactions from the queue for a moment, and have them committed by the thread."""
+        with self._lock:
+            self._called = None
+            if self._busy or not self._queue:
+                return
+            self._busy = True
         try:
-            self._finish(self._commit(group))
+            self._begin_now()
+        except (
+            sqlite3.Error,
+            StorageError,
+        ):  # the thread waits for other processes, or meets the same error
+            self._thread.submit(self._serve)
+            return
+        group: list[QueuedTransaction] = []
+        until = time.monotonic() + TURN_SECONDS
+        try:
+            with storage_errors():
+                while self._queue and not self._queue[0].in_thread and len(group) < MAX_GROUP:
+                    one = self._queue.popleft()
+                    if one.begin():
+                        group.append(one)
+                        self._run(one)
+                    if time.monotonic() >= until:
+                        break
+        except BaseException as error:  # noqa: BLE001 - each caller gets it
+            self._undo(group, error)
+        self._thread.submit(self._serve, group)
+
+    def _serve(self, ran: list[QueuedTransaction] | None = None) -> None:
+        """Commit what `ran` on the loop, then serve the queue while it needs the thread."""
+        if ran is None:
+            self._serve_group()
+        else:
+            self._handle(ran, self._commit)
+        while self._is_needed():
+            self._serve_group()
+
+    def _is_needed(self) -> bool:
+        """Return whether the thread has to go on; else the connection is free, for the loop."""
+        with self._lock:
+            is_needed = self._for_thread > 0 or (bool(self._queue) and not self._call_loop())
+            self._busy = is_needed
+        return is_needed
+
+    def _call_loop(self) -> bool:
+        """Have the loop of the first in the queue serve it; return False where none will."""
+        caller = self._queue[0].caller
+        if caller is None or self._closing.is_set():
+            return False
+        if self._called is not caller.loop:
+            try:
+                caller.loop.call_soon_threadsafe(self._serve_on_loop)
+            except RuntimeError:  # it is closed
+                return False
+            self._called = caller.loop
+        return True
+
+    def _serve_group(self) -> None:
+        with self._lock:
+            group = [self._queue.popleft() for _ in range(min(MAX_GROUP, len(self._queue)))]
+            self._for_thread -= sum(one.in_thread for one in group)
+        if wanted := [one for one in group if one.begin()]:
+            self._handle(wanted, self._run_and_commit)
+
+    def _handle(
+        self,
+        group: list[QueuedTransaction],
+        how: Callable[[list[QueuedTransaction]], list[QueuedTransaction]],
+    ) -> None:
+        """Finish a group and answer each of it; no exception keeps the next from its turn."""
+        try:
+            self._finish(how(group))
         except Exception as error:
             log.exception("transactions not answered")
             rest = [one for one in group if not one.is_answered]
             for one in rest:
                 one.error = one.error or StorageError(str(error))
             self._finish(rest)
-
-    def _next_group(self) -> list[QueuedTransaction]:
-        with self._lock:
-            group = [self._queue.popleft() for _ in range(min(MAX_GROUP, len(self._queue)))]
-            self._serving = bool(group)
-        return group
 
     def _finish(self, group: list[QueuedTransaction]) -> None:
         """Answer each of a group, with one call to each event loop."""
@@ -212,27 +266,40 @@ class Writer:
             with suppress(RuntimeError):  # the loop is closed
                 loop.call_soon_threadsafe(_answer, waiting)
 
-    def _commit(self, group: list[QueuedTransaction]) -> list[QueuedTransaction]:
+    def _run_and_commit(self, group: list[QueuedTransaction]) -> list[QueuedTransaction]:
         """Run a group in one commit; return those not answered yet, with results and errors."""
-        conn = self._conn
-        before = conn.total_changes
         try:
             with storage_errors():
                 group = self._begin(group)
                 for one in group:
                     self._run(one)
-                if group:
-                    conn.execute("COMMIT")
         except BaseException as error:  # noqa: BLE001 - each caller gets it
-            if conn.in_transaction:
-                conn.execute("ROLLBACK")
             group = [one for one in group if not one.is_answered]
-            for one in group:
-                one.error = one.error or error
+            self._undo(group, error)
+        return self._commit(group)
+
+    def _commit(self, group: list[QueuedTransaction]) -> list[QueuedTransaction]:
+        """Commit a group that ran, if it was not undone; return it, with its errors."""
+        conn = self._conn
+        if not conn.in_transaction:
+            return group
+        try:
+            with storage_errors():
+                conn.execute("COMMIT")
+        except BaseException as error:  # noqa: BLE001 - each caller gets it
+            self._undo(group, error)
         else:
-            if conn.total_changes > before:
+            if conn.total_changes > self._changes:
                 self._health.worked()  # a commit that changes nothing proves nothing
+        self._changes = conn.total_changes
         return group
+
+    def _undo(self, group: list[QueuedTransaction], error: BaseException) -> None:
+        """Roll a group back; the error is that of each which has none of its own."""
+        if self._conn.in_transaction:
+            self._conn.execute("ROLLBACK")
+        for one in group:
+            one.error = one.error or error
 
     def _run(self, one: QueuedTransaction) -> None:
         """Run one transaction; an error of its own rolls back that one alone.
@@ -252,16 +319,19 @@ class Writer:
         conn.execute("RELEASE one")
         one.topics, one.counts = frozenset(tx.topics), tx.counts
 
+    def _begin_now(self) -> None:
+        if _identity(self._path) != self._file:
+            raise StorageError(FILE_MOVED)
+        self._conn.execute("BEGIN IMMEDIATE")
+
     def _begin(self, group: list[QueuedTransaction]) -> list[QueuedTransaction]:
         """Begin once no other process writes; return those whose deadline has not passed.
 
         The others are answered as they pass it.
         """
-        if _identity(self._path) != self._file:
-            raise StorageError(FILE_MOVED)
         while group:
             try:
-                self._conn.execute("BEGIN IMMEDIATE")
+                self._begin_now()
                 break
             except sqlite3.OperationalError as error:
                 is_locked = error.sqlite_errorcode & 0xFF == sqlite3.SQLITE_BUSY
@@ -309,19 +379,3 @@ def _identity(path: str) -> tuple[int, int] | None:
     except OSError:
         return None
     return found.st_dev, found.st_ino
-
-
-@contextmanager
-def storage_errors() -> Iterator[None]:
-    """Raise StorageError for faults of the machine, ConstraintError for rows that break a rule.
-
-    Other errors are bugs and stay as they are.
-    """
-    try:
-        yield
-    except sqlite3.IntegrityError as error:
-        raise ConstraintError(str(error)) from error
-    except sqlite3.DatabaseError as error:
-        if getattr(error, "sqlite_errorcode", 0) & 0xFF in MACHINE_FAULTS:
-            raise StorageError(str(error)) from error
-        raise

@@ -93,8 +93,8 @@ def read_chosen(values: Sequence[str], terms: Terms) -> ChosenAmount:
 
 def _check_price(typed: Sequence[str], terms: Terms) -> ChosenAmount:
     """Accept nothing but the price."""
-    plain = f"{amounts.from_minor(terms.amount, terms.currency):f}"
     for text in typed:
+        plain = f"{amounts.from_minor(terms.amount, terms.currency):f}"
         try:
             is_price = text == plain or _read(text, terms.currency) == _Reading((terms.amount,))
         except (MoneyError, _OtherCurrency):

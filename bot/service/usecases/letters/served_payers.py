@@ -75,7 +75,7 @@ class ServedPayers:
 
     async def handle(self, message: Message) -> None:
         """Queue some letters, and a message for those that are left."""
-        await self._db.transaction_until_stored(lambda tx: self._continue(tx, message))
+        await self._db.bulk(lambda tx: self._continue(tx, message))
 
     def _continue(self, tx: Transaction, message: Message) -> None:
         now, units = self._now(), message.body
