@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -139,6 +140,7 @@ def apps_rotate(app_id: str, overlap: int) -> None:
     made = console.in_transaction(
         lambda tx, vault: usecases.rotate(tx, vault, app_id, moment, lasting)
     )
+    _await_effect()
     _print_credentials(made)
     if lasting:
         until = console.time_text(moment + lasting)
@@ -153,7 +155,13 @@ def apps_rotate(app_id: str, overlap: int) -> None:
 def apps_revoke(app_id: str) -> None:
     """End the access of the application ID."""
     console.in_transaction(lambda tx, vault: usecases.revoke(tx, vault, app_id, now()))
+    _await_effect()
     click.echo(f"revoked {app_id}")
+
+
+def _await_effect() -> None:
+    """Wait until no process takes former credentials any more: what is printed then holds."""
+    time.sleep(usecases.FRESH / 1000)
 
 
 def _print_credentials(made: Credentials) -> None:

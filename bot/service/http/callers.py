@@ -13,7 +13,6 @@ from bot.service.http.service import Service, ServiceState
 from bot.service.model.checkout import Holder
 from bot.service.model.seller import OWNERS
 from bot.service.store.apps import App
-from bot.service.usecases import applications
 from bot.service.usecases.request_commands import Caller
 
 
@@ -48,7 +47,7 @@ async def admit_holder(request: Request) -> Service:
     """
     at = state(request)
     try:
-        app = await _authenticate(request, at.service)
+        app = await _authenticate(request, at)
     except Unauthorized:
         return admit_payer(request)
     at.limits.applications.hit(f"receipts {app.id}")
@@ -128,7 +127,7 @@ async def caller(request: Request) -> Caller:
     """
     at = state(request)
     try:
-        app = await _authenticate(request, at.service)
+        app = await _authenticate(request, at)
     except Unauthorized:
         at.limits.failed_logins.hit(_address(request))
         raise
@@ -150,11 +149,11 @@ def owner(request: Request) -> str:
     return owner
 
 
-async def _authenticate(request: Request, service: Service) -> App:
+async def _authenticate(request: Request, at: ServiceState) -> App:
     app_id, secret = request.headers.get("app-id"), request.headers.get("app-secret")
     if not app_id or not secret:
         raise Unauthorized
-    return await applications.authenticate(service.db, app_id, secret)
+    return await at.logins.authenticate(app_id, secret)
 
 
 Serving: TypeAlias = Annotated[Service, Depends(service)]

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from bot.service.goods.uploads import UploadSlots
 from bot.service.http.payer_cookies import PayerCookies
 from bot.service.http.rate_limits import RateLimits
+from bot.service.usecases.applications import Logins
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -53,6 +54,7 @@ class ServiceState:
     def __init__(self, service: Service) -> None:
         self.service = service
         self.limits = RateLimits(service.api_rate, service.payer_rate, service.counts)
+        self.logins = Logins(service.db, service.now)
         self.uploads = UploadSlots()
         self.cookies = PayerCookies(
             service.payer_key,

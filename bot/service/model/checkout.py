@@ -104,12 +104,12 @@ class Checkout:
         """Return what its rail has opened, for a look."""
         return Opened(self.settles_as, self.pay_with, self.expires_at, self.look)
 
-    def open(self, opened: Opened, now: int) -> Checkout:
+    def open(self, opened: Opened, now: int, state: CheckoutState = CheckoutState.OPEN) -> Checkout:
         """Return it as its rail has opened it; an invoice that ends earlier shortens it."""
         ends = opened.lapses_at or self.lapses_at
         return replace(
             self,
-            stored_state=CheckoutState.OPEN,
+            stored_state=state,
             # Money that came with the opening is found by its payment.
             external_id=None if opened.arrived else opened.external_id,
             pay_with=opened.pay_with,

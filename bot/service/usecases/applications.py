@@ -21,6 +21,8 @@ from bot.service.store.apps import App
 from bot.service.usecases.request_commands import new_id
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from bot.core.database.database import Database, Transaction
     from bot.core.database.vault import Vault
     from bot.service.model.changes import SellerEdit
@@ -31,6 +33,9 @@ SECRET_BYTES = 32  # too many to guess, so a plain hash is enough to store it
 HOUR = 3600 * 1000
 OVERLAP = 24 * HOUR
 """Milliseconds for which webhooks are signed with the former secret too, by default."""
+
+FRESH = 250
+"""Milliseconds for which an application that was read counts as live."""
 
 _NO_HASH = "0" * 64
 
@@ -135,16 +140,37 @@ def ensure_embedded_app(tx: Transaction, keys: Vault, now: int) -> Credentials:
     return Credentials(*exact_json.loads(vault.load_or_create(tx, keys, EMBEDDED, make)))
 
 
-async def authenticate(db: Database, app_id: str, app_secret: str) -> App:
-    """Return the application of these credentials.
+class Logins:
+    """Checks credentials; an application that called a moment ago is not looked up again.
 
-    Raises Unauthorized, after the same work for a wrong id and a wrong secret.
+    So a revoked application, and a former secret, end FRESH ms later at most, in every process.
+    `now` returns epoch ms.
     """
-    app = await store.read_live(db, app_id)
-    right = hmac.compare_digest(_hash(app_secret), app.secret_hash if app else _NO_HASH)
-    if app is None or not right:
-        raise Unauthorized
-    return app
+
+    def __init__(self, db: Database, now: Callable[[], int]) -> None:
+        self._db = db
+        self._now = now
+        self._known: dict[str, tuple[App, int]] = {}
+
+    async def authenticate(self, app_id: str, app_secret: str) -> App:
+        """Return the application of these credentials.
+
+        Raises Unauthorized, after the same work for a wrong id and a wrong secret.
+        """
+        hashed, now = _hash(app_secret), self._now()
+        known, read_at = self._known.get(app_id, (None, 0))
+        if known and 0 <= now - read_at < FRESH and _is_secret_of(known, hashed):
+            return known
+        app = await store.read_live(self._db, app_id)
+        right = _is_secret_of(app, hashed)
+        if app is None or not right:
+            raise Unauthorized
+        self._known[app_id] = app, now
+        return app
+
+
+def _is_secret_of(app: App | None, hashed: str) -> bool:
+    return hmac.compare_digest(hashed, app.secret_hash if app else _NO_HASH)
 
 
 def _new(app_id: str) -> Credentials:

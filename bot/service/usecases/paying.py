@@ -5,7 +5,7 @@ Test money and bank codes are open in the transaction that reserves; a wallet is
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from bot.core.errors import InvalidBody, NotFound, NotPayable, TooManyHolds
@@ -213,11 +213,13 @@ def _begin(
         **_paid_to(tx, account),
     )
     opened = rail.open_offline(checkout.asked(request.terms.product.name, details, form.manner))
+    at_once = _is_at_once(context, form)
     if opened is not None:
-        checkout = checkout.open(opened, now)
+        state = CheckoutState.PAID if at_once else CheckoutState.OPEN
+        checkout = checkout.open(opened, now, state)
     if opened is not None and opened.claimed:
         checkout = checkout.claimed(now, now + context.claims)
-    if _is_at_once(context, form):
+    if at_once:
         return _sold(tx, request, checkout, opened, now)
     checkouts.insert(tx, checkout, form.holder)
     if not checkout.automatic and not claiming.may_hold(tx, request, checkout, now):
@@ -241,10 +243,10 @@ def _opened(
 def _sold(
     tx: Transaction, request: PaymentRequest, checkout: Checkout, opened: Opened | None, now: int
 ) -> PaymentProgress:
-    """Store a checkout whose units are sold already, with its payment: nothing is held."""
+    """Store a paid checkout, whose units are sold already, with its payment: nothing is held."""
     if opened is None or opened.arrived is None:
         raise RuntimeError(f"no money came with checkout {checkout.id}")
-    checkouts.insert(tx, replace(checkout, stored_state=CheckoutState.PAID), UNKNOWN_HOLDER)
+    checkouts.insert(tx, checkout, UNKNOWN_HOLDER)
     settlement = Settlement(checkout.kind, checkout.id, opened.external_id)
     payment = settling.record_at_once(tx, request, checkout, settlement, now)
     looking.queue_looks(tx, checkout, opened, now)

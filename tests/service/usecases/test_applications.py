@@ -11,13 +11,19 @@ from bot.core.database.vault import Vault
 from bot.core.errors import ConfigProblem, NotFound, Refused, Unauthorized
 from bot.service.store import apps as store
 from bot.service.usecases import applications
+from bot.service.usecases.applications import FRESH, Logins
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from bot.core.database.database import Database
+    from bot.service.store.apps import App
 
 VAULT = Vault("key")
+
+
+async def login(db: Database, app_id: str, app_secret: str) -> App:
+    return await Logins(db, lambda: 0).authenticate(app_id, app_secret)
 
 
 async def test_an_application_authenticates_with_its_credentials(db: Database) -> None:
@@ -26,7 +32,7 @@ async def test_an_application_authenticates_with_its_credentials(db: Database) -
     assert re.fullmatch("[0-9a-f]{24}", made.app_id)
     assert len(made.app_secret) == 43
     assert made.webhook_secret.startswith("whsec_")
-    app = await applications.authenticate(db, made.app_id, made.app_secret)
+    app = await login(db, made.app_id, made.app_secret)
     assert (app.name, app.created_at, app.revoked_at) == ("shop", 5, None)
     (row,) = await db.query("SELECT * FROM apps")
     assert made.app_secret not in str(row)
@@ -39,9 +45,9 @@ async def test_a_rotated_app_secret_ends_at_once(db: Database) -> None:
     new = db.run(lambda tx: applications.rotate(tx, VAULT, old.app_id, 1))
     assert new.app_id == old.app_id
     assert new.webhook_secret != old.webhook_secret
-    await applications.authenticate(db, new.app_id, new.app_secret)
+    await login(db, new.app_id, new.app_secret)
     with pytest.raises(Unauthorized):
-        await applications.authenticate(db, old.app_id, old.app_secret)
+        await login(db, old.app_id, old.app_secret)
 
 
 async def signing_at(db: Database, app_id: str, now: int) -> list[str]:
@@ -105,8 +111,26 @@ async def test_a_revoked_application_is_listed_but_cannot_authenticate(db: Datab
     made = db.run(lambda tx: applications.create(tx, VAULT, "shop", 0))
     db.run(lambda tx: applications.revoke(tx, VAULT, made.app_id, 7))
     with pytest.raises(Unauthorized):
-        await applications.authenticate(db, made.app_id, made.app_secret)
+        await login(db, made.app_id, made.app_secret)
     assert [(app.id, app.revoked_at) for app in db.run(store.list_all)] == [(made.app_id, 7)]
+
+
+async def test_an_application_that_calls_often_is_looked_up_once_in_a_moment(db: Database) -> None:
+    """A revocation reaches it a moment later; a new secret counts at once."""
+    made, now = db.run(lambda tx: applications.create(tx, VAULT, "shop", 0)), [0]
+    logins = Logins(db, lambda: now[0])
+    await logins.authenticate(made.app_id, made.app_secret)
+    new = db.run(lambda tx: applications.rotate(tx, VAULT, made.app_id, 1))
+    await logins.authenticate(made.app_id, made.app_secret)
+    await logins.authenticate(new.app_id, new.app_secret)
+    with pytest.raises(Unauthorized):
+        await logins.authenticate(made.app_id, made.app_secret)
+    db.run(lambda tx: applications.revoke(tx, VAULT, made.app_id, 2))
+    now[0] = FRESH - 1
+    await logins.authenticate(new.app_id, new.app_secret)
+    now[0] = FRESH
+    with pytest.raises(Unauthorized):
+        await logins.authenticate(new.app_id, new.app_secret)
 
 
 @pytest.mark.parametrize("change", [applications.rotate, applications.revoke])
@@ -135,7 +159,7 @@ async def test_the_bots_own_application_is_created_once(db: Database) -> None:
     made = db.run(lambda tx: applications.ensure_embedded_app(tx, VAULT, 1))
     again = db.run(lambda tx: applications.ensure_embedded_app(tx, Vault("key"), 2))
     assert again == made
-    await applications.authenticate(db, made.app_id, made.app_secret)
+    await login(db, made.app_id, made.app_secret)
     (row,) = await db.query("SELECT * FROM kept_secrets")
     assert made.app_secret not in row["sealed"]
     with pytest.raises(ConfigProblem, match="SECRET_KEY"):
@@ -148,4 +172,4 @@ async def test_the_bots_own_application_cannot_be_rotated_or_revoked(db: Databas
         db.run(lambda tx: applications.rotate(tx, VAULT, made.app_id, 2))
     with pytest.raises(Refused, match="own application"):
         db.run(lambda tx: applications.revoke(tx, VAULT, made.app_id, 2))
-    await applications.authenticate(db, made.app_id, made.app_secret)
+    await login(db, made.app_id, made.app_secret)
