@@ -36,8 +36,8 @@ MAPPED_BYTES = 256 * 1024
 def shorten_switch_interval() -> None:
     """Shorten the time for which a busy thread keeps the interpreter from others.
 
-    The writer's thread releases it at each call of SQLite, and would then wait for a whole interval
-    of the event loop's thread.
+    A reader's and the writer's thread release it at each call of SQLite, and would then wait for a
+    whole interval of the event loop's thread.
     """
     sys.setswitchinterval(SWITCH_SECONDS)
 
