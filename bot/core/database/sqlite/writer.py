@@ -214,7 +214,7 @@ class Writer:
         return is_needed
 
     def _call_loop(self) -> bool:
-        """Have the loop of the first in the queue serve it; return False where none will."""
+        """Call the loop of the first in the queue to serve it; return False where none will."""
         caller = self._queue[0].caller
         if caller is None or self._closing.is_set():
             return False
@@ -295,7 +295,7 @@ class Writer:
         return group
 
     def _undo(self, group: list[QueuedTransaction], error: BaseException) -> None:
-        """Roll a group back; the error is that of each which has none of its own."""
+        """Undo a group; the error is that of each which has none of its own."""
         if self._conn.in_transaction:
             self._conn.execute("ROLLBACK")
         for one in group:
