@@ -295,7 +295,7 @@ class Writer:
         return group
 
     def _undo(self, group: list[QueuedTransaction], error: BaseException) -> None:
-        """Undo a group; the error is that of each which has none of its own."""
+        """End a group by a rollback, with an error for each that has none of its own."""
         if self._conn.in_transaction:
             self._conn.execute("ROLLBACK")
         for one in group:
