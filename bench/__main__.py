@@ -9,6 +9,7 @@ import argparse
 
 import uvloop
 
+from bench import wrk
 from bench.figures import FIGURES
 from bench.processes import ROOT
 from bench.report import report
@@ -34,6 +35,7 @@ def main() -> None:
     asked = parser.parse_args().figure
     if unknown := sorted(set(asked) - FIGURES.keys()):
         parser.error(f"no such figure: {', '.join(unknown)}; there are {', '.join(FIGURES)}")
+    wrk.install()
     rows = uvloop.run(_measure(asked or list(FIGURES)))
     print(written(rows))
     print(NOTE)

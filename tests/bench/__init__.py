@@ -1,0 +1,1 @@
+"""The bench's own parts: what it says of a server is true."""
