@@ -26,8 +26,10 @@ from bench import million
 from bench.hook import Hook
 from bench.lists import Listed, compare, files
 from bench.processes import NO_LIMITS, ROOT
-from bench.service import HOOKED, beside, lags, open_shop, webhooks
+from bench.rounds import beside
+from bench.service import open_shop
 from bench.stage import stage
+from bench.webhooks import HOOKED, lags, told_one_by_one
 from bot.core.database.database import sqlite_path
 from tests.support.postgres_server import PostgresServer
 
@@ -101,7 +103,8 @@ async def _webhook_lag(server: PostgresServer) -> list[Row]:
         open_shop(HOOKED | put_on(server, "hooked")) as ours,
         open_shop(HOOKED) as theirs,
     ):
-        mine, others = await webhooks(ours, hook), await webhooks(theirs, hook)
+        mine = await told_one_by_one(ours, hook)
+        others = await told_one_by_one(theirs, hook)
     return lags("payment committed → webhook, PostgreSQL", mine, others, ON_SQLITE)
 
 

@@ -19,11 +19,12 @@ from bench.lists import lists
 from bench.neighbours import neighbours
 from bench.pictures import pictures
 from bench.processes import bare, product
-from bench.service import creates, page, payments, webhook
+from bench.service import creates, page, payments
 from bench.stage import stage, telegram
 from bench.storm import storm
 from bench.table import Row, percentile
 from bench.updates import updates
+from bench.webhooks import hooked, webhook, webhooks
 from bot.core.images import qr
 
 if TYPE_CHECKING:
@@ -55,7 +56,7 @@ async def alert() -> list[Row]:
         link, _ = await at.create()
         ours = [await at.pay(http, link) for _ in range(WARM_UP + PAYMENTS)]
         calls = [await at.telegram.bare_call(at.bot, at.seller.id) for _ in ours]
-    return _times("payment committed → alert", ours, calls, ("≤ 20 ms", "≤ 100 ms"))
+    return _times("payment committed → alert", ours, calls, ("≤ 15 ms", "≤ 50 ms"))
 
 
 async def code() -> list[Row]:
@@ -92,9 +93,11 @@ FIGURES = {
     for figure in (
         creates,
         payments,
+        hooked,
         giving,
         page,
         webhook,
+        webhooks,
         lists,
         picture,
         alert,

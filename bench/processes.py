@@ -35,6 +35,7 @@ NO_LIMITS = {
 }
 PATIENCE = 30.0
 LOOK_AGAIN = 0.002
+TICKS = os.sysconf("SC_CLK_TCK")
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +81,12 @@ class Server:
         )
         told, _ = await asked.communicate()
         return int(told) / 1024
+
+    def processor(self) -> float:
+        """Return the seconds of processor time that it has used so far."""
+        told = Path(f"/proc/{self.process.pid}/stat").read_text("utf-8")
+        user, system = told.rpartition(")")[2].split()[11:13]
+        return (int(user) + int(system)) / TICKS
 
     async def command(self, *arguments: str) -> str:
         """Run a command of the product beside the server; what it prints."""
@@ -138,6 +145,16 @@ async def bare() -> AsyncIterator[Server]:
     port = free_port()
     with TemporaryDirectory() as folder:
         arguments = ["-m", "bench.bare", str(port)]
+        async with serving(Place(folder, {}), arguments, port, "/") as server:
+            yield server
+
+
+@asynccontextmanager
+async def endpoint() -> AsyncIterator[Server]:
+    """Run an endpoint that takes webhooks, faster than anything that sends them."""
+    port = free_port()
+    with TemporaryDirectory() as folder:
+        arguments = ["-m", "bench.endpoint", str(port)]
         async with serving(Place(folder, {}), arguments, port, "/") as server:
             yield server
 

@@ -10,7 +10,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from bench.table import HEADS
+from bench.table import tables
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -25,12 +25,18 @@ OPENING = """# Benchmarks
 Written by `make bench`, which measures each figure beside its yardstick in one run. Times and
 rates differ from machine to machine, and from run to run on a busy one: the ratio to the yardstick
 of the same run is what counts, the goal says how much is enough.
+
+Load comes from `wrk`, whose share of the processor is in the table; `h2load` repeats two of the
+figures. Five rounds of ours and of the yardstick take turns: the median of the rounds counts, the
+least and the most stand beside it. Under a constant rate a wait counts from when its request was
+to be sent, so a server that stalls is charged for every request that was due meanwhile.
 """
 
 
 def report(rows: Sequence[Row], note: str) -> str:
     """Write the page."""
-    return "\n".join([OPENING, *_facts(), "", *_table(rows), note])
+    parts = (line for lines in tables(rows) for line in ("", *_table(lines)))
+    return "\n".join([OPENING, *_facts(), *parts, note])
 
 
 def _facts() -> list[str]:
@@ -53,6 +59,7 @@ def _processor() -> str:
     return next(names, platform.machine())
 
 
-def _table(rows: Sequence[Row]) -> list[str]:
-    lines = [HEADS, ("---", *["---:"] * 3, "---"), *(row.cells() for row in rows)]
-    return ["| " + " | ".join(line) + " |" for line in lines]
+def _table(lines: Sequence[tuple[str, ...]]) -> list[str]:
+    heads, *rows = lines
+    under = ("---", *["---:"] * 3, "---", *["---:"] * (len(heads) - 5))
+    return ["| " + " | ".join(line) + " |" for line in (heads, under, *rows)]

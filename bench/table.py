@@ -1,4 +1,4 @@
-"""What a figure comes to, and the one table of them all."""
+"""What a figure comes to, and the tables of them all."""
 
 from __future__ import annotations
 
@@ -10,12 +10,48 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 HEADS = ("figure", "ours", "yardstick", "ratio", "goal")
+LOAD_HEADS = (
+    *("figure", "ours (least to most)", "yardstick (least to most)", "ratio", "goal"),
+    *("p50 / p99 / p99.9, ms", "yardstick's"),
+    *("CPU ms an answer, server + client", "yardstick's"),
+)
 HUNDRED = 100
 
 
 @dataclass(frozen=True, slots=True)
+class Detail:
+    """What rounds of load say beside their median: all in ms but the spread."""
+
+    least: float
+    most: float
+    p50: float
+    p99: float
+    p999: float
+    server: float
+    client: float
+
+    @property
+    def spread(self) -> str:
+        """Return the least and the most of the rounds."""
+        return f" ({_short(self.least)} to {_short(self.most)})"
+
+    @property
+    def times(self) -> str:
+        """Return how long answers took."""
+        return " / ".join(map(_short, (self.p50, self.p99, self.p999)))
+
+    @property
+    def processor(self) -> str:
+        """Return the processor time of server and load client for an answer."""
+        return f"{_short(self.server)} + {_short(self.client)}"
+
+
+@dataclass(frozen=True, slots=True)
 class Row:
-    """One line of the table; `ours` and `beside` are in `unit`, `yardstick` says what that is."""
+    """One line of a table; `ours` and `beside` are in `unit`, `yardstick` says what that is.
+
+    `details` are of both sides, where rounds of load were measured.
+    """
 
     figure: str
     ours: float
@@ -23,16 +59,22 @@ class Row:
     beside: float
     yardstick: str
     goal: str = ""
+    details: tuple[Detail, Detail] | None = None
 
     def cells(self) -> tuple[str, ...]:
-        """Return the line's texts under `HEADS`."""
-        return (
+        """Return the line's texts under `HEADS`, or `LOAD_HEADS` where it has details."""
+        mine, others = (detail.spread for detail in self.details) if self.details else ("", "")
+        cells = (
             self.figure,
-            f"{_short(self.ours)} {self.unit}",
-            f"{_short(self.beside)} {self.unit}  {self.yardstick}",
+            f"{_short(self.ours)} {self.unit}".rstrip() + mine,
+            f"{_short(self.beside)} {self.unit}".rstrip() + f"{others}  {self.yardstick}",
             f"{_short(self.ours / self.beside)} ×",
             self.goal,
         )
+        if not self.details:
+            return cells
+        one, other = self.details
+        return (*cells, one.times, other.times, one.processor, other.processor)
 
 
 def percentile(values: Sequence[float], percent: int) -> float:
@@ -40,9 +82,21 @@ def percentile(values: Sequence[float], percent: int) -> float:
     return statistics.quantiles(values, n=HUNDRED, method="inclusive")[percent - 1]
 
 
+def tables(rows: Sequence[Row]) -> list[list[tuple[str, ...]]]:
+    """Return the lines under load and the other ones, each with its heads, if there are any."""
+    parts = (
+        (LOAD_HEADS, [row.cells() for row in rows if row.details]),
+        (HEADS, [row.cells() for row in rows if not row.details]),
+    )
+    return [[heads, *lines] for heads, lines in parts if lines]
+
+
 def written(rows: Sequence[Row]) -> str:
-    """Write the table."""
-    lines = [HEADS, *(row.cells() for row in rows)]
+    """Write the tables."""
+    return "\n\n".join(map(_aligned, tables(rows)))
+
+
+def _aligned(lines: Sequence[tuple[str, ...]]) -> str:
     widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
     return "\n".join("  ".join(map(str.ljust, line, widths)).rstrip() for line in lines)
 

@@ -47,9 +47,12 @@ async def closed(
 ) -> Answers:
     """Send the requests of a script, each client the next one as soon as it has its answer.
 
+    The clients are spread over SERVERS, the addresses of replicas, where that is set.
     Raise RuntimeError for an answer that is neither 2xx nor 3xx, or none.
     """
-    return await _run(url, script, ["-t", "1", "-c", str(clients)], seconds, settings)
+    threads = min(clients, len(settings.get("SERVERS", url).split()))
+    lanes = ["-t", str(threads), "-c", str(clients)]
+    return await _run(url, script, lanes, seconds, settings)
 
 
 async def constant(  # noqa: PLR0917 - as `closed`, with a rate

@@ -27,9 +27,14 @@ end
 
 local rate = tonumber(os.getenv("RATE"))
 local lasting, clients = tonumber(os.getenv("SECONDS")), tonumber(os.getenv("CLIENTS"))
-local threads = {} -- of the main state
+local servers, threads = {}, {} -- of the main state
+for host, port in (os.getenv("SERVERS") or ""):gmatch("//([^:%s]+):(%d+)") do
+  table.insert(servers, {host, port})
+end
 
 function setup(thread)
+  local server = servers[#threads % math.max(1, #servers) + 1]
+  if server then thread.addr = wrk.lookup(unpack(server))[1] end
   table.insert(threads, thread)
   thread:set("number", #threads - 1)
   begin = begin or clock(MONOTONIC) + LEAD
