@@ -1,4 +1,4 @@
-"""Clients that ask a server as fast as it answers, each on a connection of its own.
+"""Requests one by one, or so many of them: what `bench.wrk` cannot send.
 
 Plain HTTP/1.1 over sockets: a client library would cost more than the servers that are measured.
 """
@@ -11,8 +11,6 @@ from dataclasses import dataclass
 from itertools import cycle
 from typing import TYPE_CHECKING, cast
 from urllib.parse import urlsplit
-
-from bench.table import percentile
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -28,10 +26,6 @@ class Load:
     rate: float
     seconds: Sequence[float]
     body: bytes
-
-    def milliseconds(self, percent: int) -> float:
-        """Return the time that so many in a hundred answers did not exceed."""
-        return percentile(self.seconds, percent) * 1000
 
 
 def post(path: str, media_type: str, body: bytes, headers: str = "") -> bytes:

@@ -28,7 +28,7 @@ SHARE = 0.7
 
 @dataclass(frozen=True, slots=True)
 class Round:
-    """What the clients saw, and the processor time of the servers."""
+    """What the clients saw, and the processor time of the servers until all was done."""
 
     answers: Answers
     server_seconds: float
@@ -84,9 +84,9 @@ class Side:
     async def _round(self, asking: Awaitable[Answers]) -> Round:
         before = sum(server.processor() for server in self.servers)
         answers = await asking
-        used = sum(server.processor() for server in self.servers) - before
         if self.settle:
             await self.settle(answers)
+        used = sum(server.processor() for server in self.servers) - before
         return Round(answers, used)
 
 

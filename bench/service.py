@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from bench.table import Row
 
 ALL = "/v3/paymentRequests"
+FORM = "application/x-www-form-urlencoded"
+SEE_OTHER = 303
 OFFER = {
     "product": {"name": "Sticker pack", "description": "Ten of them"},
     "instrumentCurrencyCode": "USD",

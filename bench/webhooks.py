@@ -16,7 +16,7 @@ from bench import load
 from bench.hook import Hook
 from bench.processes import bare, endpoint
 from bench.rounds import MOST, ROUNDS, Pair, Round, Rounds, Side, beside, counted
-from bench.service import OFFER, POSTED, bare_posts, open_shop
+from bench.service import FORM, OFFER, POSTED, SEE_OTHER, bare_posts, open_shop
 from bench.table import Row, percentile
 from bench.wrk import Answers
 
@@ -31,8 +31,6 @@ RATE = 300
 """Payments a second while the lag is measured."""
 
 SECONDS = 60
-SEE_OTHER = 303
-FORM = "application/x-www-form-urlencoded"
 LOOPBACK = "a loopback POST"
 BARE_POST = load.post("/", "application/json", json.dumps(OFFER).encode())
 LOOK_AGAIN = 0.1
