@@ -74,12 +74,12 @@ async def replicas() -> list[Row]:
             open_shop(put_on(server, "one")) as one,
         ):
             creates = await beside(
-                "creates, two replicas", two.creates(), one.creates(), ON_ONE, "≥ 1 ×"
+                "two replicas' creates", two.creates(), one.creates(), ON_ONE, "≥ 1 ×"
             )
             payments = []
             for links, what in LINKS.items():
                 payments += await beside(
-                    f"payments{what}, two replicas",
+                    f"two replicas' payments{what}",
                     await two.payments(links), await one.payments(links), ON_ONE, "≥ 1 ×",
                 )  # fmt: skip
     return [*creates, *payments]

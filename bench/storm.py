@@ -7,20 +7,19 @@ import time
 from collections import Counter
 from dataclasses import dataclass
 from random import Random
-from tempfile import TemporaryDirectory
+from tempfile import NamedTemporaryFile, TemporaryDirectory
 from typing import TYPE_CHECKING
 
-import httpx
-
+from bench import wrk
 from bench.payments import chat_of, told
 from bench.processes import FREE_SERVICE, product
-from bench.stage import post_form, telegram
+from bench.stage import telegram
 from bench.table import Row
 from bot.sandbox.world.faults import Fault
 from bot.sandbox.world.limits import Limits
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Sequence
 
     from bench.stage import Telegram
     from bot.sandbox.world.world import Call
@@ -108,7 +107,7 @@ async def _storm(here: Telegram, url: str, pages: dict[int, str]) -> Storm:
     )
     chats = Random(SEED).choices(list(pages), k=PAYMENTS)
     telling = asyncio.create_task(here.count(PAYMENTS, told))
-    await _pay(url, (pages[chat] for chat in chats))
+    await _pay(url, [pages[chat] for chat in chats])
     paid_until = time.time()
     await telling
     await asyncio.sleep(QUIET_SECONDS)  # for what would be told twice
@@ -123,17 +122,13 @@ async def _storm(here: Telegram, url: str, pages: dict[int, str]) -> Storm:
     )
 
 
-async def _pay(url: str, paths: Iterable[str]) -> None:
+async def _pay(url: str, paths: Sequence[str]) -> None:
     """Post these pay pages' forms, `PAYERS` at a time."""
-    waiting = iter(paths)
-
-    async def payer(http: httpx.AsyncClient) -> None:
-        for path in waiting:
-            await post_form(http, url + path)
-
-    async with httpx.AsyncClient(timeout=60) as http, asyncio.TaskGroup() as payers:
-        for _ in range(PAYERS):
-            payers.create_task(payer(http))
+    with NamedTemporaryFile("w") as listed:
+        listed.write("\n".join(paths))
+        listed.flush()
+        asked = {"PATHS_FILE": listed.name}
+        await wrk.numbered(url, "pay.lua", PAYERS, len(paths), asked)
 
 
 def _check(found: Storm) -> None:

@@ -23,6 +23,9 @@ PACKAGES = {"wrk": "wrk", "h2load": "nghttp2-client"}
 TIMEOUT = "60s"
 """What wrk may wait for an answer: a late one is a figure, not a failure."""
 
+MOST_SECONDS = 600
+"""How long so many requests may take."""
+
 REST = 1.0
 """Seconds that wrk runs beyond the last intended time, so that late answers are seen."""
 
@@ -53,6 +56,20 @@ async def closed(
     threads = min(clients, len(settings.get("SERVERS", url).split()))
     lanes = ["-t", str(threads), "-c", str(clients)]
     return await _run(url, script, lanes, seconds, settings)
+
+
+async def numbered(
+    url: str, script: str, clients: int, number: int, settings: Mapping[str, str]
+) -> Answers:
+    """Send so many requests, each client the next one as soon as it has its answer.
+
+    Raise RuntimeError as `closed` does.
+    """
+    lanes, told = ["-t", "1", "-c", str(clients)], {"NUMBER": str(number)}
+    found = await _run(url, script, lanes, MOST_SECONDS, {**settings, **told})
+    if found.number != number:
+        raise RuntimeError(f"{found.number} answers to {number} requests")
+    return found
 
 
 async def constant(  # noqa: PLR0917 - as `closed`, with a rate

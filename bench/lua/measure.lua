@@ -1,4 +1,5 @@
 -- Sends what `make` returns, in closed loop, or where RATE is set at intended times; writes JSON.
+-- Where NUMBER is set, it ends wrk when it has so many answers.
 --
 -- At a constant rate a thread has one connection, so it may sleep until the next intended time.
 -- A request that is sent late because the one before was answered late counts from its intended
@@ -8,8 +9,10 @@ ffi.cdef [[
   struct moment { long seconds; long nanoseconds; };
   int clock_gettime(int clock, struct moment *now);
   int clock_nanosleep(int clock, int flags, const struct moment *until, struct moment *rest);
+  int getpid(void);
+  int kill(int process, int signal);
 ]]
-local MONOTONIC, PROCESS, ABSOLUTE = 1, 2, 1
+local MONOTONIC, PROCESS, ABSOLUTE, INTERRUPT = 1, 2, 1, 2
 local LEAD = 0.3 -- seconds that the threads have to connect before the first intended time
 local EDGE = 1e-6
 local moment = ffi.new("struct moment")
@@ -25,7 +28,7 @@ local function sleep_until(time)
   ffi.C.clock_nanosleep(MONOTONIC, ABSOLUTE, moment, nil)
 end
 
-local rate = tonumber(os.getenv("RATE"))
+local rate, wanted = tonumber(os.getenv("RATE")), tonumber(os.getenv("NUMBER"))
 local lasting, clients = tonumber(os.getenv("SECONDS")), tonumber(os.getenv("CLIENTS"))
 local servers, threads = {}, {} -- of the main state
 for host, port in (os.getenv("SERVERS") or ""):gmatch("//([^:%s]+):(%d+)") do
@@ -60,6 +63,18 @@ local function paced(make)
   function response()
     answered, following = clock(MONOTONIC), due + clients / rate
     table.insert(waits, answered - due)
+  end
+end
+
+local function counted(make)
+  local asked, answered = -1, 0 -- wrk asks once before it begins
+  function request()
+    asked = asked + 1
+    return asked > wanted and "" or make()
+  end
+  function response()
+    answered = answered + 1
+    if answered == wanted then ffi.C.kill(ffi.C.getpid(), INTERRUPT) end
   end
 end
 
@@ -100,5 +115,5 @@ function done(summary, latency)
 end
 
 return function(make)
-  if rate then paced(make) else request = make end
+  if rate then paced(make) elseif wanted then counted(make) else request = make end
 end

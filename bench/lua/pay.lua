@@ -1,6 +1,8 @@
 -- Posts the forms of the pay pages PATHS in turns, with FIELDS and tokens that nobody has posted.
+-- So many pages that an environment cannot hold them are in the file PATHS_FILE.
 local paths = {}
-for path in os.getenv("PATHS"):gmatch("%S+") do table.insert(paths, path) end
+local listed = os.getenv("PATHS") or assert(io.open(os.getenv("PATHS_FILE"))):read("*a")
+for path in listed:gmatch("%S+") do table.insert(paths, path) end
 local fields = os.getenv("FIELDS") or ""
 local form = {["Content-Type"] = "application/x-www-form-urlencoded"}
 local random = assert(io.open("/dev/urandom", "rb"))

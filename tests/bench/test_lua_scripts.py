@@ -13,6 +13,7 @@ from bench import h2load, wrk
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
+    from pathlib import Path
 
 pytestmark = [
     pytest.mark.process,
@@ -55,6 +56,15 @@ async def test_each_payment_has_a_token_of_its_own_and_the_fields() -> None:
     assert len(bodies) == len(set(bodies))
     assert all(body.startswith("token=") and body.endswith("&name=Mia") for body in bodies)
     assert {head.split()[1] for head, _ in requests} == {"/pay/a", "/pay/b"}
+
+
+async def test_so_many_payments_as_are_listed_in_a_file_are_made(tmp_path: Path) -> None:
+    paths = [f"/pay/{number}" for number in range(100)]
+    (listed := tmp_path / "paths").write_text("\n".join(paths))
+    async with recording() as (url, requests):
+        found = await wrk.numbered(url, "pay.lua", 4, len(paths), {"PATHS_FILE": str(listed)})
+    assert found.number == len(paths)
+    assert sorted(head.split()[1] for head, _ in requests) == sorted(paths)
 
 
 @pytest.mark.parametrize("rate", [None, 100])
