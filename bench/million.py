@@ -30,7 +30,7 @@ from bot.service.usecases.payment_context import PaymentContext
 from bot.service.usecases.request_commands import new_id
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
     from bot.core.database.database import Database, Transaction
     from bot.service.usecases.applications import Credentials
@@ -65,6 +65,9 @@ PAID = 50
 PAYERS = 4
 """Each payer of it pays so many times."""
 
+CONTEXT = PaymentContext(Rails(SandboxRail()), SandboxExchange(), reservation=1)
+"""How test money is paid."""
+
 PARAMETER = re.compile(r":(\w+)")
 
 
@@ -76,16 +79,17 @@ def make(path: Path, count: int = MILLION) -> Credentials:
         keys = Vault(vault.load_or_create_key(path.with_suffix(".key")))
         db.run(partial(vault.check_key, vault=keys))
         for number in range(NEIGHBOURS):
-            made = _application(db, keys, f"Neighbour {number}", now)
+            made = application(db, keys, f"Neighbour {number}", now)
             _fill(db, made.app_id, count // SHARE, now)
-        shop = _application(db, keys, SHOP, now)
+        shop = application(db, keys, SHOP, now)
         _fill(db, shop.app_id, count, now)
         _pay(db, shop.app_id, count // PAID, now)
         db.checkpoint()
     return shop
 
 
-def _application(db: Database, keys: Vault, name: str, now: int) -> Credentials:
+def application(db: Database, keys: Vault, name: str, now: int) -> Credentials:
+    """Create an application, a year ago."""
     return db.run(lambda tx: applications.create(tx, keys, name, now - YEAR))
 
 
@@ -93,17 +97,18 @@ def _fill(db: Database, app_id: str, count: int, now: int) -> None:
     for first in range(0, count, BATCH):
         numbers = range(first, min(first + BATCH, count))
         some = (request(number, count, app_id, now) for number in numbers)
-        db.run(partial(_insert, some=some, now=now))
+        db.run(partial(insert, some=some, now=now))
         db.run(partial(_sell, app_id=app_id))
         while db.run(partial(status_index.refresh_some, app_id=app_id, now=now)):
             pass
 
 
-def _insert(tx: Transaction, some: Iterable[PaymentRequest], now: int) -> None:
+def insert(tx: Transaction, some: Iterable[PaymentRequest], now: int) -> None:
+    """Insert requests, and another one that is deleted after each so many."""
     for number, each in enumerate(some):
         requests.insert(tx, each)
         if number % DELETED == 0:
-            gone = request(0, 1, each.app_id, each.created_at)
+            gone = request(1, 2, each.app_id, each.created_at)
             requests.insert(tx, gone)
             requests.delete(tx, gone.id, now)
 
@@ -117,26 +122,32 @@ def _sell(tx: Transaction, app_id: str) -> None:
     )
 
 
+def state_of(number: int, count: int) -> Status:
+    """Return the state of the request of this number, 0 the oldest of `count`."""
+    return AGES[number * len(AGES) // count]
+
+
 def request(number: int, count: int, app_id: str, now: int) -> PaymentRequest:
     """Return the request of this number, 0 the oldest of `count`."""
-    state = AGES[number * len(AGES) // count]
+    state = state_of(number, count)
     kind = {Status.SOLD_OUT: Kind.LIMIT, Status.COMPLETED: Kind.ONCE}.get(
         state, KINDS[number % len(KINDS)]
     )
-    total = {Kind.NEVER: None, Kind.ONCE: 1, Kind.LIMIT: 10 + number % 90}[kind]
+    total = {Kind.NEVER: None, Kind.ONCE: 1, Kind.LIMIT: 10 + number % 50}[kind]
     is_gone = state in {Status.SOLD_OUT, Status.COMPLETED}
     return PaymentRequest(
         id=new_id(),
         app_id=app_id,
         created_at=now - YEAR + YEAR * number // count,
-        terms=_terms(number, kind),
+        terms=terms(number, kind),
         units=None if total is None else Units(total, 0 if is_gone else total),
         enabled_at=now + 10 * YEAR if state is Status.SCHEDULED else None,
         expires_at=now - 1 if state is Status.EXPIRED else None,
     )
 
 
-def _terms(number: int, kind: Kind) -> Terms:
+def terms(number: int, kind: Kind) -> Terms:
+    """Return the terms of the request of this number."""
     shares = [Receiver(f"seller{number % 7}", 100 + number % 5_000)]
     return Terms(
         kind=kind,
@@ -150,20 +161,17 @@ def _terms(number: int, kind: Kind) -> Terms:
 
 def _pay(db: Database, app_id: str, count: int, now: int) -> None:
     """Pay the newest open donation so often."""
-    context = PaymentContext(Rails(SandboxRail()), SandboxExchange(), reservation=1)
-    paid = PaymentRequest(new_id(), app_id, now, _terms(0, Kind.NEVER))
+    paid = PaymentRequest(new_id(), app_id, now, terms(0, Kind.NEVER))
     db.run(partial(requests.insert, request=paid))
     for first in range(0, count, BATCH):
         numbers = range(first, min(first + BATCH, count))
-        db.run(partial(_pay_some, context=context, request_id=paid.id, numbers=numbers, now=now))
+        db.run(partial(_pay_some, request_id=paid.id, numbers=numbers, now=now))
 
 
-def _pay_some(
-    tx: Transaction, context: PaymentContext, request_id: str, numbers: Iterable[int], now: int
-) -> None:
+def _pay_some(tx: Transaction, request_id: str, numbers: Iterable[int], now: int) -> None:
     for number in numbers:
         email = f"payer{number // PAYERS}@example.org"
-        paying.pay(tx, context, PaymentForm(request_id, new_id(), {"email": email}), now + number)
+        paying.pay(tx, CONTEXT, PaymentForm(request_id, new_id(), {"email": email}), now + number)
 
 
 def statements() -> Iterator[tuple[str, str]]:
@@ -191,9 +199,9 @@ def plan(tx: Transaction, sql: str) -> list[str]:
     return [row["detail"] for row in tx.query(f"EXPLAIN QUERY PLAN {sql}", **params)]
 
 
-def main() -> None:
-    """Make the database, say how it is served and print the plans."""
-    parser = argparse.ArgumentParser(prog="python -m bench.million", description=__doc__)
+def make_named(module: str, about: str | None, script: Callable[[Path, int], Credentials]) -> Path:
+    """Make the database that the command line names, and say how it is served."""
+    parser = argparse.ArgumentParser(prog=f"python -m {module}", description=about)
     parser.add_argument("file", type=Path, help="where to make it; nothing may be there yet")
     parser.add_argument("number", type=int, nargs="?", default=MILLION, metavar="N")
     given = parser.parse_args()
@@ -201,10 +209,16 @@ def main() -> None:
         parser.error(f"{given.file} is there already: name a new file")
     if given.number < 1:
         parser.error(f"N is 1 or more, not {given.number}")
-    shop = make(given.file, given.number)
+    shop = script(given.file, given.number)
     print(f"DATABASE_URL=sqlite:///{given.file} python -m bot service")
     print(f"APP_ID={shop.app_id}\nAPP_SECRET={shop.app_secret}")
-    with closing(open_database(f"sqlite:///{given.file}")) as db:
+    return given.file
+
+
+def main() -> None:
+    """Make the database, say how it is served and print the plans."""
+    path = make_named("bench.million", __doc__, make)
+    with closing(open_database(f"sqlite:///{path}")) as db:
         for name, sql in statements():
             steps = db.run(partial(plan, sql=sql))
             print("\n    ".join([f"\n{name}:", *steps]))
