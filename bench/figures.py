@@ -15,6 +15,7 @@ from qrcode.image.pil import PilImage
 
 from bench.engines import postgresql, replicas
 from bench.giving import giving
+from bench.growth import growth
 from bench.lists import lists
 from bench.neighbours import neighbours
 from bench.pictures import pictures
@@ -99,6 +100,7 @@ FIGURES = {
         webhook,
         webhooks,
         lists,
+        growth,
         picture,
         alert,
         updates,

@@ -23,11 +23,13 @@ from bot.service.store import apps, requests
 from bot.service.usecases import applications
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Iterator
+    from collections.abc import AsyncIterator, Callable, Iterator
 
+    from bench.processes import Server
     from bot.core.database.database import Transaction
 
-KEPT = ROOT / "data" / f"bench-million-{crc32(repr(MIGRATIONS).encode()):08x}.db"
+SCHEMA = f"{crc32(repr(MIGRATIONS).encode()):08x}"
+KEPT = ROOT / "data" / f"bench-million-{SCHEMA}.db"
 """Made once for each schema, for it takes minutes; who changes what `million` makes drops it."""
 
 PAGE = 20
@@ -43,17 +45,19 @@ MIDDLE = """
 
 @dataclass(frozen=True, slots=True)
 class Shop:
-    """An application as it asks for its list: where, as whom, after which place for the middle."""
+    """An application of a server; `middle` is the cursor of the middle of its list."""
 
-    url: str
-    headers: str
+    server: Server
+    app_id: str
+    app_secret: str
     middle: str
 
     async def pages(self, query: str) -> list[float]:
         """Ask for a page again and again; the seconds that each took."""
         path = f"/v3/paymentRequests?limit={PAGE}{query.format(middle=self.middle)}"
-        asked = [load.get(path, self.headers)] * EACH
-        return list((await load.drive([self.url], asked, clients=1)).seconds)
+        headers = f"App-Id: {self.app_id}\r\nApp-Secret: {self.app_secret}\r\n"
+        asked = [load.get(path, headers)] * EACH
+        return list((await load.drive([self.server.url], asked, clients=1)).seconds)
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,9 +79,9 @@ async def lists() -> list[Row]:
 def files() -> Iterator[tuple[Listed, Listed]]:
     """Make the file of a million, or take the kept one, and a file of a hundred."""
     with TemporaryDirectory() as folder:
-        _make_once(KEPT, million.MILLION)
-        _make_once(hundred := Path(folder, "hundred.db"), HUNDRED)
-        yield _in_file(KEPT, million.MILLION), _in_file(hundred, HUNDRED)
+        hundred = Path(folder, "hundred.db")
+        many = make_once(million.make, KEPT, million.MILLION)
+        yield many, make_once(million.make, hundred, HUNDRED)
 
 
 async def compare(ours: Listed, theirs: Listed, what: str) -> list[Row]:
@@ -86,7 +90,7 @@ async def compare(ours: Listed, theirs: Listed, what: str) -> list[Row]:
     queries |= {str(status): f"&status={status}" for status in Status}
     mine: dict[str, list[float]] = {name: [] for name in queries}
     others: dict[str, list[float]] = {name: [] for name in queries}
-    async with _shop(ours) as many, _shop(theirs) as few:
+    async with serving_shop(ours) as many, serving_shop(theirs) as few:
         for _ in range(ROUNDS):
             for name, query in queries.items():
                 others[name] += await few.pages(query)
@@ -104,23 +108,20 @@ async def compare(ours: Listed, theirs: Listed, what: str) -> list[Row]:
     ]
 
 
-def _make_once(path: Path, count: int) -> None:
+def make_once(script: Callable[[Path, int], object], path: Path, count: int) -> Listed:
     """Make the database unless it is there; what was interrupted is not taken for it."""
     if not path.exists():
         with TemporaryDirectory(dir=path.parent, prefix="bench-") as folder:
             made = Path(folder, path.name)
-            million.make(made, count)
+            script(made, count)
             made.with_suffix(".key").replace(path.with_suffix(".key"))
             made.replace(path)
-
-
-def _in_file(path: Path, count: int) -> Listed:
     key = vault.load_or_create_key(path.with_suffix(".key"))
     return Listed(f"sqlite:///{path}", key, count)
 
 
 @asynccontextmanager
-async def _shop(listed: Listed) -> AsyncIterator[Shop]:
+async def serving_shop(listed: Listed) -> AsyncIterator[Shop]:
     """Serve a database; its shop gets a new secret."""
     keys, now = Vault(listed.key), time.time_ns() // 1_000_000
 
@@ -132,7 +133,6 @@ async def _shop(listed: Listed) -> AsyncIterator[Shop]:
 
     with closing(open_database(listed.url)) as db:
         shop, middle = db.run(prepare)
-    headers = f"App-Id: {shop.app_id}\r\nApp-Secret: {shop.app_secret}\r\n"
     port = free_port()
     settings = {
         "DATABASE_URL": listed.url,
@@ -143,4 +143,4 @@ async def _shop(listed: Listed) -> AsyncIterator[Shop]:
     with TemporaryDirectory() as folder:
         place = Place(folder, settings | FREE_SERVICE)
         async with serving(place, ["-m", "bot", "service"], port, "/readyz") as server:
-            yield Shop(server.url, headers, middle)
+            yield Shop(server, shop.app_id, shop.app_secret, middle)
