@@ -9,7 +9,6 @@ from fastapi import APIRouter, Request
 from starlette.responses import RedirectResponse, Response
 
 from bot.core.errors import InvalidBody, NotFound, NotPayable
-from bot.core.images import qr
 from bot.service.http import callers
 from bot.service.http.compression import Text, TextResponse
 from bot.service.http.plain_route import PlainRoute
@@ -199,9 +198,15 @@ async def _found(request: Request) -> tuple[PaymentRequest, str]:
     return found, json_answers.pay_url(service.public_url, found.id)
 
 
-_png = lru_cache(maxsize=1024)(qr.png)
+@lru_cache(maxsize=1024)
+def _png(url: str) -> bytes:
+    from bot.core.images import qr  # noqa: PLC0415 - costs memory
+
+    return qr.png(url)
 
 
 @lru_cache(maxsize=256)
 def _svg(url: str) -> Text:
+    from bot.core.images import qr  # noqa: PLC0415 - as above
+
     return Text.of(qr.svg(url))

@@ -9,7 +9,6 @@ from fastapi import APIRouter, Request
 from starlette.responses import RedirectResponse, Response
 
 from bot.core.errors import InvalidBody, NotFound, NotPayable, WrongState
-from bot.service.banking.code_picture import code_picture
 from bot.service.http import callers
 from bot.service.http.plain_route import PlainRoute
 from bot.service.http.service import Service
@@ -79,6 +78,8 @@ async def code(request: Request) -> Response:
     text = pay_with.code_text(held)
     if text is None or held.state(service.now()) not in pay_with.SHOWN:
         raise NotFound
+    from bot.service.banking.code_picture import code_picture  # noqa: PLC0415 - costs memory
+
     drawn = await asyncio.to_thread(code_picture, text, pay_with.way_name(held))
     return Response(drawn, headers=render.HEADERS, media_type="image/png")
 

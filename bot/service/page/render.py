@@ -8,8 +8,6 @@ from functools import cache, lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
-
 from bot.core.accents import DEFAULT_ACCENT
 from bot.core.errors import NoSuchAddress, NotFound, RateLimited, TooManyHolds
 from bot.service.http import responses
@@ -17,6 +15,8 @@ from bot.service.http.compression import Text, TextResponse
 from bot.service.model import redirects
 
 if TYPE_CHECKING:
+    from jinja2 import Environment
+
     from bot.core.errors import Refused
     from bot.service.model.request import PaymentRequest
     from bot.service.page.forms import Reader
@@ -35,6 +35,8 @@ HEADERS = {
 
 @cache
 def _templates() -> Environment:
+    from jinja2 import Environment, FileSystemLoader, StrictUndefined  # noqa: PLC0415 - costs memory
+
     made = Environment(
         loader=FileSystemLoader(TEMPLATES),
         autoescape=True,

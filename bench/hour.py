@@ -1,0 +1,114 @@
+"""`python -m bench.hour [MINUTES]`: the memory of `bot run` before, during and after steady load.
+
+It only counts memory, so it may run while the machine does something else.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import secrets
+import time
+from dataclasses import dataclass
+from functools import partial
+from itertools import cycle
+from typing import TYPE_CHECKING
+
+import uvloop
+
+from bench import load
+from bench.hook import Hook
+from bench.processes import FREE_SERVICE, product
+from bench.service import ALL, FORM, OFFER, SEE_OTHER
+from bench.stage import telegram
+from bench.table import Row, written
+from bot.sandbox.world.limits import Limits
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from bench.processes import Server
+
+MINUTES = 60
+SELLERS = 50
+MINUTE = 60.0
+SETTINGS = {**FREE_SERVICE, "WEBHOOK_ALLOW": "127.0.0.1", "LOG_LEVEL": "error"}
+"""Telegram's rates hold, so that alerts become digests as they do for an operator."""
+
+
+@dataclass(frozen=True, slots=True)
+class Stream:
+    """Calls that `write` makes, so many a second; each is to be answered with `status`."""
+
+    a_second: float
+    write: Callable[[], bytes]
+    status: int = 200
+
+
+async def hour(minutes: int = MINUTES) -> list[Row]:
+    """Pay, create, look and list for so long; the memory beside that of a process just started."""
+    async with (
+        telegram() as here,
+        Hook.listening() as hook,
+        product(here.url, here.world.token, SETTINGS) as server,
+    ):
+        await asyncio.sleep(2)
+        idle = await server.memory()
+        print(f"idle: {idle:.1f} MiB", flush=True)
+        pages = await here.sellers(SELLERS)
+        here.world.limiter.limits = Limits()
+        async with asyncio.TaskGroup() as group:
+            streams = await _streams(server, hook.url, cycle(pages.values()))
+            running = [group.create_task(_keep_up(server.url, one)) for one in streams]
+            for minute in range(1, minutes + 1):
+                await asyncio.sleep(MINUTE)
+                print(f"minute {minute}: {await server.memory():.1f} MiB", flush=True)
+            for one in running:
+                one.cancel()
+        await asyncio.sleep(MINUTE)
+        after = await server.memory()
+    what = f"memory of run, {minutes} minutes of load and a quiet one later"
+    return [Row(what, after, "MiB", idle, "just started", "≤ 20 MiB above")]
+
+
+async def _streams(server: Server, hook: str, pages: Iterator[str]) -> list[Stream]:
+    """Return what is asked for all the time; an application of ours has webhooks to `hook`."""
+    told = await server.command("apps", "create", "hour")
+    made = dict(line.split("=", 1) for line in told.split())
+    headers = f"App-Id: {made['APP_ID']}\r\nApp-Secret: {made['APP_SECRET']}\r\n"
+    offer = OFFER | {"notifications": {"webhook": {"webhookUrl": hook}}}
+    create = load.post(ALL, "application/json", json.dumps(offer).encode(), headers)
+    answer = await load.drive([server.url], [create], clients=1)
+    own = f"/pay/{json.loads(answer.body)['id']}"
+    return [
+        Stream(40, partial(_form, own), SEE_OTHER),
+        Stream(20, lambda: _form(next(pages)), SEE_OTHER),
+        Stream(40, lambda: load.get(next(pages))),
+        Stream(5, lambda: create),
+        Stream(2, lambda: load.get(f"{ALL}?limit=20", headers)),
+    ]
+
+
+def _form(path: str) -> bytes:
+    return load.post(path, FORM, f"token={secrets.token_hex(16)}".encode())
+
+
+async def _keep_up(url: str, stream: Stream) -> None:
+    """Ask at the times that the rate says; a call that was late is made at once."""
+    line, due = await load.connect(url, stream.status), time.monotonic()
+    while True:
+        due += 1 / stream.a_second
+        await asyncio.sleep(max(0.0, due - time.monotonic()))
+        await line.ask(stream.write())
+
+
+def main() -> None:
+    """Measure for so many minutes and print the row."""
+    parser = argparse.ArgumentParser(prog="python -m bench.hour", description=__doc__)
+    parser.add_argument("minutes", type=int, nargs="?", default=MINUTES, metavar="MINUTES")
+    print(written(uvloop.run(hour(parser.parse_args().minutes))))
+
+
+if __name__ == "__main__":
+    main()
