@@ -60,12 +60,12 @@ async def hour(minutes: int = MINUTES) -> list[Row]:
         here.world.limiter.limits = Limits()
         async with asyncio.TaskGroup() as group:
             streams = await _streams(server, hook.url, cycle(pages.values()))
-            running = [group.create_task(_keep_up(server.url, one)) for one in streams]
+            until = time.monotonic() + minutes * MINUTE
+            for one in streams:
+                group.create_task(_keep_up(server.url, one, until))
             for minute in range(1, minutes + 1):
                 await asyncio.sleep(MINUTE)
                 print(f"minute {minute}: {await server.memory():.1f} MiB", flush=True)
-            for one in running:
-                one.cancel()
         await asyncio.sleep(MINUTE)
         after = await server.memory()
     what = f"memory of run, {minutes} minutes of load and a quiet one later"
@@ -94,13 +94,14 @@ def _form(path: str) -> bytes:
     return load.post(path, FORM, f"token={secrets.token_hex(16)}".encode())
 
 
-async def _keep_up(url: str, stream: Stream) -> None:
-    """Ask at the times that the rate says; a call that was late is made at once."""
+async def _keep_up(url: str, stream: Stream, until: float) -> None:
+    """Ask at the times that the rate says, up to `until`; a call that was late is made at once."""
     line, due = await load.connect(url, stream.status), time.monotonic()
-    while True:
+    while due < until:
         due += 1 / stream.a_second
         await asyncio.sleep(max(0.0, due - time.monotonic()))
         await line.ask(stream.write())
+    line.close()
 
 
 def main() -> None:

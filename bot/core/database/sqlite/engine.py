@@ -29,6 +29,9 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 READERS = 2
+READER_KIB = 500
+"""What a reader keeps of the file in memory: a quarter of SQLite's default, for its reads are rare
+and the system keeps the file too."""
 
 
 class SqliteDatabase(Database):
@@ -47,6 +50,8 @@ class SqliteDatabase(Database):
         self._idle = [_connect(path) for _ in range(READERS)]
         self._loop_reader = _connect(path)
         self._loop_reader.execute("PRAGMA busy_timeout = 0")
+        for reader in self._idle:
+            reader.execute(f"PRAGMA cache_size = -{READER_KIB}")
         for reader in (*self._idle, self._loop_reader):
             reader.execute("PRAGMA query_only = ON")
         self._storage_check = StorageCheck(self.query, self.probe, self.health)
