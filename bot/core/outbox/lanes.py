@@ -100,6 +100,9 @@ SWEEP = """
 FOREVER = 2**63 - 1
 """Later than any time that a BIGINT column takes."""
 
+SWEPT = 500
+"""Rows that a sweep deletes in one transaction: others wait for it."""
+
 
 def store(
     tx: Transaction,
@@ -310,6 +313,6 @@ def _first_due(state: Row, by: int) -> tuple[int, int] | None:
 
 
 def sweep(tx: Transaction, queue: Queue, now: int) -> int:
-    """Delete the rows of lanes without messages, holds or used slots; return how many."""
+    """Delete up to SWEPT rows of lanes without messages, holds or used slots; return how many."""
     sql = lane_locks.passing_over(tx, queue, SWEEP)
-    return tx.execute(sql, queue=queue.name, now=now, most=FOREVER)
+    return tx.execute(sql, queue=queue.name, now=now, most=SWEPT)

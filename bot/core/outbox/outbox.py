@@ -29,7 +29,7 @@ from bot.core.outbox import (
 )
 from bot.core.outbox.class_shares import ClassTurns
 from bot.core.outbox.groups import MAX_PARKED, LaneGroups, reopen_lanes
-from bot.core.outbox.lanes import FOREVER
+from bot.core.outbox.lanes import SWEPT
 from bot.core.outbox.queue_policy import REPLY
 
 if TYPE_CHECKING:
@@ -327,7 +327,7 @@ def revive(tx: Transaction, queue: Queue, message_id: str, now: int) -> bool:
     return row is not None
 
 
-def sweep(tx: Transaction, queue: Queue, before: int, most: int = FOREVER) -> list[str]:
+def sweep(tx: Transaction, queue: Queue, before: int, most: int = SWEPT) -> list[str]:
     """Delete up to `most` messages settled before `before`, the oldest first; return their ids.
 
     One that is revived at the same time stays.

@@ -9,7 +9,7 @@ from bot.core.database import vault
 from bot.core.mail import smtp
 from bot.core.net.webhook_addresses import AllowList
 from bot.core.ops import audit
-from bot.core.outbox import lanes
+from bot.core.outbox import sweeps
 from bot.core.text import links
 from bot.service.app import create_app
 from bot.service.goods import uploads
@@ -156,7 +156,7 @@ class ServiceSide:
         await self._db.bulk(partial(letter_limits.sweep, now=moment))
         await self._db.bulk(partial(payer_receipts.end_late, now=moment))
         for queue in (*delivery_queues.QUEUES, SERVED, OPENINGS, LOOKS):
-            await self._db.bulk(partial(lanes.sweep, queue=queue, now=moment))
+            await sweeps.sweep_lanes(self._db, queue, moment)
         for app in await self._db.read(apps.list_all):
             await status_index.refresh(self._db, app.id, self._now)
 

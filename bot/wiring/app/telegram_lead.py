@@ -23,7 +23,7 @@ from bot.chat.telegram.photo_intake import Downloads, PhotoIntake
 from bot.chat.telegram.receipt_calls import ReceiptCalls
 from bot.chat.telegram.sender import Sender
 from bot.chat.times import zones
-from bot.core.outbox import lanes, outbox
+from bot.core.outbox import lanes, sweeps
 from bot.core.outbox.worker import Job
 from bot.core.text import translations
 from bot.wiring.app.telegram_bots import CALLBACKS_AT_ONCE
@@ -153,8 +153,8 @@ class TelegramLead:
             queues.files,
         ):  # fmt: skip
             kept = SEEN_FOR if queue is queues.updates else FAILED_FOR
-            await self._db.bulk(partial(outbox.sweep, queue=queue, before=moment - kept))
-            await self._db.bulk(partial(lanes.sweep, queue=queue, now=moment))
+            await sweeps.sweep_settled(self._db, queue, moment - kept)
+            await sweeps.sweep_lanes(self._db, queue, moment)
         await self._db.bulk(
             partial(seller_images.sweep_images, before=moment - seller_images.UNUSED_FOR)
         )
