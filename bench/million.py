@@ -1,6 +1,6 @@
 """`python -m bench.million FILE [N]`: a database with N requests of one application.
 
-It says how to serve it, and by which indexes the lists find what they ask for.
+It says how to serve it, and by which indexes the lists and the hot paths find their rows.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from bench.hot_statements import hot_statements
 from bot.chat.store import queries
 from bot.core.database import vault
 from bot.core.database.database import open_database
@@ -219,7 +220,7 @@ def main() -> None:
     """Make the database, say how it is served and print the plans."""
     path = make_named("bench.million", __doc__, make)
     with closing(open_database(f"sqlite:///{path}")) as db:
-        for name, sql in statements():
+        for name, sql in (*statements(), *hot_statements()):
             steps = db.run(partial(plan, sql=sql))
             print("\n    ".join([f"\n{name}:", *steps]))
 

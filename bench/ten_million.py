@@ -286,7 +286,7 @@ def _payer(number: int) -> str:
 
 
 def main() -> None:
-    """Make the database."""
+    """Make the database, and say how it is served."""
     million.make_named("bench.ten_million", __doc__, make)
 
 
