@@ -14,6 +14,8 @@ from bot.chat.cards.menus import saved_reply
 from bot.chat.cards.request_card import card_of
 from bot.chat.fields.registry import EDITS, ENDS, GOODS, PICTURE, UNITS
 from bot.chat.forms.form import edit_form
+from bot.chat.messages.jobs import AddCodes, EditRequest
+from bot.chat.messages.queues import BACKGROUND
 from bot.chat.requests import audit_trail, edit_rules
 from bot.chat.requests.change import end_after, fetch
 from bot.chat.requests.job_failures import RETRIES, in_time, log_failure
@@ -32,7 +34,7 @@ from bot.core.errors import (
 )
 
 if TYPE_CHECKING:
-    from bot.chat.messages.jobs import EditRequest, RemoveUnits
+    from bot.chat.messages.jobs import Job, RemoveUnits
     from bot.chat.model.answers import Answer
     from bot.chat.model.wish import Wish
     from bot.chat.requests.job_outcomes import Outcomes
@@ -41,7 +43,7 @@ if TYPE_CHECKING:
     from bot.core.database.database import Transaction
     from bot.core.outbox.outbox import Message
 
-GOODS_ATTEMPTS = 4
+GOODS_ATTEMPTS = 6
 """Attempts at an edit of what buyers get: no answer shows if it was made, repeating it is safe."""
 
 NO_OTHER_VALUE = (NotFound, Unauthorized, NotLimited)
@@ -54,6 +56,15 @@ class EditHandler:
     def __init__(self, outcomes: Outcomes, server: PaymentServer) -> None:
         self._outcomes = outcomes
         self._server = server
+
+    async def goes_behind(self, message: Message) -> bool:
+        """Queue a job about goods behind an older edit of them that is repeated; False without."""
+        job: Job = message.body
+        is_edit = isinstance(job, EditRequest) and EDITS[job.field] is GOODS
+        is_repeated = message.lane.startswith(BACKGROUND)
+        if is_repeated or not (is_edit or isinstance(job, AddCodes)):
+            return False
+        return await self._outcomes.queue_behind(message, _goods_lane(job.listing_id))
 
     async def edit(self, message: Message, listing: Listing) -> None:
         """Send an edit; after a lost answer, find out whether it was made."""
@@ -86,8 +97,8 @@ class EditHandler:
     async def _repeats(self, message: Message, error: PeerError) -> bool:
         """Retry an edit of what buyers get; return False for other edits.
 
-        All later jobs of the listing wait for it, so that the newest goods win: hence few attempts,
-        14 seconds of delays in all, whatever the service asks. Raises `error` after the last one.
+        Later edits of that and codes to add wait for it, so that the newest goods win; hence never
+        for longer than a minute, whatever the service asks. Raises `error` after the last attempt.
         """
         job: EditRequest = message.body
         if EDITS[job.field] is not GOODS:
@@ -96,7 +107,8 @@ class EditHandler:
             raise error
         delay = RETRIES.delay_or_last(message.attempts)
         text = None if job.is_told else "goods-service-down"
-        await self._outcomes.retry(message, replace(job, is_told=True), delay, text, in_order=True)
+        lane = _goods_lane(job.listing_id)
+        await self._outcomes.retry(message, replace(job, is_told=True), delay, text, lane=lane)
         return True
 
     async def _find_out(self, message: Message, listing: Listing, error: PeerError) -> None:
@@ -162,6 +174,11 @@ class EditHandler:
         field = edit_rules.change_of(job).field
         present = edit_rules.request_for_form(listing, field)
         self._outcomes.ask(tx, job, listing, partial(edit_form, present=present, field=field))
+
+
+def _goods_lane(listing_id: str) -> str:
+    """Return the lane of edits of goods that are repeated, and of what waits for them."""
+    return f"{BACKGROUND}{listing_id}:goods"
 
 
 def _replace_picture(tx: Transaction, listing: Listing, wish: Wish) -> None:

@@ -80,7 +80,7 @@ class JobHandler:
         listing = await self._outcomes.db.read(lambda tx: listings.find_listing(tx, job.listing_id))
         if listing is None:
             await self._outcomes.finish(message)
-        else:
+        elif not await self._edits.goes_behind(message):
             await self._perform(message, job, listing)
 
     async def _perform(self, message: Message, job: Job, listing: Listing) -> None:

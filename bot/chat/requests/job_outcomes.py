@@ -15,7 +15,7 @@ from bot.chat.receipts.notices import notify_waiting
 from bot.chat.store import listings, payouts, posts, seller_images, sellers
 from bot.chat.store.listings import DELETED
 from bot.core.errors import NotFound, NotReached, Refused, Throttled, Unauthorized
-from bot.core.outbox import outbox
+from bot.core.outbox import outbox, queries
 from bot.core.outbox.outbox import State
 from bot.core.outbox.queue_policy import NOTICE
 from bot.core.text.translations import t
@@ -74,16 +74,30 @@ class Outcomes:
         delay: int,
         text: str | None = None,
         *,
-        in_order: bool = False,
+        lane: str | None = None,
     ) -> None:
         """Retry as `job` after `delay` ms, in the background: button presses don't wait for it.
 
-        One that is `in_order` stays before all that is queued for its listing. `text` is the key of
-        a text to the seller.
+        `lane` is another one than that of the listing's other retries; `text` is the key of a text
+        to the seller.
         """
-        state = State(job) if in_order else State(job, f"{BACKGROUND}{job.listing_id}", NOTICE)
+        state = State(job, lane or f"{BACKGROUND}{job.listing_id}", NOTICE)
         follow = self.send_text if text else None
         await self._retry(message, state, self.now() + delay, follow, text)
+
+    async def queue_behind(self, message: Message, lane: str) -> bool:
+        """Queue a job behind the older ones of another lane; return False if there are none."""
+        queue, now = self.queues.jobs, self.now()
+
+        def work(tx: Transaction) -> bool:
+            if not queries.unsettled_of_lane(tx, queue, lane):
+                return False
+            if outbox.done(tx, queue, message, now):
+                body, doubt = message.body, message.uncertain
+                outbox.put(tx, queue, lane, body, now, priority=NOTICE, uncertain=doubt)
+            return True
+
+        return await self.db.transaction_until_stored(work)
 
     async def proceed(self, message: Message, job: Job, follow: Follow, *values: object) -> None:
         """Perform the next step `job` at once, before all that is queued for its listing."""

@@ -15,7 +15,7 @@ from bot.chat.receipts.notices import CODE
 from bot.chat.requests.codes_job import AT_ONCE, TRIED_FOR
 from bot.chat.store import kept_receipts
 from bot.chat.store.kept_receipts import Keeper
-from bot.chat.store.listings import DELETED
+from bot.chat.store.listings import DELETED, STOPPED
 from bot.core import exact_json
 from bot.core.text.translations import t
 from tests.support.chat_harness import DROP, REQUEST_ID, URL, ChatHarness, service_answer
@@ -291,6 +291,46 @@ async def test_an_edit_of_goods_that_is_never_answered_ends(
         t("en", "goods-service-down", name="Keys"),
         t("en", "service-silent", name="Keys"),
     ]
+
+
+async def test_a_stop_does_not_wait_for_an_edit_of_goods_that_is_repeated(
+    jobs: ScriptedJobs, listing: Listing
+) -> None:
+    put(jobs, listing, "goods", Goods("text", text="The key is 4711").to_json())
+    await jobs.work(DOWN)
+    jobs.put("stop", listing, message_id=5)
+    stopped = delivers({"kind": "codes"}, isEnabled=False)
+    await jobs.work(stopped, stopped)
+    assert jobs.state(listing) == STOPPED
+    assert jobs.waits, "the edit goes on"
+
+
+async def test_codes_added_while_an_edit_of_goods_is_repeated_are_added_to_the_newer_ones(
+    chat: ChatHarness, jobs: ScriptedJobs, listing: Listing
+) -> None:
+    """The edit would take them away otherwise. Their number is known: no call had them before."""
+    goods = Goods(CODES, text="B2\nC3", count=2, first="B2", last="C3")
+    put(jobs, listing, "goods", goods.to_json())
+    await jobs.work(DOWN)
+    await add(jobs, listing, "D4")
+    assert await jobs.work() == []
+    chat.clock.advance((jobs.waits or 0) / 1000)
+    calls = await jobs.work(shown(2), shown(2), added(3, 1), shown(3))
+    assert [method for method, _ in calls] == ["PUT", "GET", "POST", "GET"]
+    assert "1 code added." in chat.texts[-1]
+
+
+async def test_no_number_of_codes_is_claimed_after_an_edit_of_goods_was_repeated_meanwhile(
+    chat: ChatHarness, jobs: ScriptedJobs, listing: Listing
+) -> None:
+    """The call whose answer was lost may have added them, so they don't begin anew behind it."""
+    await add(jobs, listing, "B2")
+    await jobs.work(DOWN)
+    put(jobs, listing, "goods", Goods(CODES, text="C3", count=1, first="C3", last="C3").to_json())
+    await jobs.work(DOWN)
+    chat.clock.advance((jobs.waits or 0) / 1000)
+    await jobs.work(added(2, 0), shown(2), shown(2), shown(2))
+    assert any("your codes are saved." in text for text in chat.texts)
 
 
 async def test_goods_that_are_edited_again_while_an_edit_is_repeated_are_the_newer_ones(
