@@ -194,13 +194,15 @@ class ClaimAlert:
 class ReceiptMessage:
     """A receipt for the buyer who keeps it, or the file that was delivered with it.
 
-    It is fetched when it is sent: what was delivered is not stored here.
+    It is fetched when it is sent: what was delivered is not stored here. The service has not
+    answered since `tried_since` (epoch ms).
     """
 
     request_id: str
     transaction_id: str
     language: str
     is_file: bool = False
+    tried_since: int | None = None
 
     @property
     def method(self) -> str:
@@ -209,12 +211,16 @@ class ReceiptMessage:
 
 @dataclass(frozen=True, slots=True)
 class BuyerNotice:
-    """News about a kept receipt, fetched when it is sent; `event` is one of receipts/notices.py."""
+    """News about a kept receipt, fetched when it is sent; `event` is one of receipts/notices.py.
+
+    The service has not answered since `tried_since` (epoch ms).
+    """
 
     request_id: str
     transaction_id: str
     language: str
     event: str
+    tried_since: int | None = None
     method: ClassVar[str] = "sendMessage"
 
 

@@ -40,8 +40,8 @@ if TYPE_CHECKING:
 
 log = structlog.get_logger()
 
-MOST_ATTEMPTS = 24 * 60
-"""Attempts at fetching a receipt, most of them a minute apart: other messages wait behind it."""
+TRIED_FOR = 24 * 3600 * 1000
+"""Milliseconds for which a receipt is fetched: other messages wait behind it."""
 
 GONE = (NotFound, MethodNotAllowed, Unauthorized)
 """Answers of a service that has no such receipt, or that is another server by now."""
@@ -58,11 +58,12 @@ class ReceiptCalls:
         self._fetch = fetch
 
     async def build(
-        self, payload: ReceiptMessage | BuyerNotice, message: Message
+        self, payload: ReceiptMessage | BuyerNotice, message: Message, now: int
     ) -> TextMessage | CardMessage | Call | NotYet | None:
         """Return the call that shows the receipt as it stands, or sends its file; None for nothing.
 
-        Nothing is sent to an account that doesn't keep it any more. Raises StorageError.
+        Nothing is sent to an account that doesn't keep it any more. The service is asked for a day
+        from its first failure: the message may have waited in a closed chat. Raises StorageError.
         """
         account_id = int(message.lane)
         key = ReceiptKey(payload.request_id, payload.transaction_id)
@@ -75,7 +76,7 @@ class ReceiptCalls:
             return _failed(payload, "receipt-kept-gone", kept)
         except (PeerError, Refused) as error:
             log_not_fetched(error)
-            if message.attempts >= MOST_ATTEMPTS:
+            if payload.tried_since is not None and now - payload.tried_since >= TRIED_FOR:
                 return _failed(payload, "receipt-given-up", kept)
             return NotYet(RETRIES.delay_or_last(message.attempts, requested_wait(error)), WAITS)
         if isinstance(payload, ReceiptMessage) and payload.is_file:

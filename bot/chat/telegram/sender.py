@@ -140,7 +140,9 @@ class Sender:
             body = await self._db.read(partial(hidden_words.current, alert=body))
         shown = alert_text.alert_message(body) if isinstance(body, Alert) else body
         if isinstance(shown, ReceiptMessage | BuyerNotice):
-            found = await self._receipts.build(shown, message) if self._receipts else None
+            if self._receipts is None:
+                return None
+            found = await self._receipts.build(shown, message, self._now())
             if found is None or isinstance(found, NotYet | Call):
                 return found
             shown = found
@@ -203,8 +205,9 @@ class Sender:
             self._count(tx, message, NEEDLESS)
         else:
             outbox.retry(
-                tx, queue, message, now + delay.wait, delay.note, state=_held_back(message)
-            )
+                tx, queue, message, now + delay.wait, delay.note,
+                uncertain=message.uncertain, state=_held_back(message, now),
+            )  # fmt: skip
 
     async def _fail(self, attempt: _Attempt, error: TelegramError) -> None:
         failure = classify(error, attempt.message.attempts)
@@ -320,11 +323,13 @@ class Sender:
             return await method(**{**args, "reply_markup": plain})
 
 
-def _held_back(message: Message) -> State | None:
+def _held_back(message: Message, now: int) -> State | None:
     """Return a receipt's message as a notice: replies to its buyer don't wait for it."""
-    if not isinstance(message.body, ReceiptMessage):
+    body = message.body
+    if not isinstance(body, ReceiptMessage | BuyerNotice):
         return None
-    return State(message.body, priority=NOTICE)
+    since = now if body.tried_since is None else body.tried_since
+    return State(replace(body, tried_since=since), priority=NOTICE)
 
 
 def _media(call: Call) -> InputFile | str:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from bot.chat.receipts.notices import CODE, PAID_BACK, SENT
-from bot.chat.telegram.receipt_calls import MOST_ATTEMPTS
+from bot.chat.telegram.receipt_calls import TRIED_FOR
 from bot.core.text.translations import t
 from tests.support.receipt_steps import PAID, WAITING, WITH_CODE
 
@@ -163,10 +163,27 @@ async def test_a_notice_that_is_not_answered_for_a_day_is_not_sent(
     await steps.follow(pat)
     steps.refusal = status
     await steps.notify(SENT)
-    set_attempts = f"UPDATE outbox SET attempts = {MOST_ATTEMPTS - 2} WHERE queue = 'messages'"
-    steps.chat.db.run(lambda tx: tx.execute(set_attempts))
-    for _ in range(2):
-        assert steps.waiting_notices == 1
-        await steps.work_later()
+    await steps.work_later(TRIED_FOR / 1000 - 1)
+    assert steps.waiting_notices == 1
+    await steps.work_later()
     assert steps.chat.said == []
     assert len(pat.chat.from_bot()) == 1
+
+
+async def test_a_notice_from_a_blocked_chat_has_its_own_day(
+    steps: ReceiptSteps, pat: Person
+) -> None:
+    """The service is down when the buyer comes back, long after what it is about."""
+    await steps.follow(pat)
+    pat.block()
+    await steps.chat.take()
+    await steps.notify(SENT)
+    await steps.work_later(TRIED_FOR / 1000)
+    pat.unblock()
+    steps.receipt, steps.is_down = PAID | {"sentAt": AT}, True
+    await steps.finish(pat)
+    await steps.work_later()
+    assert steps.waiting_notices == 1
+    steps.is_down = False
+    await steps.work_later()
+    assert "has sent Coffee" in pat.chat.from_bot()[-1].text
