@@ -57,11 +57,15 @@ CHAT_BURST = 4
 TOTAL_BURST = 2
 """Messages at once in all, so that a late claim wastes no slot."""
 
-SENT_AT_ONCE = 8
-"""Messages sent at once: few, since the client's connection pool is slow with many."""
+CLAIMED_AHEAD = 300
+"""Milliseconds by which messages are claimed before their slot of the bot's rate limit: while
+payments come in, a claim waits for the database for longer than a slot lasts."""
 
-CLASS_WIDTH = {REPLY: 4, ALERT: 6, NOTICE: 2}
-"""Messages of one class sent at once: alerts have connections that nothing else can use."""
+SENT_AT_ONCE = 20
+"""Messages claimed at once: those that are being sent, and those of the next CLAIMED_AHEAD ms."""
+
+CLASS_WIDTH = {REPLY: 12, ALERT: 16, NOTICE: 4}
+"""Messages of one class claimed at once: alerts have connections that nothing else can use."""
 
 PERSON = Pace(1_000, burst=20)
 """What an update costs its person. It only orders: a person with more updates comes behind others,

@@ -46,6 +46,7 @@ from bot.core.errors import StorageError
 from bot.core.outbox import lanes, outbox
 from bot.core.outbox.outbox import State
 from bot.core.outbox.queue_policy import ALERT, NOTICE, REPLY
+from bot.core.outbox.slots import SlotWait
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -118,6 +119,7 @@ class Sender:
         self._may_call = may_call
         self._calls = MessageCalls(db, queues, now)
         self._receipts = receipts
+        self._slots = SlotWait(queues.messages.pace, now)
 
     async def send(self, message: Message) -> None:
         """Send one message to the chat of its lane, or edit one there.
@@ -126,6 +128,7 @@ class Sender:
         """
         call = await self._build(message)
         if isinstance(call, Call):
+            await self._slots.until(message.starts_at)
             attempt = _Attempt(self._queues.messages, message, _marked_call(call, message))
             await self._perform(attempt)
         else:

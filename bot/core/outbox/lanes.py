@@ -159,23 +159,27 @@ def is_paused(tx: Transaction, queue: Queue, lane: str) -> bool:
     return stored(tx, queue, lane, "paused") is not None
 
 
-def next_open(tx: Transaction, queue: Queue, now: int, full: Collection[int] = ()) -> int | None:
-    """Return when the next message may be claimed (epoch ms), of the classes that are not `full`.
+def next_open(tx: Transaction, queue: Queue, now: int) -> int | None:
+    """Return when the next message may be claimed (epoch ms); None if none waits for a time."""
+    opens = first_open(tx, queue)
+    return None if opens is None else max(opens, queue_opens_at(tx, queue, now))
 
-    None if no message waits for a time.
-    """
+
+def first_open(tx: Transaction, queue: Queue, full: Collection[int] = ()) -> int | None:
+    """Return when the first lane opens (epoch ms), of the classes that are not `full`."""
     rows = tx.query(OPEN_LANES, queue=queue.name, by=FOREVER, most=1)
-    opens = min((row["open_at"] for row in rows if row["priority"] not in full), default=None)
-    return None if opens is None else max(int(opens), queue_opens_at(tx, queue, now))
+    return min((row["open_at"] for row in rows if row["priority"] not in full), default=None)
 
 
 def queue_opens_at(tx: Transaction, queue: Queue, now: int) -> int:
     """Return when the rate limit of the whole queue has room; 0 if it has none."""
-    if queue.pace is None:
-        return 0
-    return queue.pace.next_at(
-        queue.pace.clamp(stored(tx, queue, WHOLE_QUEUE, "arrival_at") or 0, now)
-    )
+    pace = queue.pace
+    return pace.next_at(arrival_at(tx, queue, WHOLE_QUEUE, pace, now)) if pace else 0
+
+
+def arrival_at(tx: Transaction, queue: Queue, lane: str, pace: Pace | None, now: int) -> int:
+    """Return the theoretical arrival time of a lane's next message; 0 without a rate limit."""
+    return pace.clamp(stored(tx, queue, lane, "arrival_at") or 0, now) if pace else 0
 
 
 def open_lanes(tx: Transaction, queue: Queue, now: int, most: int) -> list[Row]:
@@ -193,23 +197,6 @@ def rank_unranked(tx: Transaction, queue: Queue) -> None:
     """Rank lanes that opened while the queue had no accounts."""
     if queue.account_pace:
         tx.execute(RANK_UNRANKED, queue=queue.name)
-
-
-def take_slot(tx: Transaction, queue: Queue, lane: str, now: int) -> bool:
-    """Count a message against the rate limits of its lane and its queue; False without room."""
-    paces = [(WHOLE_QUEUE, queue.pace), (lane, queue.lane_pace(lane))]
-    slots = [
-        (name, pace.advance(arrival_at, now))
-        for name, pace in paces
-        if pace
-        and pace.next_at(arrival_at := pace.clamp(stored(tx, queue, name, "arrival_at") or 0, now))
-        <= now
-    ]
-    if len(slots) < sum(pace is not None for _, pace in paces):
-        return False
-    for name, arrival_at in slots:
-        store(tx, queue, name, "arrival_at", arrival_at)
-    return True
 
 
 def restart_interval(tx: Transaction, queue: Queue, lane: str, now: int) -> None:
@@ -240,7 +227,7 @@ def has_backlog(tx: Transaction, queue: Queue, lane: str, now: int) -> bool:
     The queue's limit delays it if more lanes are open than it serves in a second.
     """
     own = queue.lane_pace(lane)
-    if own and own.next_at(own.clamp(stored(tx, queue, lane, "arrival_at") or 0, now)) > now:
+    if own and own.next_at(arrival_at(tx, queue, lane, own, now)) > now:
         return True
     if queue.pace is None:
         return False

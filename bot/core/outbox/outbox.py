@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import itertools
 import secrets
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import structlog
@@ -22,7 +22,6 @@ from bot.core.outbox import (
     batching,
     bulk_changes,
     candidates,
-    class_shares,
     fair_accounts,
     lane_locks,
     lanes,
@@ -31,6 +30,7 @@ from bot.core.outbox.class_shares import ClassTurns
 from bot.core.outbox.groups import MAX_PARKED, LaneGroups, reopen_lanes
 from bot.core.outbox.lanes import SWEPT
 from bot.core.outbox.queue_policy import REPLY
+from bot.core.outbox.slots import Slots
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -58,7 +58,8 @@ class Message:
 
     `body` is a payload of its queue, or a JSON object where the queue names no payloads.
     `failures` and `crashes` count the attempts before this one, in a row, in which the handler
-    raised and whose worker was gone before their end.
+    raised and whose worker was gone before their end. Its slot of the queue's rate limit begins at
+    `starts_at` (epoch ms), which the handler waits for.
     """
 
     id: str
@@ -71,6 +72,7 @@ class Message:
     uncertain: bool
     created_at: int
     lease: str
+    starts_at: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,19 +145,24 @@ def _next_id(tx: Transaction, queue: Queue, lane: str, priority: int, now: int) 
     return made if made > latest else new_id(int(latest[:12], 16) + 1)
 
 
-def claim(tx: Transaction, queue: Queue, now: int, room: int, owner: str = "") -> list[Message]:
-    """Claim up to `room` messages that may go now; classes and lanes take turns.
+def claim(
+    tx: Transaction, queue: Queue, now: int, room: int, owner: str = "", *, ahead: int = 0
+) -> list[Message]:
+    """Claim up to `room` messages that may go within `ahead` ms; classes and lanes take turns.
 
     `owner` is the worker that handles them (core/outbox/owners.py). A message that can't be read
     becomes a dead letter instead.
     """
     lane_locks.lock_paces(tx, queue)
+    slots = Slots(tx, queue, now, ahead)
+    if not slots.is_free():
+        return []
     groups = LaneGroups(tx, queue)
     groups.admit_all()
     room = back_pressure.free_room(tx, queue, now, room)
     turns = ClassTurns(tx, queue, now, room + (MAX_PARKED if queue.group else 0))
     claimed: list[Message] = []
-    while len(claimed) < room and lanes.queue_opens_at(tx, queue, now) <= now:
+    while len(claimed) < room and slots.is_free():
         lane = turns.next_lane()
         if lane is None:
             break
@@ -166,7 +173,8 @@ def claim(tx: Transaction, queue: Queue, now: int, room: int, owner: str = "") -
         if back_pressure.hold_back(tx, queue, lane, now):
             continue
         for row in candidates.find_due(tx, queue, lane, now, turns)[:free]:
-            if len(claimed) == room or not lanes.take_slot(tx, queue, lane, now):
+            starts_at = slots.take(lane) if len(claimed) < room else None
+            if starts_at is None:
                 break
             whole = batching.gather_waiting(tx, queue, row, now)
             try:
@@ -176,24 +184,14 @@ def claim(tx: Transaction, queue: Queue, now: int, room: int, owner: str = "") -
                 log.warning("message set aside", queue=queue.name, id=row["id"], why=note)
                 bulk_changes.bury_unsettled(tx, row["id"], note, now)
                 continue
-            claimed.append(_lease(tx, whole, body, now + queue.lease, owner))
+            leased = _lease(tx, whole, body, now + queue.lease, owner)
+            claimed.append(replace(leased, starts_at=starts_at))
             groups.count_claimed(lane)
             turns.count_claimed(lane, row["priority"])
             fair_accounts.record_served(tx, queue, row["rank"])
         lanes.reopen(tx, queue, lane, now)
+    slots.store()
     return claimed
-
-
-def next_claim(tx: Transaction, queue: Queue, now: int) -> tuple[int | None, bool]:
-    """Return when a claim may find a message (epoch ms), and whether a class is full.
-
-    None if no message waits for a time.
-    """
-    full = class_shares.full_classes(tx, queue)
-    opens = lanes.next_open(tx, queue, now, full)
-    if opens is not None:
-        opens = max(opens, back_pressure.next_check(tx, queue, now))
-    return opens, bool(full)
 
 
 def done(tx: Transaction, queue: Queue, message: Message, now: int) -> bool:

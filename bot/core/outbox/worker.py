@@ -12,12 +12,14 @@ import structlog
 
 from bot.core.errors import NoLongerLead, StorageError
 from bot.core.outbox import lane_locks, leases, outbox
+from bot.core.outbox.next_claim import next_claim
 from bot.core.outbox.owners import LOCAL
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
     from bot.core.database.database import Database, Transaction
+    from bot.core.outbox.next_claim import NextClaim
     from bot.core.outbox.outbox import Message
     from bot.core.outbox.owners import Owners
     from bot.core.outbox.queue_policy import Queue
@@ -47,13 +49,14 @@ class Job:
     `handle` raises StorageError only if nothing has been done yet: the outcome of a call that was
     made is settled by `Database.transaction_until_stored`. `buried` is called in
     the transaction in which the worker makes a message a dead letter. `room` messages are handled
-    at once.
+    at once; they are claimed up to `ahead` ms before they may go, and `handle` waits for that.
     """
 
     queue: Queue
     handle: Callable[[Message], Awaitable[None]]
     room: int = 8
     buried: Callable[[Transaction, Message], None] = field(default=lambda _tx, _message: None)
+    ahead: int = 0
 
 
 class Worker:
@@ -74,6 +77,7 @@ class Worker:
         self._wake = db.listen(job.queue.name)
         self._tasks: dict[asyncio.Task[None], str] = {}
         self._full = False
+        self._rests_until = 0
         self._checked_dead_at = 0.0
         self._stopping = False
         self._idle = asyncio.Event()
@@ -89,12 +93,21 @@ class Worker:
                 wait = await self._round()
                 if not self._stopping and wait > 0:
                     await self._sleep(wait)
+                await self._rest()
         except NoLongerLead as error:
             self._give_up(error)
         finally:
             self._idle.set()
             if not self._stopping:
                 self._owners.unregister(self._key)
+
+    async def _rest(self) -> None:
+        """Wait while the rate limit allows no claim, whatever is put meanwhile."""
+        loop = asyncio.get_running_loop()
+        until = loop.time() + min((self._rests_until - self._now()) / 1000, LONGEST_WAIT)
+        while not self._stopping and (rest := until - loop.time()) > 0:
+            self._wake.clear()
+            await self._sleep(rest)
 
     async def stop(self, patience: float) -> None:
         """Stop claiming, and wait up to `patience` seconds for the current messages.
@@ -158,9 +171,7 @@ class Worker:
         self._checked_dead_at = elapsed if checks_dead else self._checked_dead_at
         held = frozenset(self._tasks.values()) if checks_dead else None
         try:
-            messages, next_open, self._full = await self._db.transaction(
-                lambda tx: self._claim(tx, room, held)
-            )
+            messages, coming = await self._db.transaction(lambda tx: self._claim(tx, room, held))
         except NoLongerLead:
             raise
         except StorageError as error:
@@ -174,15 +185,16 @@ class Worker:
             task = asyncio.create_task(self._handle(message))
             self._tasks[task] = message.lease
             task.add_done_callback(self._finished)
-        if next_open is None:
+        self._full, self._rests_until = coming.is_full, coming.rests_until
+        if coming.at is None:
             return LONGEST_WAIT
-        wait = (next_open - self._now()) / 1000
+        wait = (coming.at - self._now()) / 1000
         return wait if messages else max(wait, LOCKED_PAUSE)
 
     def _claim(
         self, tx: Transaction, room: int, held: frozenset[str] | None
-    ) -> tuple[list[Message], int | None, bool]:
-        """Return the messages, when the next claim may find some, and whether a class is full.
+    ) -> tuple[list[Message], NextClaim]:
+        """Return the messages, and when the next claim may find some.
 
         With the leases that are `held` here, those of dead workers are searched, and those of this
         one that it never got: the answer to the claim was lost.
@@ -194,9 +206,9 @@ class Worker:
             leases.release_dead(tx, queue, self._owners)
             leases.release_own(tx, queue, self._owner, but=held)
         leases.release_expired(tx, queue, now, self._owners)
-        messages = outbox.claim(tx, queue, now, room, self._owner)
-        next_open, is_full = outbox.next_claim(tx, queue, now)
-        return messages, next_open, is_full
+        ahead = self._job.ahead
+        messages = outbox.claim(tx, queue, now, room, self._owner, ahead=ahead)
+        return messages, next_claim(tx, queue, now, ahead)
 
     async def _handle(self, message: Message) -> None:
         if message.crashes >= self._job.queue.crashes:

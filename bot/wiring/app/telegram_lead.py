@@ -7,7 +7,14 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from bot.chat.cards.image_route import PATH as IMAGES_PATH
-from bot.chat.messages.queues import FAILED_FOR, FILES_AT_ONCE, JOBS_AT_ONCE, SEEN_FOR, SENT_AT_ONCE
+from bot.chat.messages.queues import (
+    CLAIMED_AHEAD,
+    FAILED_FOR,
+    FILES_AT_ONCE,
+    JOBS_AT_ONCE,
+    SEEN_FOR,
+    SENT_AT_ONCE,
+)
 from bot.chat.payments.reconciler import Reconciler
 from bot.chat.payments.webhook import PATH as RECEIVER_PATH
 from bot.chat.provider.addresses import Addresses
@@ -98,7 +105,8 @@ class TelegramLead:
                 lambda tx: lanes.postpone(tx, messages, now(), MOST_SKEW)
             )
         sender = self._sender(self._parts.bots.messages)
-        running.work(self._db, [Job(messages, sender.send, SENT_AT_ONCE, sender.buried)])
+        job = Job(messages, sender.send, SENT_AT_ONCE, sender.buried, ahead=CLAIMED_AHEAD)
+        running.work(self._db, [job])
 
     def _sender(self, bot: Bot) -> Sender:
         parts, receipts = self._parts, ReceiptCalls(self._db, self._parts.client.receipt)

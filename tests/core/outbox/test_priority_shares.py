@@ -12,6 +12,7 @@ from bot.core.database.database import open_database
 from bot.core.net.rates import Rate
 from bot.core.outbox import leases, outbox
 from bot.core.outbox.class_shares import CYCLE, in_cycle_order, position_after
+from bot.core.outbox.next_claim import NextClaim, next_claim
 from bot.core.outbox.queue_policy import ALERT, NOTICE, REPLY, Pace, Queue
 from tests.support.outbox_queue import QueueHarness
 
@@ -152,14 +153,14 @@ def test_a_full_class_is_waited_for_until_one_of_it_ends(messages: QueueHarness)
         messages.put(f"{number:02d}", f"{number}")
     hanging = messages.claim(SENT_AT_ONCE)
 
-    def next_claim() -> tuple[int | None, bool]:
-        return messages.db.run(lambda tx: outbox.next_claim(tx, messages.queue, messages.clock()))
+    def coming() -> NextClaim:
+        return messages.db.run(lambda tx: next_claim(tx, messages.queue, messages.clock()))
 
-    assert next_claim() == (None, True)
+    assert coming() == NextClaim(None, is_full=True)
     messages.put("30", "paid", priority=ALERT)
-    assert next_claim() == (messages.clock(), True)
+    assert coming() == NextClaim(messages.clock(), is_full=True)
     messages.done(hanging[0])
-    assert next_claim() == (messages.clock(), False)
+    assert coming() == NextClaim(messages.clock(), is_full=False)
     assert len(messages.claim(SENT_AT_ONCE)) == 2
 
 
