@@ -23,6 +23,9 @@ PLACEHOLDER = "unnamed:"
 """Prefix of a placeholder's transaction id: of its payment only the unit is known. No server's
 transaction ids begin so."""
 
+BEHIND_PLACEHOLDERS = "unnamed;"
+"""The first text behind all placeholders: a range finds them by the key, LIKE would read all."""
+
 BY_WEBHOOK, FOUND_LATER, UNCERTAIN = 0, 1, 2
 """How a payment became known: by its webhook, by the reconciler, or by a webhook that replaced a
 placeholder, which may stand for another payment."""
@@ -39,8 +42,8 @@ SHORT_AT = (
 )
 FREE_PLACEHOLDERS = (
     "SELECT transaction_id, amount, currency, oversold, received_at FROM received_payments"
-    " WHERE request_id = :request AND listing_id = :listing AND transaction_id LIKE :placeholder"
-    " AND received_at >= :since AND NOT EXISTS (SELECT 1 FROM received_payments"
+    " WHERE request_id = :request AND listing_id = :listing AND received_at >= :since"
+    " AND transaction_id >= :placeholder AND transaction_id < :behind AND NOT EXISTS (SELECT 1 FROM received_payments"
     " WHERE request_id = :request AND transaction_id = :transaction)"
     " ORDER BY transaction_id LIMIT :most"
 )
@@ -194,7 +197,8 @@ def replace_placeholder(tx: Transaction, listing_id: str, payment: Payment, sinc
         request=payment.request_id,
         listing=listing_id,
         transaction=payment.transaction_id,
-        placeholder=f"{PLACEHOLDER}%",
+        placeholder=PLACEHOLDER,
+        behind=BEHIND_PLACEHOLDERS,
         since=since,
         most=payment.quantity,
     )

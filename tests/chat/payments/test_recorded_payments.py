@@ -13,12 +13,14 @@ from bot.chat.store.listings import STOPPED
 from bot.chat.store.received_payments import (
     BY_WEBHOOK,
     FOUND_LATER,
+    FREE_PLACEHOLDERS,
     UNCERTAIN,
     Payment,
 )
 from bot.chat.store.takings import Takings, takings
 from bot.core.outbox.queue_policy import ALERT
 from tests.support.chat_harness import COFFEE, DROP, PAINTING, REQUEST_ID, STICKERS, service_answer
+from tests.support.databases import SQLITE
 
 if TYPE_CHECKING:
     from bot.sandbox.world.people import Person
@@ -274,3 +276,13 @@ async def test_a_list_of_payments_replaces_placeholders_without_an_alert(
     assert await chat.recorder.record(listing, replace(pay(1), found=True), None) is False
     assert await chat.recorder.record(listing, pay(1), None) is False
     assert (len(chat.texts), chat.listing(listing.id).paid_count) == (1, 1)
+
+
+@pytest.mark.only(SQLITE, "its query plans; PostgreSQL's are in test_query_plans.py")
+def test_a_payment_reads_none_of_the_others_of_its_request(chat: ChatHarness) -> None:
+    """Before it is recorded placeholders are searched for, among a million payments too."""
+    names = ("request", "listing", "transaction", "placeholder", "behind", "since", "most")
+    given = dict.fromkeys(names, "1")
+    plan = chat.db.run(lambda tx: tx.query(f"EXPLAIN QUERY PLAN {FREE_PLACEHOLDERS}", **given))
+    first = str(plan[0]["detail"])
+    assert first.endswith("(request_id=? AND transaction_id>? AND transaction_id<?)")

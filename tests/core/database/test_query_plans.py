@@ -12,7 +12,7 @@ import pytest
 
 from bench import million
 from bench.engines import plan
-from bot.chat.store import payment_search, queries
+from bot.chat.store import payment_search, queries, received_payments
 from bot.core.outbox import candidates, lanes
 from bot.core.outbox import queries as counts
 from bot.service.goods import deliveries
@@ -38,6 +38,7 @@ STATEMENTS = [
     (payment_search.BEGINNING, ["received_payments_number"]),
     (payment_search.END, ["received_payments_number_reversed"]),
     (queries.PAYMENTS, ["received_payments_listing"]),
+    (received_payments.FREE_PLACEHOLDERS, ["received_payments_pkey"] * 2),
     (lanes.OPEN_LANES, ["lanes_open"]),
     (lanes.RANKED_LANES, ["lanes_ranked"]),
     (checkouts.HELD, ["checkouts_held"]),
