@@ -3,6 +3,9 @@
 Strict priority would starve the lower classes. Of eight turns alerts get five, replies two and
 notices one; the turns of a class without messages go to the others. The position in the cycle is
 stored, so a restart grants no turn twice; it is not touched while only one class waits.
+
+A notice takes its turns among alerts only once its lane has been open for a while: in a burst of
+payments nobody misses the edits of cards between two alerts, and afterwards one is enough.
 """
 
 from __future__ import annotations
@@ -23,6 +26,9 @@ if TYPE_CHECKING:
 CYCLE = (REPLY, ALERT, ALERT, REPLY, ALERT, ALERT, NOTICE, ALERT)
 """The order of turns while all classes wait. Alerts have more than half, so that a machine that is
 too busy to use Telegram's whole rate still keeps up with payments."""
+
+NOTICE_PATIENCE = 30_000
+"""Milliseconds for which the lanes of notices leave their turns to alerts."""
 
 LEASED = (
     "SELECT priority, COUNT(*) AS n FROM outbox WHERE queue = :queue AND state = 'leased'"
@@ -62,8 +68,12 @@ class ClassTurns:
         self._tx = tx
         self._queue = queue
         self._open: dict[int, deque[str]] = {priority: deque() for priority in PRIORITIES}
-        for row in lanes.open_lanes(tx, queue, now, most):
-            self._open[row["priority"]].append(row["lane"])
+        rows = lanes.open_lanes(tx, queue, now, most)
+        has_alerts = any(row["priority"] == ALERT for row in rows)
+        for row in rows:
+            is_patient = row["priority"] == NOTICE and row["open_at"] > now - NOTICE_PATIENCE
+            if not (has_alerts and is_patient):
+                self._open[row["priority"]].append(row["lane"])
         self._leased = _count_leased(tx, queue)
         self._cycles: dict[str, int] = {}
 

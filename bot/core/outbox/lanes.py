@@ -28,7 +28,7 @@ OF_CLASS = (
     " ORDER BY open_at, lane LIMIT :most) AS class{0}"
 )
 RANKED_OF_CLASS = (
-    "SELECT * FROM (SELECT lane, priority, rank FROM lanes WHERE queue = :queue"
+    "SELECT * FROM (SELECT lane, priority, open_at, rank FROM lanes WHERE queue = :queue"
     " AND priority = {0} AND rank IS NOT NULL AND +open_at <= :by AND paused IS NULL"
     " AND waits_for IS NULL ORDER BY rank, lane LIMIT :most) AS class{0}"
 )
@@ -183,7 +183,7 @@ def arrival_at(tx: Transaction, queue: Queue, lane: str, pace: Pace | None, now:
 
 
 def open_lanes(tx: Transaction, queue: Queue, now: int, most: int) -> list[Row]:
-    """Return lane and priority of lanes that may be claimed from, up to `most` of each class.
+    """Return lane, priority and open_at of lanes to claim from, up to `most` of each class.
 
     Within a class they come by rank, or by the time since which they are open. They are locked;
     those that another transaction has locked are left out.

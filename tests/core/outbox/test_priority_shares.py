@@ -11,7 +11,12 @@ from bot.chat.messages.queues import CLASS_WIDTH, SENT_AT_ONCE, make_queues
 from bot.core.database.database import open_database
 from bot.core.net.rates import Rate
 from bot.core.outbox import leases, outbox
-from bot.core.outbox.class_shares import CYCLE, in_cycle_order, position_after
+from bot.core.outbox.class_shares import (
+    CYCLE,
+    NOTICE_PATIENCE,
+    in_cycle_order,
+    position_after,
+)
 from bot.core.outbox.next_claim import NextClaim, next_claim
 from bot.core.outbox.queue_policy import ALERT, NOTICE, REPLY, Pace, Queue
 from tests.support.outbox_queue import QueueHarness
@@ -34,10 +39,14 @@ def sends(post: QueueHarness, count: int) -> str:
 
 
 def waiting(post: QueueHarness, **counts: int) -> None:
-    """Put so many lanes with a message of each class: replies, alerts, notices."""
+    """Put so many lanes with a message of each class: replies, alerts, notices.
+
+    The notices have waited long enough to take turns.
+    """
     for (name, count), priority in zip(counts.items(), (REPLY, ALERT, NOTICE), strict=False):
         for number in range(count):
             post.put(f"{name}{number:03d}", name, priority=priority)
+    post.clock.advance(NOTICE_PATIENCE / 1000)
 
 
 @pytest.mark.parametrize(
@@ -70,6 +79,16 @@ def test_while_alerts_wait_they_have_five_turns_of_every_eight(post: QueueHarnes
     classes = sends(post, 80)
     for first in range(72):
         assert Counter(classes[first : first + 8]) == {"A": 5, "R": 2, "N": 1}
+
+
+def test_a_new_notice_leaves_its_turns_to_alerts_and_not_to_replies(post: QueueHarness) -> None:
+    waiting(post, reply=0, alert=9)
+    for number in range(3):
+        post.put(f"card {number}", "card", priority=NOTICE)
+    assert sends(post, 6) == "AAAAAA"
+    post.put("pat", *"1234")
+    assert sends(post, 5) == "RAARA"
+    assert sends(post, 5) == "NRRNN"
 
 
 def test_turns_are_those_of_the_whole_queue_at_its_pace(db: Database, clock: Clock) -> None:
