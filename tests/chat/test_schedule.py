@@ -10,10 +10,10 @@ import pytest
 
 from bot.chat import schedule
 from bot.chat.messages.jobs import CheckRequest
+from bot.chat.model.next_change import RESERVATION_LAPSE
 from bot.chat.schedule import LONGEST_WAIT, Schedule
 from bot.chat.store import posts
 from bot.chat.store.listings import STOPPED
-from bot.chat.store.posts import RESERVATION_LAPSE
 from tests.support.chat_harness import DROP, service_answer
 from tests.support.product_process import until
 

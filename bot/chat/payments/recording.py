@@ -56,21 +56,26 @@ class Ledger:
         self._now = now
 
     def record(self, listing_id: str, payment: Payment, left: int | None) -> bool:
+        """Record a payment of a listing, as `receive` does."""
+        return self.receive(listings.get_listing(self._tx, listing_id), payment, left)
+
+    def receive(self, listing: Listing, payment: Payment, left: int | None) -> bool:
         """Record a payment and queue its alert; return False if it is known already.
 
-        `left` is the drop's units left after it, None if the server sent no number. It replaces a
-        placeholder if there is one, and its alert is then marked "possibly repeated": nobody knows
-        whether it is the payment that the placeholder stands for. What completes an underpaid
-        payment takes its place, and has an alert of its own.
+        `listing` is as this transaction read it before the payment. `left` are the drop's units
+        left after it, None if the server sent no number. The payment replaces a placeholder if
+        there is one, and its alert is then marked "possibly repeated": nobody knows whether it is
+        the payment that the placeholder stands for. What completes an underpaid payment takes its
+        place, and has an alert of its own.
         """
         since = self._now - WEBHOOK_RETRIES
-        replaced = replace_placeholder(self._tx, listing_id, payment, since)
+        replaced = replace_placeholder(self._tx, listing.id, payment, since)
         if replaced and payment.found:
-            self._refresh(listing_id)
+            self._refresh(listing.id)
             return False
-        if not replaced and not self._add(listing_id, payment):
+        if not replaced and not self._add(listing.id, payment):
             return False
-        self._announce(listing_id, payment, left, repeated=replaced)
+        self._announce(listing, payment, left, repeated=replaced)
         return True
 
     def _add(self, listing_id: str, payment: Payment) -> bool:
@@ -79,14 +84,16 @@ class Ledger:
         )
 
     def _announce(
-        self, listing_id: str, payment: Payment, left: int | None, *, repeated: bool = False
+        self, listing: Listing, payment: Payment, left: int | None, *, repeated: bool = False
     ) -> None:
-        listing = listings.get_listing(self._tx, listing_id)
-        left = listing.left if left is None else left
-        if listing.answer is not None:
-            answer = _after(listing.answer, payment, left)
-            listings.set_answer(self._tx, listing_id, answer)
-        self._refresh(listing_id)
+        if left is None and listing.wish.units is not None:
+            left = listings.get_listing(self._tx, listing.id).left
+        answer = listing.answer and _after(listing.answer, payment, left)
+        if answer is None or answer == listing.answer:
+            posts.refresh_cards(self._tx, self._queues, listing.id, self._now)
+        else:
+            listings.set_answer(self._tx, listing.id, answer)
+            self._refresh(listing.id)
         replaced, claim_id = self._settle_claim(listing, payment)
         if listing.alerts == "off" and not _needs_seller(payment):
             count_alerts(self._tx, listing.id, muted=0 if repeated else 1)
@@ -94,9 +101,10 @@ class Ledger:
                 claim_recording.show(self._tx, self._queues, payment.checkout_id, self._now)
             delivery.announce_ended_drop(self._tx, self._queues, listing.id, self._now)
             return
-        sums = takings(self._tx, listing_id)
+        sums = takings(self._tx, listing.id)
         alert = replace(
             _alert(listing, payment, left),
+            count=sums.earned_count + sums.refund_count + sums.settled_count,
             repeated=repeated,
             together=sums.earned,
             to_refund=sums.to_refund,
@@ -134,7 +142,7 @@ class Ledger:
         for _ in range(missing - len(announced_at)):
             payment = _placeholder(listing)
             add_payment(self._tx, listing_id, payment, self._now)
-            self._announce(listing_id, payment, None)
+            self._announce(listings.get_listing(self._tx, listing_id), payment, None)
         return missing - len(announced_at)
 
     def _restore_placeholders(self, listing: Listing, announced_at: Sequence[int]) -> None:
@@ -168,15 +176,22 @@ class PaymentRecorder:
         self._now = now
 
     async def record(self, listing: Listing, payment: Payment, left: int | None) -> bool:
-        """Record a payment as `Ledger.record` does."""
+        """Record a payment as `Ledger.receive` does."""
 
         def work(tx: Transaction) -> bool:
-            is_new = Ledger(tx, self._queues, self._now()).record(listing.id, payment, left)
-            if is_new:
-                tx.count("payments_told", "found" if payment.found else "webhook")
-            return is_new
+            known = listings.get_listing(tx, listing.id)
+            return self.record_in(tx, known, payment, left)
 
         return await self._db.transaction(work)
+
+    def record_in(
+        self, tx: Transaction, listing: Listing, payment: Payment, left: int | None
+    ) -> bool:
+        """Record a payment in a transaction that has read its listing."""
+        is_new = Ledger(tx, self._queues, self._now()).receive(listing, payment, left)
+        if is_new:
+            tx.count("payments_told", "found" if payment.found else "webhook")
+        return is_new
 
     async def check(self, listing_id: str) -> None:
         """Queue the job that fetches a request and stores what the service has of it."""
@@ -220,7 +235,6 @@ def _alert(listing: Listing, payment: Payment, left: int | None) -> AlertPayment
         reserved_units=payment.reserved_units,
         oversold=payment.oversold,
         found=payment.found,
-        count=listing.paid_count,
         named=payment.named,
         price=payment.asked or other,
         transaction_id=known_number(payment.transaction_id),

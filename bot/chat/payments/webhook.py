@@ -11,6 +11,7 @@ from __future__ import annotations
 import hmac
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import structlog
@@ -41,7 +42,7 @@ if TYPE_CHECKING:
     from bot.chat.payments.recording import PaymentRecorder
     from bot.chat.store.listings import Listing
     from bot.chat.store.received_payments import Payment
-    from bot.core.database.database import Database
+    from bot.core.database.database import Database, Transaction
 
 log = structlog.get_logger()
 
@@ -101,29 +102,32 @@ class Receiver:
         return router
 
     async def _receive(self, token: str, headers: Mapping[str, str], body: bytes) -> None:
-        listing = await self._db.read(lambda tx: listings.listing_by_token(tx, token))
-        if listing is None:
-            raise NotFound("No request of ours has this address.")
         data = request_body.parse(body)
         self._authenticate(headers, body, data)
         match data.get("event"):
             case None:
-                await self._receive_payment(data, listing)
+                await self._receive_payment(token, data)
             case event if event == CLAIMED:
-                await self._receive_claim(data, listing)
+                await self._receive_claim(token, data)
             case other:
+                listing = await self._db.read(partial(_listing, token=token))
                 log.info("event ignored", listing=listing.id, name=str(other)[:LONGEST_TEXT])
 
-    async def _receive_claim(self, data: Mapping[str, Any], listing: Listing) -> None:
+    async def _receive_claim(self, token: str, data: Mapping[str, Any]) -> None:
+        listing = await self._db.read(partial(_listing, token=token))
         money = _claimed(data, listing)
         is_new = await self._claims.record(listing, money)
         log.info("claim received", listing=listing.id, checkout=money.checkout_id, fresh=is_new)
 
-    async def _receive_payment(self, data: Mapping[str, Any], listing: Listing) -> None:
-        payment, left = _payment(data, listing)
-        is_new = await self._recorder.record(listing, payment, left)
+    async def _receive_payment(self, token: str, data: Mapping[str, Any]) -> None:
+        def work(tx: Transaction) -> tuple[str, Payment, bool]:
+            listing = _listing(tx, token)
+            payment, left = _payment(data, listing)
+            return listing.id, payment, self._recorder.record_in(tx, listing, payment, left)
+
+        listing_id, payment, is_new = await self._db.transaction(work)
         transaction = shorten(payment.transaction_id)
-        log.info("payment received", listing=listing.id, transaction=transaction, fresh=is_new)
+        log.info("payment received", listing=listing_id, transaction=transaction, fresh=is_new)
 
     def _authenticate(
         self, headers: Mapping[str, str], body: bytes, data: Mapping[str, Any]
@@ -138,6 +142,13 @@ class Receiver:
             signing.verify([self._proof.webhook_secret], headers, body, now)
         except BadSignature as error:
             raise Unauthorized(f"The signature is not valid: {error}") from error
+
+
+def _listing(tx: Transaction, token: str) -> Listing:
+    listing = listings.listing_by_token(tx, token)
+    if listing is None:
+        raise NotFound("No request of ours has this address.")
+    return listing
 
 
 def _equal(sent: str, secret: str) -> bool:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from bot.chat.messages.payloads import Refresh
 from bot.chat.model.answers import Answer
+from bot.chat.model.next_change import next_change
 from bot.chat.store.listings import DELETED, short_id
 from bot.core import exact_json
 from bot.core.outbox import outbox
@@ -35,9 +36,6 @@ edit their own message."""
 REFRESH_DELAY = {OWN: 1_000, SHARED: 3_000}
 """Milliseconds for which changes are collected; the seller's card is first, for its picture serves
 the inline posts too."""
-
-RESERVATION_LAPSE = 16 * 60 * 1000
-"""Milliseconds after which a reservation is checked: a minute more than RESERVATION_SECONDS."""
 
 DUE_TOPIC = "schedule"
 """Topic that wakes the schedule."""
@@ -93,6 +91,11 @@ def refresh(tx: Transaction, queues: Queues, listing_id: str, now: int) -> None:
     of a deleted listing show that and are then forgotten.
     """
     _set_due(tx, listing_id, now)
+    refresh_cards(tx, queues, listing_id, now)
+
+
+def refresh_cards(tx: Transaction, queues: Queues, listing_id: str, now: int) -> None:
+    """Queue the refresh of a listing's posts after a change that leaves its answer as it was."""
     own = 0
     for row in tx.query(STALE, listing=listing_id, shared=SHARED, own=OWN):
         own += row["own"] == OWN
@@ -239,19 +242,9 @@ def _set_due(tx: Transaction, listing_id: str, now: int) -> None:
     row = tx.one("SELECT answer, state, due_at FROM listings WHERE id = :id", id=listing_id)
     if row is None or row["answer"] is None:
         return
-    due_at = _due(Answer.from_json(exact_json.loads(row["answer"])), row["due_at"], now)
+    due_at = next_change(Answer.from_json(exact_json.loads(row["answer"])), row["due_at"], now)
     if row["state"] == DELETED:
         due_at = None
     if due_at != row["due_at"]:
         tx.execute("UPDATE listings SET due_at = :due WHERE id = :id", id=listing_id, due=due_at)
         tx.wake(DUE_TOPIC)
-
-
-def _due(answer: Answer, known: int | None, now: int) -> int | None:
-    """Return when time changes a request next: its start, its end, a reservation's lapse."""
-    moments = [at for at in (answer.enabled_at, answer.expires_at) if at is not None and at > now]
-    if answer.reserved_units:
-        lapse = now + RESERVATION_LAPSE
-        is_near = known is not None and now < known <= lapse
-        moments.append(known if known is not None and is_near else lapse)
-    return min(moments, default=None)

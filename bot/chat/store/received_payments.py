@@ -23,9 +23,6 @@ PLACEHOLDER = "unnamed:"
 """Prefix of a placeholder's transaction id: of its payment only the unit is known. No server's
 transaction ids begin so."""
 
-BEHIND_PLACEHOLDERS = "unnamed;"
-"""The first text behind all placeholders: a range finds them by the key, LIKE would read all."""
-
 BY_WEBHOOK, FOUND_LATER, UNCERTAIN = 0, 1, 2
 """How a payment became known: by its webhook, by the reconciler, or by a webhook that replaced a
 placeholder, which may stand for another payment."""
@@ -40,12 +37,12 @@ SHORT_AT = (
     "UPDATE received_payments SET short_at = :at"
     " WHERE request_id = :request AND transaction_id = :transaction"
 )
-FREE_PLACEHOLDERS = (
-    "SELECT transaction_id, amount, currency, oversold, received_at FROM received_payments"
+FREE_PLACEHOLDERS = (  # by a range of the key: LIKE would read all payments of the request
+    "SELECT transaction_id, amount, currency, oversold, received_at FROM received_payments"  # noqa: S608 - our own words
     " WHERE request_id = :request AND listing_id = :listing AND received_at >= :since"
-    " AND transaction_id >= :placeholder AND transaction_id < :behind AND NOT EXISTS (SELECT 1 FROM received_payments"
-    " WHERE request_id = :request AND transaction_id = :transaction)"
-    " ORDER BY transaction_id LIMIT :most"
+    f" AND transaction_id >= '{PLACEHOLDER}' AND transaction_id < '{PLACEHOLDER[:-1]};'"
+    " AND NOT EXISTS (SELECT 1 FROM received_payments WHERE request_id = :request"
+    " AND transaction_id = :transaction) ORDER BY transaction_id LIMIT :most"
 )
 
 
@@ -197,8 +194,6 @@ def replace_placeholder(tx: Transaction, listing_id: str, payment: Payment, sinc
         request=payment.request_id,
         listing=listing_id,
         transaction=payment.transaction_id,
-        placeholder=PLACEHOLDER,
-        behind=BEHIND_PLACEHOLDERS,
         since=since,
         most=payment.quantity,
     )

@@ -19,6 +19,10 @@ BEHIND = (
     "SELECT id, body, due_at, uncertain FROM outbox WHERE queue = :queue AND lane = :lane"
     " AND state = 'waiting' AND priority = :priority AND id > :id ORDER BY id LIMIT :most"
 )
+DELETE = (
+    "DELETE FROM outbox WHERE queue = :queue AND lane = :lane AND state = 'waiting'"
+    " AND priority = :priority AND id > :first AND id <= :last"
+)
 
 
 def gather_waiting(tx: Transaction, queue: Queue, row: Row, now: int) -> Row:
@@ -38,8 +42,8 @@ def gather_waiting(tx: Transaction, queue: Queue, row: Row, now: int) -> Row:
     if made is None:
         return row
     count, body = made
-    for one in behind[: count - 1]:
-        tx.execute("DELETE FROM outbox WHERE id = :id", id=one["id"])
+    span = {"queue": queue.name, "lane": row["lane"], "priority": row["priority"]}
+    tx.execute(DELETE, **span, first=row["id"], last=behind[count - 2]["id"])
     written = queue.encode(body)
     tx.execute("UPDATE outbox SET body = :body WHERE id = :id", body=written, id=row["id"])
     return {**row, "body": written}

@@ -33,17 +33,15 @@ from bot.core.outbox.queue_policy import REPLY
 from bot.core.outbox.slots import Slots
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from bot.core.database.database import Row, Transaction
     from bot.core.outbox.queue_policy import Queue
 
-LAST_WAITING = (
-    "SELECT id FROM outbox WHERE queue = :queue AND lane = :lane AND state = 'waiting'"
-    " AND priority = :priority ORDER BY id DESC LIMIT 1"
-)
-LAST_LEASED = (
-    "SELECT MAX(id) AS id FROM outbox WHERE queue = :queue AND lane = :lane AND state = 'leased'"
+LAST = (
+    "SELECT (SELECT id FROM outbox WHERE queue = :queue AND lane = :lane AND state = 'waiting'"
+    " AND priority = :priority ORDER BY id DESC LIMIT 1) AS waiting, (SELECT MAX(id) FROM outbox"
+    " WHERE queue = :queue AND lane = :lane AND state = 'leased') AS leased"
 )
 
 log = structlog.get_logger()
@@ -111,11 +109,12 @@ def put(
     """
     lane_locks.lock_for_put(tx, queue, lane, account)
     rank = fair_accounts.next_rank(tx, queue, account, priority, now) if account else None
+    last = _last(tx, queue, lane, priority) if queue.ordered and key is None else {}
     fresh = tx.execute(
         "INSERT INTO outbox (id, queue, lane, priority, subject, body, state, uncertain, due_at,"
         " rank, created_at) VALUES (:id, :queue, :lane, :priority, :subject, :body, 'waiting',"
         " :uncertain, :due_at, :rank, :now) ON CONFLICT (id) DO NOTHING",
-        id=key or _next_id(tx, queue, lane, priority, now),
+        id=key or _next_id(last.values(), now),
         queue=queue.name,
         lane=lane,
         priority=priority,
@@ -129,19 +128,21 @@ def put(
     if fresh:
         if account and rank is not None:
             fair_accounts.count_message(tx, queue, account, rank)
-        lanes.reopen(tx, queue, lane, now)
+        if rank is not None or last.get("waiting") is None:  # else another one is before it
+            lanes.reopen(tx, queue, lane, now)
         tx.wake(queue.name)
     return bool(fresh)
 
 
-def _next_id(tx: Transaction, queue: Queue, lane: str, priority: int, now: int) -> str:
-    """Create an id behind all those in the lane, even if the clock was set back since."""
+def _last(tx: Transaction, queue: Queue, lane: str, priority: int) -> Row:
+    """Return the ids of a lane's last messages, in this class the one that waits."""
+    return tx.query(LAST, queue=queue.name, lane=lane, priority=priority)[0]
+
+
+def _next_id(last: Iterable[str | None], now: int) -> str:
+    """Create an id behind those of a lane, even if the clock was set back since."""
     made = new_id(now)
-    if not queue.ordered:
-        return made
-    where = {"queue": queue.name, "lane": lane}
-    last = (tx.one(LAST_WAITING, **where, priority=priority), tx.one(LAST_LEASED, **where))
-    latest = max((row["id"] for row in last if row and row["id"]), default="")
+    latest = max(filter(None, last), default="")
     return made if made > latest else new_id(int(latest[:12], 16) + 1)
 
 

@@ -85,7 +85,9 @@ FAILURES = RetryTable(tuple(range(5 * SECOND, 50 * SECOND, 5 * SECOND)))
 """Ten attempts at a message whose handler raises: a bug must not block its lane for ever."""
 
 Gather: TypeAlias = "Callable[[Iterable[Any]], tuple[int, Any] | None]"
-"""Joins as many bodies as fit into one, from the first on; returns their number and that body."""
+"""Joins as many bodies as fit into one, from the first on; returns their number and that body.
+
+None where the first stays alone."""
 
 
 @dataclass(frozen=True, slots=True)

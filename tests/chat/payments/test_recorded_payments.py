@@ -281,7 +281,7 @@ async def test_a_list_of_payments_replaces_placeholders_without_an_alert(
 @pytest.mark.only(SQLITE, "its query plans; PostgreSQL's are in test_query_plans.py")
 def test_a_payment_reads_none_of_the_others_of_its_request(chat: ChatHarness) -> None:
     """Before it is recorded placeholders are searched for, among a million payments too."""
-    names = ("request", "listing", "transaction", "placeholder", "behind", "since", "most")
+    names = ("request", "listing", "transaction", "since", "most")
     given = dict.fromkeys(names, "1")
     plan = chat.db.run(lambda tx: tx.query(f"EXPLAIN QUERY PLAN {FREE_PLACEHOLDERS}", **given))
     first = str(plan[0]["detail"])

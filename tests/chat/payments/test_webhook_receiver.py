@@ -12,7 +12,7 @@ import httpx
 import pytest
 from structlog.testing import capture_logs
 
-from bot.chat.payments.webhook import PATH
+from bot.chat.payments.webhook import CLAIMED, PATH
 from bot.chat.store import takings
 from bot.core import exact_json, signing
 from bot.core.net import request_body
@@ -94,9 +94,13 @@ async def test_200_is_answered_only_after_the_payment_and_its_alert_are_stored(
 
 
 @pytest.mark.parametrize("token", ["unknown", "x" * 5000, "%00", "%ff", "'; DROP TABLE listings"])
-async def test_an_unknown_address_is_404_with_any_proof(service: WebhookSender, token: str) -> None:
+async def test_an_unknown_address_is_404_to_a_server_with_a_proof(
+    service: WebhookSender, token: str
+) -> None:
     service.path = f"{PATH}/{token}"
     assert await service.send_signed(PAID) == 404
+    assert await service.send_signed(PAID | {"event": CLAIMED}) == 404
+    assert await service.send(json.dumps(PAID).encode()) == 401
     assert service.nothing_happened()
 
 
@@ -240,9 +244,9 @@ async def test_a_body_that_breaks_off_is_a_line_in_the_log_and_nothing_is_stored
             writer.close()
             await writer.wait_closed()
             async with httpx.AsyncClient(base_url=root) as http:  # taken up after it
-                assert (await http.post(f"{PATH}/unknown")).status_code == 404
-    reasons = {line["reason"] for line in logs}
-    assert reasons == {"The body broke off.", "No request of ours has this address."}
+                assert (await http.post(f"{PATH}/unknown", json=PAID)).status_code == 401
+    reasons = [line["reason"] for line in logs]
+    assert (len(reasons), reasons[0]) == (2, "The body broke off.")
     assert (chat.rows("received_payments"), chat.said) == ([], [])
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from bot.chat.messages.payloads import Refresh
+from bot.chat.model.next_change import RESERVATION_LAPSE
 from bot.chat.store import listings, posts
 from bot.chat.store.listings import DELETED
 from bot.chat.store.posts import (
@@ -16,7 +17,6 @@ from bot.chat.store.posts import (
     LIVE_CARDS,
     OWN,
     REFRESH_DELAY,
-    RESERVATION_LAPSE,
     SHARED,
     VISITED,
     MessagePlace,

@@ -9,12 +9,13 @@ import pytest
 
 from bot.core.outbox import outbox
 from bot.core.outbox.queue_policy import ALERT, Pace, Queue
+from tests.support.counted_statements import statements_of
 from tests.support.outbox_queue import QueueHarness
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from bot.core.database.database import Database
+    from bot.core.database.database import Database, Transaction
     from tests.support.service_harness import Clock
 
 BURST, MOST = 3, 5
@@ -179,3 +180,17 @@ def test_joining_is_undone_with_its_transaction(post: QueueHarness) -> None:
     with pytest.raises(Crash):
         post.db.run(claim)
     assert post.states() == {"3": "waiting", "4": "waiting", "5": "waiting"}
+
+
+def test_four_messages_are_joined_by_as_many_statements_as_two(post: QueueHarness) -> None:
+    def claim(tx: Transaction) -> None:
+        outbox.claim(tx, post.queue, post.clock(), 1)
+
+    counts = []
+    for lane, words in (("a", "1234"), ("b", "123456")):
+        post.put(lane, *words)
+        for _ in range(BURST - 1):
+            post.done(post.first())
+        counts.append(len(post.db.run(statements_of(claim))))
+    assert counts[0] == counts[1]
+    assert [row["body"] for row in post.rows()] == ['{"word":"3+4"}', '{"word":"3+4+5+6"}']

@@ -1,0 +1,51 @@
+"""How many statements a webhook of a payment takes: all of a burst wait for one writer."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from bot.chat.payments.recording import Ledger
+from bot.chat.store import listings
+from bot.chat.store.received_payments import Payment
+from tests.support.chat_harness import COFFEE, STICKERS, service_answer
+from tests.support.counted_statements import CountedTransaction
+
+if TYPE_CHECKING:
+    from bot.chat.store.listings import Listing
+    from bot.core.database.interface import Transaction
+    from bot.sandbox.world.people import Person
+    from tests.support.chat_harness import ChatHarness
+
+
+def record(
+    chat: ChatHarness, listing: Listing, *numbers: int, units: int | None = None
+) -> list[str]:
+    """Record payments as the receiver does; return the statements of the last one."""
+
+    def work(tx: Transaction, number: int) -> list[str]:
+        counted = CountedTransaction(tx)
+        known = listings.listing_by_token(counted, listing.token)
+        assert known is not None
+        payment = Payment(known.request_id or "", f"t{number}", 250, "USD", {})
+        left = None if units is None else units - number
+        assert Ledger(counted, chat.queues, chat.clock()).receive(known, payment, left)
+        return counted.texts
+
+    return [chat.db.run(lambda tx: work(tx, number)) for number in numbers][-1]  # noqa: B023 - run at once
+
+
+def test_a_payment_behind_others_is_nine_statements(chat: ChatHarness, sam: Person) -> None:
+    """Listing, placeholders, payment, takings added and read, cards, seller, and two of the put."""
+    listing = chat.add_listing(sam, COFFEE, service_answer(remaining_units=None))
+    assert len(record(chat, listing, 1, 2)) == 9
+
+
+def test_the_first_payment_opens_the_lane_of_its_chat(chat: ChatHarness, sam: Person) -> None:
+    listing = chat.add_listing(sam, COFFEE, service_answer(remaining_units=None))
+    assert len(record(chat, listing, 1)) == 11
+
+
+def test_a_unit_sold_is_two_statements_more(chat: ChatHarness, sam: Person) -> None:
+    """The units left are stored in the answer, and what time changes next is read from it."""
+    listing = chat.add_listing(sam, STICKERS, service_answer(remaining_units=3))
+    assert len(record(chat, listing, 1, 2, units=3)) == 11
