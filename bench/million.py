@@ -137,7 +137,7 @@ def request(number: int, count: int, app_id: str, now: int) -> PaymentRequest:
     total = {Kind.NEVER: None, Kind.ONCE: 1, Kind.LIMIT: 10 + number % 50}[kind]
     is_gone = state in {Status.SOLD_OUT, Status.COMPLETED}
     return PaymentRequest(
-        id=new_id(),
+        id=new_id(now - YEAR + YEAR * number // count),
         app_id=app_id,
         created_at=now - YEAR + YEAR * number // count,
         terms=terms(number, kind),
@@ -162,7 +162,7 @@ def terms(number: int, kind: Kind) -> Terms:
 
 def _pay(db: Database, app_id: str, count: int, now: int) -> None:
     """Pay the newest open donation so often."""
-    paid = PaymentRequest(new_id(), app_id, now, terms(0, Kind.NEVER))
+    paid = PaymentRequest(new_id(now), app_id, now, terms(0, Kind.NEVER))
     db.run(partial(requests.insert, request=paid))
     for first in range(0, count, BATCH):
         numbers = range(first, min(first + BATCH, count))
@@ -172,7 +172,8 @@ def _pay(db: Database, app_id: str, count: int, now: int) -> None:
 def _pay_some(tx: Transaction, request_id: str, numbers: Iterable[int], now: int) -> None:
     for number in numbers:
         email = f"payer{number // PAYERS}@example.org"
-        paying.pay(tx, CONTEXT, PaymentForm(request_id, new_id(), {"email": email}), now + number)
+        form = PaymentForm(request_id, new_id(now), {"email": email})
+        paying.pay(tx, CONTEXT, form, now + number)
 
 
 def statements() -> Iterator[tuple[str, str]]:

@@ -130,8 +130,8 @@ def make(path: Path, count: int = MILLION) -> Credentials:
 def _pay_once(tx: Transaction, app_id: str, now: int) -> dict[str, Row]:
     """Pay a donation, deliver its webhook, and return the row of each table that this wrote."""
     terms = replace(million.terms(0, Kind.NEVER), webhook=HOOK)
-    requests.insert(tx, PaymentRequest(first := new_id(), app_id, now - YEAR, terms))
-    form = paying.PaymentForm(first, new_id(), {"email": _payer(0)})
+    requests.insert(tx, PaymentRequest(first := new_id(now), app_id, now - YEAR, terms))
+    form = paying.PaymentForm(first, new_id(now), {"email": _payer(0)})
     paying.pay(tx, million.CONTEXT, form, now)
     (message,) = outbox.claim(tx, WEBHOOKS, now, 1)
     outbox.done(tx, WEBHOOKS, message, now)
@@ -184,7 +184,8 @@ class _Writer:
     def _often_paid(self, app_id: str, sold: int) -> Sale:
         """Write the donation that is paid so often."""
         terms = million.terms(0, Kind.NEVER)
-        paid = _sale(PaymentRequest(new_id(), app_id, self._now - YEAR, terms), sold, self._now)
+        began = self._now - YEAR
+        paid = _sale(PaymentRequest(new_id(began), app_id, began, terms), sold, self._now)
         requests.insert(SqliteTransaction(self._conn), paid.request)
         self._count([paid])
         return paid
@@ -216,11 +217,11 @@ class _Writer:
         rows: dict[str, list[tuple[object, ...]]] = {table: [] for table in VARIED}
         for at, number, sale in paid:
             request, terms = sale.request, sale.request.terms
-            checkout_id, payment_id, payer = new_id(), new_id(), _payer(number)
+            checkout_id, payment_id, payer = new_id(at), new_id(at), _payer(number)
             user_data = f'{{"email": "{payer}"}}'
             payer_number = None if number % PAYERS else number // PAYERS + 1
             rows["checkouts"].append(
-                (checkout_id, request.id, new_id(), user_data, sale.quote, at, at, at + 1, at + 1)
+                (checkout_id, request.id, new_id(at), user_data, sale.quote, at, at, at + 1, at + 1)
             )
             rows["payments"].append((
                 payment_id, request.id, checkout_id, f"sandbox-{checkout_id}", terms.amount,

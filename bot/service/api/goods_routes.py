@@ -78,7 +78,7 @@ async def upload(
     if media_type.lower().startswith(FORMS):
         raise UnsupportedMediaType("Send the file itself as the body, not a form.")
     file = NewFile(
-        id=request_commands.new_id(),
+        id=request_commands.new_id(caller.now),
         app_id=caller.app_id,
         owner=callers.owner(request),
         name=_name(name),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import secrets
 from dataclasses import dataclass, field, replace
 from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any
@@ -15,6 +14,7 @@ from bot.service.page import page_frame, pay_ways, render, template_values
 from bot.service.page.template_values import PayerForm
 from bot.service.store import requests
 from bot.service.usecases import paying
+from bot.service.usecases.request_commands import new_id
 from bot.service.wire import json_answers
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ class PageCache:
     async def text(self, reader: Reader, found: PaymentRequest, now: int) -> Text:
         """Return the page as of `now`, with a new token."""
         page = self._cached(reader, found, await offered(self._service, found, now))
-        return page.fill({TOKEN: secrets.token_hex(16).encode(), NOW: str(now).encode()})
+        return page.fill({TOKEN: new_token(now).encode(), NOW: str(now).encode()})
 
     def _write(self, reader: Reader, found: PaymentRequest, offer: Offer) -> TextTemplate:
         form = PayerForm({}, refused=offer.state)
@@ -57,6 +57,11 @@ class PageCache:
         slots = {"token": TOKEN, "now": NOW}
         page = _written(self._service, reader, found, offer, values | slots)
         return TextTemplate(page, TOKEN + NOW)
+
+
+def new_token(now: int) -> str:
+    """Return what makes a form one payment, however often it is posted."""
+    return new_id(now, 32)
 
 
 async def write(
@@ -68,7 +73,7 @@ async def write(
     state = None if gone else form.refused or offer.state
     values = template_values.pay_page(reader, found, now, replace(form, refused=state))
     uncharged = state is not None and state != NO_PAYOUT  # whose own text says so
-    more = {"token": secrets.token_hex(16), "uncharged": uncharged}
+    more = {"token": new_token(now), "uncharged": uncharged}
     if gone:
         more["problem"] = reader.t("page-way-gone")
     return Text.of(_written(service, reader, found, offer, values | more))

@@ -58,7 +58,7 @@ def create(
     """
     if not name.strip() or len(name) > MAX_NAME or not name.isprintable():
         raise Refused(f"A name has 1 to {MAX_NAME} characters in one line.")
-    made = _new(new_id())
+    made = _new(new_id(now))
     app = replace(_app(made, keys, name, now), seller=requests.write_seller(seller))
     store.insert(tx, app)
     audit.record(tx, audit.operator(), "app.created", made.app_id, now, {"name": name})
@@ -131,7 +131,7 @@ def ensure_embedded_app(tx: Transaction, keys: Vault, now: int) -> Credentials:
     """Return the bot's own credentials, created at the first call and stored sealed."""
 
     def make() -> str:
-        made = _new(new_id())
+        made = _new(new_id(now))
         # Anyone can sell there and name any address.
         store.insert(tx, _app(made, keys, "bot", now, confirms=True))
         audit.record(tx, audit.SYSTEM, "app.created", made.app_id, now, {"name": "bot"})

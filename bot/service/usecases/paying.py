@@ -197,7 +197,7 @@ def _begin(
     details = context.details_of(account) if account else {}
     rail = context.rails.of(account.kind if account else SANDBOX)
     checkout = Checkout(
-        id=new_id(),
+        id=new_id(now),
         request_id=request.id,
         token=form.token,
         user_data=form.user_data,

@@ -118,7 +118,7 @@ class Payouts:
                 return former
             _retire(tx, former, now)
         account = PayoutAccount(
-            id=new_id(),
+            id=new_id(now),
             app_id=app_id,
             owner=owner,
             kind=connected.kind,

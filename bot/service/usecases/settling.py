@@ -103,7 +103,7 @@ def _payment(
     terms = checkout.order.terms(request.terms)
     took = state in {PaymentState.PAID, PaymentState.LATE}
     return Payment(
-        id=new_id(),
+        id=new_id(now),
         request_id=request.id,
         amount=terms.amount,
         currency=terms.currency,

@@ -142,7 +142,7 @@ def test_rows_are_like_those_of_a_payment_by_the_product(sold: Database, *, webh
     )[0]["id"]
     copied = written(sold, request_id)
     now = rows(sold, "SELECT MAX(completed_at) AS at FROM payments")[0]["at"] + 1
-    form = PaymentForm(request_id, new_id(), {"email": "new@example.org"})
+    form = PaymentForm(request_id, new_id(now), {"email": "new@example.org"})
     sold.run(lambda tx: pay_and_deliver(tx, form, now))
     assert written(sold, request_id) == copied
     assert ("deliveries" in copied) is webhook
