@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 import time
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
@@ -32,8 +31,9 @@ from tests.support.webhook_delivery import attempt, pay_with_webhook, request_wi
 from tests.support.webhook_receiver import Receiver, empty_answer
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
+    from collections.abc import AsyncIterator, Callable
 
+    from bot.core.database.database import Transaction
     from tests.support.http_messages import HttpRequest
 
 
@@ -290,15 +290,30 @@ async def test_each_outcome_is_one_line_in_the_log_without_secrets(
     assert lines[0]["why"] == "answered 500"
 
 
-async def test_a_payment_has_the_time_of_its_transaction(service: ServiceHarness) -> None:
+async def test_a_payment_has_the_time_of_its_transaction(
+    service: ServiceHarness, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Forms overtake each other before the writer; their deliveries sort by transaction.
 
     The clock is read there, not when the form arrives.
     """
+    running: set[object] = set()
+    transaction = service.db.transaction
+
+    async def noted(work: Callable[[Transaction], object], about: str = "") -> object:
+        def run(tx: Transaction) -> object:
+            running.add(tx)
+            try:
+                return work(tx)
+            finally:
+                running.discard(tx)
+
+        return await transaction(run, about)
 
     def now() -> int:
-        return NOON + 1000 * threading.current_thread().name.startswith("db-writer")
+        return NOON + 1000 * bool(running)
 
+    monkeypatch.setattr(service.db, "transaction", noted)
     request_id = await request_with_own_webhook(service, **DROP)
     app = create_app(make_service(service.db, now))
     async with client(app) as payer:
