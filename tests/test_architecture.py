@@ -64,6 +64,8 @@ ROOMS = {
     "core.images.shaping": Room("core.images", "PIL uharfbuzz", pure=True),
     "core.mail": Room("core.errors core.text"),
     "core.net": Room("core.errors core.text", "anyio httpcore httpx"),
+    "core.net.app_client": Room("", "httpx structlog"),
+    "core.net.post_client": Room("core.net", "httptools httpx"),
     "core.net.request_body": Room("core.errors core.exact_json", "starlette"),
     "core.database": Room("core.errors core.health core.text", "sqlite_utils"),
     "core.database.sqlite": Room(

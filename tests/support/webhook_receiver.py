@@ -7,10 +7,12 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from tests.support.http_messages import HttpRequest, read_request
+from tests.support.http_messages import END_OF_HEAD, HttpRequest, read_request
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
+
+    from starlette.types import Receive, Scope, Send
 
 OK = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
 
@@ -45,6 +47,10 @@ class Receiver:
             self.arrived.clear()
             await self.arrived.wait()
 
+    async def left(self) -> None:
+        """Wait until every connection is closed."""
+        await asyncio.gather(*(task for task in self.open.values() if task))
+
     async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self.open[writer] = asyncio.current_task()
         try:
@@ -56,13 +62,29 @@ class Receiver:
             self.open.pop(writer)
             writer.close()
 
+    async def app(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Take a request as an ASGI application, as `serve` does over a socket."""
+        line = f"{scope['method']} {scope['raw_path'].decode()} HTTP/{scope['http_version']}"
+        headers = {name.decode(): value.decode() for name, value in scope["headers"]}
+        body = (await receive())["body"]
+        answer = await self._answer(HttpRequest(line, headers, body))
+        head, _, body = answer.partition(END_OF_HEAD)
+        status, *lines = head.split(b"\r\n")
+        names = [tuple(one.split(b": ", 1)) for one in lines]
+        start = {"status": int(status.split()[1]), "headers": names}
+        await send({"type": "http.response.start", **start})
+        await send({"type": "http.response.body", "body": body})
+
     async def _one(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        self.received.append(await read_request(reader))
+        writer.write(await self._answer(await read_request(reader)))
+        await writer.drain()
+
+    async def _answer(self, request: HttpRequest) -> bytes:
+        self.received.append(request)
         self.arrived.set()
         if self.silent:
             await self.release.wait()
-        writer.write(self.answers.pop(0) if self.answers else OK)
-        await writer.drain()
+        return self.answers.pop(0) if self.answers else OK
 
 
 @asynccontextmanager

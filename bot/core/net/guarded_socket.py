@@ -1,4 +1,4 @@
-"""A plain socket to a permitted address, for protocols that are not HTTP."""
+"""A plain socket to a permitted address, for clients without a transport of httpx."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class GuardedDialler:
     """Connects to the very address that was checked, like `GuardedTransport` does for HTTP."""
 
     def __init__(self, allow: AllowList, resolver: Resolver | None = None) -> None:
-        self._guard = GuardedBackend(allow, resolver or SystemResolver(), {})
+        self._guard = GuardedBackend(allow, resolver or SystemResolver())
 
     async def connect(self, host: str, port: int, seconds: float) -> socket.socket:
         """Return a connected, non-blocking socket within `seconds`.

@@ -32,12 +32,11 @@ from bot.core.net.webhook_addresses import (
 
 if TYPE_CHECKING:
     import ssl
-    from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
 
     from httpcore import SOCKET_OPTION
 
     Resolver: TypeAlias = Callable[[str, int], Awaitable[Sequence[str]]]
-    InternalHosts: TypeAlias = Mapping[str, Callable[[], tuple[str, int]]]
 
 
 LOOKUPS = 64
@@ -141,14 +140,12 @@ def _slot(slots: Semaphore) -> Iterator[None]:
 class GuardedBackend(httpcore.AsyncNetworkBackend):
     """Network access to permitted addresses; raises ForbiddenAddress for others.
 
-    `internal` maps a host to its present host and port, unchecked and instead of the URL's port.
     TLS still checks the certificate of the name: httpcore starts it above this layer.
     """
 
-    def __init__(self, allow: AllowList, resolver: Resolver, internal: InternalHosts) -> None:
+    def __init__(self, allow: AllowList, resolver: Resolver) -> None:
         self._allow = allow
         self._resolver = resolver
-        self._internal = internal
         self._network = httpcore.AnyIOBackend()
 
     async def connect_tcp(
@@ -161,11 +158,7 @@ class GuardedBackend(httpcore.AsyncNetworkBackend):
     ) -> httpcore.AsyncNetworkStream:
         """Connect within `timeout` seconds, including the look-up."""
         deadline = anyio.current_time() + (math.inf if timeout is None else timeout)
-        if host in self._internal:
-            inside, port = self._internal[host]()
-            *others, last = [inside]
-        else:
-            *others, last = map(str, await self.permitted(host, port, deadline))
+        *others, last = map(str, await self.permitted(host, port, deadline))
 
         async def dial(address: str, tries: int) -> httpcore.AsyncNetworkStream:
             share = max(deadline - anyio.current_time(), 0) / tries
@@ -226,7 +219,6 @@ class GuardedTransport(httpx.AsyncHTTPTransport):
         allow: AllowList,
         *,
         resolver: Resolver | None = None,
-        internal: InternalHosts | None = None,
         verify: ssl.SSLContext | bool = True,
         limits: httpx.Limits | None = None,
     ) -> None:
@@ -238,5 +230,5 @@ class GuardedTransport(httpx.AsyncHTTPTransport):
             max_connections=limits.max_connections,
             max_keepalive_connections=limits.max_keepalive_connections,
             keepalive_expiry=limits.keepalive_expiry,
-            network_backend=GuardedBackend(allow, resolver or SystemResolver(), internal or {}),
+            network_backend=GuardedBackend(allow, resolver or SystemResolver()),
         )

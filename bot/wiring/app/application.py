@@ -49,7 +49,7 @@ if TYPE_CHECKING:
 
     from pydantic import SecretStr
     from starlette.routing import BaseRoute
-    from starlette.types import ASGIApp
+    from starlette.types import ASGIApp, Receive, Scope, Send
 
     from bot.config import Settings
     from bot.core.database.database import Database
@@ -114,6 +114,8 @@ class Application:
         self._ops = self._make_ops(foundation)
         self._service = self._make_service(foundation, has_receiver=chat)
         self._app = self._service.app if self._service else FastAPI(openapi_url=None)
+        # Outermost: Starlette answers a bug outside of the middleware of the application.
+        self._counted = CountRequests(self._app, self._db.count)
         self._public = self._app if role.serves else FastAPI(openapi_url=None)
         for app in {self._app, self._public}:
             app.router.routes.extend([*routes, *self._ops.router().routes])
@@ -143,9 +145,10 @@ class Application:
         await self._replica.start()
         refused = partial(count_request, self._db.count, UNREAD)
         proxies = self._settings.forwarded_allow_ips
-        # Outermost: Starlette answers a bug outside of the middleware of the application.
-        ours, public = (CountRequests(app, self._db.count) for app in (self._app, self._public))
-        server = WebServer(ours, proxies, SERVER_PATIENCE, refused, self._own_socket, public=public)
+        public = CountRequests(self._public, self._db.count)
+        server = WebServer(
+            self._receive, proxies, SERVER_PATIENCE, refused, self._own_socket, public=public
+        )
         serving = asyncio.create_task(server.serve(sockets=[self._socket]))
         try:
             if self._service is not None and self._role.serves:
@@ -237,7 +240,7 @@ class Application:
         """Return the embedded service; None if PAYMENTS_URL names another server."""
         if self._settings.payments_url:
             return None
-        receiver = self._own_address if has_receiver else None
+        receiver = self._own_receiver() if has_receiver else None
         side = ServiceSide(foundation, receiver, self._bot_name, self._chat_page)
         self._closers.extend(side.closers)
         self._ops.metrics.gauges.extend(side.gauges)
@@ -272,6 +275,14 @@ class Application:
         client = Client(f"http://{host}:{port}", own.app_id, own.app_secret, owners=True)
         proof = Proof(own.app_secret, own.webhook_secret)
         return client, proof, f"http://{INTERNAL_HOST}"
+
+    async def _receive(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Take one of our own calls, by the own socket or from within the process."""
+        await self._counted(scope, receive, send)
+
+    def _own_receiver(self) -> ASGIApp:
+        """Return the application with the receiver of our own webhooks."""
+        return self._receive
 
     def _own_address(self) -> tuple[str, int]:
         """Return the host and port for our own calls, where no stranger's requests queue."""

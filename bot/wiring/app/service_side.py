@@ -29,7 +29,7 @@ from bot.service.usecases.looking import LOOKS, LookHandler
 from bot.service.usecases.opening import OPENINGS, OpeningHandler
 from bot.service.usecases.payment_context import PaymentContext
 from bot.service.usecases.payouts import Payouts
-from bot.service.usecases.request_commands import INTERNAL_HOST, Policy
+from bot.service.usecases.request_commands import Policy
 from bot.wiring.app.exchange import ExchangeSide
 from bot.wiring.app.rails import build_rails
 
@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Coroutine
 
     from fastapi import FastAPI
+    from starlette.types import ASGIApp
 
     from bot.config import Settings
     from bot.core.ops.readiness import Check
@@ -63,15 +64,15 @@ REQUESTS = 20
 class ServiceSide:
     """The service; `own` are the credentials with which the bot calls it.
 
-    `receiver` returns the host and port of the bot's own receiver of webhooks in this process, or
-    is None where it has none; `bot_name` and `chat_page` are those of the service. `checks` ask the
+    `receiver` is the application with the bot's own receiver of webhooks, None where this process
+    has none; `bot_name` and `chat_page` are those of the service. `checks` ask the
     servers that the service depends on. `loops` run on every replica, `lead_loops` on the lead.
     """
 
     def __init__(
         self,
         foundation: Foundation,
-        receiver: Callable[[], tuple[str, int]] | None,
+        receiver: ASGIApp | None,
         bot_name: Callable[[], str | None] = lambda: None,
         chat_page: str | None = None,
     ) -> None:
@@ -113,8 +114,7 @@ class ServiceSide:
             settings.api_rate, settings.payer_rate, payer_key.encode(),
             settings.operator_contact, bot_name, chat_page, counts,
         )  # fmt: skip
-        internal = {INTERNAL_HOST: receiver} if receiver else None
-        webhooks = WebhookDelivery(db, keys, now, allow, internal, embedded_app_id=self.own.app_id)
+        webhooks = WebhookDelivery(db, keys, now, allow, receiver, embedded_app_id=self.own.app_id)
         self.closers += [webhooks.close, rails.close]
         self.jobs = [
             *webhooks.jobs,

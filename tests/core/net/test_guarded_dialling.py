@@ -137,19 +137,6 @@ async def test_an_allowed_host_may_resolve_to_anything() -> None:
         assert len(receiver.heads) == 1
 
 
-async def test_internal_hosts_are_resolved_when_they_are_dialled() -> None:
-    """bot.internal leads, unchecked, to the present address of the receiver."""
-    where = ("127.0.0.1", 1)
-    transport = GuardedTransport(NOBODY, resolver=Names(), internal={"bot.internal": lambda: where})
-    async with httpx.AsyncClient(transport=transport) as client:
-        for _ in range(2):
-            async with listening() as receiver:
-                where = ("127.0.0.1", receiver.port)
-                answer = await client.get("http://bot.internal/webhooks/payments/t")
-                assert answer.text == "ok"
-                assert "Host: bot.internal\r\n" in receiver.heads[0]
-
-
 async def test_redirects_are_not_followed() -> None:
     """A redirect is an answer; followed on purpose, its target is checked too."""
     async with listening() as receiver:

@@ -60,7 +60,7 @@ async def working_inside(service: ServiceHarness, receiver: Receiver) -> AsyncIt
             service.vault,
             service.clock,
             AllowList(),
-            {INTERNAL_HOST: lambda: ("127.0.0.1", receiver.port)},
+            receiver.app,
             embedded_app_id=service.credentials.app_id,
         ) as bots,
         working(service, bots.own_job, receiver),

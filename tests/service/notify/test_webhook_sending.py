@@ -242,24 +242,73 @@ def proves(secret: str, received: HttpRequest, signature: str | None = None) -> 
     return True
 
 
-async def test_the_bots_receiver_is_resolved_when_sending(
+async def test_the_bots_receiver_gets_what_it_would_get_over_a_socket(
     service: ServiceHarness, receiver: Receiver
 ) -> None:
-    """`bot.internal` is resolved when sending, so a changed port loses no webhook."""
+    """Line, headers, signature and body are the same; no socket is opened."""
     await service.pay(await request_with_own_webhook(service))
     async with listening_inside(service, receiver, service.credentials.app_id) as bots:
         assert (await attempt(service, bots.own_job))["state"] == "done"
-    assert receiver.received[0].headers["host"] == "bot.internal"
+    (received,) = receiver.received
+    assert received.line == "POST /w HTTP/1.1"
+    assert received.headers["host"] == "bot.internal"
+    assert received.headers["user-agent"] == "payment-request-bot"
+    assert received.headers["content-type"] == "application/json"
+    assert int(received.headers["content-length"]) == len(received.body)
+    now = datetime.fromtimestamp(service.clock() / 1000, UTC)
+    secret = service.credentials.webhook_secret
+    signing.verify([secret], received.headers, received.body, now)
+    assert receiver.open == {}
+
+
+@pytest.mark.parametrize("status", [400, 401, 404, 410, 500, 503])
+async def test_the_bots_receiver_refuses_as_any_endpoint_does(
+    service: ServiceHarness, receiver: Receiver, status: int
+) -> None:
+    receiver.answers = [empty_answer(status, "Retry-After: 60")]
+    await service.pay(await request_with_own_webhook(service))
+    async with listening_inside(service, receiver, service.credentials.app_id) as bots:
+        row = await attempt(service, bots.own_job)
+    assert row["note"] == f"answered {status}"
+    assert row["state"] == ("dead" if status == 410 else "waiting")
+    assert status == 410 or row["due_at"] >= NOON + 60_000
+
+
+async def test_a_bug_of_the_bots_receiver_is_a_failed_attempt(service: ServiceHarness) -> None:
+    async def broken(*_: object) -> None:
+        raise ZeroDivisionError
+
+    await service.pay(await request_with_own_webhook(service))
+    async with WebhookDelivery(
+        service.db, service.vault, service.clock, AllowList(), broken,
+        embedded_app_id=service.credentials.app_id,
+    ) as bots:  # fmt: skip
+        with capture_logs() as lines:
+            row = await attempt(service, bots.own_job)
+    assert (row["state"], row["note"]) == ("waiting", "answered 500")
+    assert [one["event"] for one in lines] == ["application failed", "webhook failed"]
+
+
+async def test_a_receiver_of_the_bot_that_hangs_is_given_up(
+    service: ServiceHarness, receiver: Receiver, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its request is cancelled, as the server does when a client leaves."""
+    monkeypatch.setattr(webhook_delivery, "TIMEOUT", 0.05)
+    receiver.silent = True
+    await service.pay(await request_with_own_webhook(service))
+    async with listening_inside(service, receiver, service.credentials.app_id) as bots:
+        row = await attempt(service, bots.own_job)
+    assert (row["state"], row["note"]) == ("waiting", "no answer within 0.05 seconds")
 
 
 def listening_inside(
     service: ServiceHarness, receiver: Receiver, embedded: str | None
 ) -> WebhookDelivery:
-    """Return a notifier that resolves the bot's own receiver to this address."""
-    internal = {"bot.internal": lambda: ("127.0.0.1", receiver.port)}
+    """Return a notifier whose own receiver is this one."""
     return WebhookDelivery(
-        service.db, service.vault, service.clock, AllowList(), internal, embedded_app_id=embedded
-    )
+        service.db, service.vault, service.clock, AllowList(), receiver.app,
+        embedded_app_id=embedded,
+    )  # fmt: skip
 
 
 @pytest.mark.parametrize("embedded", [None, "another"])

@@ -16,6 +16,7 @@ from pydantic import SecretStr
 from bot.sandbox.world.world import TOKEN
 from bot.wiring.app.application import Application
 from tests.simulation.faults.faulty_product import SimulatedProduct
+from tests.simulation.faults.forwarder import Forwarder
 from tests.simulation.product_templates import ASKS_PAYERS, Life
 from tests.support.free_ports import free_port
 
@@ -23,12 +24,14 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
+    from starlette.types import ASGIApp
+
     from bot.config import Settings
     from tests.simulation.faults.fault_proxy import Proxy
 
 
 class _Whole(Application):
-    """Calls itself by the port `inside`."""
+    """Calls itself by the port `inside`, also where it would need no socket."""
 
     def __init__(self, settings: Settings, inside: int, now: Callable[[], int]) -> None:
         self._inside = inside
@@ -40,6 +43,9 @@ class _Whole(Application):
 
     def _own_address(self) -> tuple[str, int]:
         return "127.0.0.1", self._inside
+
+    def _own_receiver(self) -> ASGIApp:
+        return Forwarder(self._own_address)
 
 
 class WholeProduct(SimulatedProduct):

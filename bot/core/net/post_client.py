@@ -1,0 +1,287 @@
+"""A client for posts to strangers' addresses, over connections that it keeps.
+
+httpx takes a millisecond of processor time for a call, most of it in layers that such a post does
+not need. Here httptools, which is llhttp, parses the answers; each connection has one post at a
+time (HTTP/1.1). Errors are those of httpx. No redirect is followed, and no cookie is kept.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import select
+import ssl
+from collections import defaultdict
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import TYPE_CHECKING, TypeAlias, cast
+
+import httptools
+import httpx
+
+from bot.core.net.bounded_stream import MOST_READ
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from bot.core.net.guarded_socket import GuardedDialler
+
+KEPT_SECONDS = 4.0
+"""For which an idle connection is kept: servers close theirs after 5, and a post that is sent just
+then is lost."""
+
+PORTS = {"http": 80, "https": 443}
+FIRST_FINAL = 200
+"""The first status that is no interim answer (RFC 9110 section 15.2)."""
+
+Origin: TypeAlias = tuple[str, str, int]
+"""Scheme, host and port: what a connection leads to."""
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """The origin of a URL, and the first lines of a post to it."""
+
+    origin: Origin
+    lines: bytes
+
+
+@lru_cache(maxsize=256)
+def _target(url: str) -> Target:
+    """Raise InvalidURL, UnsupportedProtocol and ValueError."""
+    parsed = httpx.URL(url)
+    _ = parsed.host  # decoded only now: `xn--a` is no name
+    host = parsed.raw_host.decode("ascii")
+    if parsed.scheme not in PORTS or not host:
+        raise httpx.UnsupportedProtocol("not the address of a web server")
+    lines = b"POST %b HTTP/1.1\r\nHost: %b\r\n" % (parsed.raw_path, parsed.netloc)
+    return Target((parsed.scheme, host, parsed.port or PORTS[parsed.scheme]), lines)
+
+
+class _Exchange:
+    """A post and its answer, as far as it has come; the parser calls the `on_` methods.
+
+    `keeps`: the answer is whole, and its connection can be used again.
+    """
+
+    def __init__(self, longest: int) -> None:
+        loop = asyncio.get_running_loop()
+        self.head: asyncio.Future[None] = loop.create_future()
+        self.end: asyncio.Future[None] = loop.create_future()
+        self.status, self.keeps = 0, False
+        self.headers: dict[str, str] = {}
+        self.body = b""
+        self._longest, self._unread = longest, MOST_READ
+        self._parser = httptools.HttpResponseParser(self)
+
+    def feed(self, data: bytes) -> None:
+        """Parse what came; an answer without end fails."""
+        self._unread -= len(data)
+        if self._unread < 0:
+            self.fail(httpx.ReadError("the peer sends without end"))
+            return
+        try:
+            self._parser.feed_data(data)
+        except httptools.HttpParserUpgrade:
+            self.keeps = False
+        except httptools.HttpParserError as error:
+            self.fail(httpx.RemoteProtocolError(str(error)))
+
+    def fail(self, error: httpx.HTTPError) -> None:
+        """End it; an answer whose head came stays as it is."""
+        self.keeps = False
+        if not self.head.done():
+            self.head.set_exception(error)
+        self._finish()
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        self.headers[name.decode("latin-1").lower()] = value.decode("latin-1")
+
+    def on_headers_complete(self) -> None:
+        self.status = self._parser.get_status_code()
+        if self._is_final() and not self.head.done():
+            self.head.set_result(None)
+
+    def on_body(self, data: bytes) -> None:
+        self.body += data[: self._longest - len(self.body)]
+        if len(self.body) == self._longest:
+            self._finish()
+
+    def on_message_complete(self) -> None:
+        if not self._is_final():
+            self.headers.clear()
+        else:
+            self.keeps = self._parser.should_keep_alive()
+            self._finish()
+
+    def _is_final(self) -> bool:
+        return self.status >= FIRST_FINAL or self._parser.should_upgrade()
+
+    def _finish(self) -> None:
+        if not self.end.done():
+            self.end.set_result(None)
+
+
+class _Connection(asyncio.Protocol):
+    """A connection with one exchange at a time."""
+
+    def __init__(self, origin: Origin, kept: defaultdict[Origin, list[_Connection]]) -> None:
+        self._origin, self._kept = origin, kept
+        self._transport: asyncio.Transport | None = None
+        self._exchange: _Exchange | None = None
+        self._expiry: asyncio.TimerHandle | None = None
+        self._incoming = select.poll()
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self._incoming.register(transport.get_extra_info("socket").fileno(), select.POLLIN)
+        self._transport = cast("asyncio.Transport", transport)  # uvloop's is no instance of it
+
+    def data_received(self, data: bytes) -> None:
+        if self._exchange is None:
+            self.close()
+        else:
+            self._exchange.feed(data)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._transport = None
+        self.leave()
+        if self._exchange is not None:
+            lost = "" if exc else "Server disconnected without sending a response."
+            self._exchange.fail(httpx.ReadError("") if exc else httpx.RemoteProtocolError(lost))
+
+    def send(self, message: bytes, longest: int) -> _Exchange:
+        """Send a post; `longest` bytes of the answer's body are read."""
+        self._exchange = _Exchange(longest)
+        if self._transport is None:
+            self._exchange.fail(httpx.ReadError(""))
+        else:
+            self._transport.write(message)
+        return self._exchange
+
+    def keep(self) -> None:
+        """Keep it for the next post to its origin."""
+        self._exchange = None
+        if self._transport is not None:
+            self._kept[self._origin].append(self)
+            loop = asyncio.get_running_loop()
+            self._expiry = loop.call_later(KEPT_SECONDS, self.close)
+
+    def leave(self) -> None:
+        """Stop keeping it."""
+        if self._expiry is not None:
+            self._expiry.cancel()
+            self._expiry = None
+            self._kept[self._origin].remove(self)
+            if not self._kept[self._origin]:
+                del self._kept[self._origin]
+
+    def is_quiet(self) -> bool:
+        """Return whether nothing has come that the event loop has not read yet, such as the end."""
+        return not self._incoming.poll(0)
+
+    def close(self) -> None:
+        """Close it at once."""
+        self.leave()
+        if self._transport is not None:
+            self._transport.abort()
+
+
+class Reply:
+    """The answer to a post: its head has come, and its body may still be coming."""
+
+    def __init__(self, connection: _Connection, exchange: _Exchange) -> None:
+        self._connection, self._exchange = connection, exchange
+        self.status, self.headers = exchange.status, exchange.headers
+
+    async def read(self, seconds: float) -> bytes:
+        """Return the beginning of the body, as far as it came in time; end the exchange."""
+        try:
+            if not self._exchange.end.done():
+                with suppress(TimeoutError):
+                    async with asyncio.timeout(seconds):
+                        await self._exchange.end
+        finally:
+            if self._exchange.keeps:
+                self._connection.keep()
+            else:
+                self._connection.close()
+        return self._exchange.body
+
+
+class PostClient:
+    """Posts to what `dialler` permits; `longest` bytes of an answer are read.
+
+    `headers` are those of every post; connecting takes `seconds` at most.
+    """
+
+    def __init__(
+        self,
+        dialler: GuardedDialler,
+        context: ssl.SSLContext,
+        headers: Mapping[str, str],
+        *,
+        seconds: float,
+        longest: int,
+    ) -> None:
+        self._dialler, self._context = dialler, context
+        self._seconds, self._longest = seconds, longest
+        self._headers = _written(headers)
+        self._kept: defaultdict[Origin, list[_Connection]] = defaultdict(list)
+        context.set_alpn_protocols(["http/1.1"])
+
+    async def post(self, url: str, headers: Mapping[str, str], body: bytes) -> Reply:
+        """Send a post; return its answer once the head has come.
+
+        Raises ForbiddenAddress, httpx's errors, TimeoutError, and ValueError for no address.
+        """
+        target = _target(url)
+        length = b"Content-Length: %d\r\n\r\n" % len(body)
+        message = b"".join((target.lines, self._headers, _written(headers), length, body))
+        connection = self._take(target.origin) or await self._dial(target.origin)
+        try:
+            exchange = connection.send(message, self._longest)
+            await exchange.head
+        except BaseException:
+            connection.close()
+            raise
+        return Reply(connection, exchange)
+
+    async def close(self) -> None:
+        """Close the connections that are kept."""
+        for connection in [one for kept in self._kept.values() for one in kept]:
+            connection.close()
+
+    def _take(self, origin: Origin) -> _Connection | None:
+        """Return the connection that was kept last and that its server has not closed since."""
+        while origin in self._kept:
+            connection = self._kept[origin][-1]
+            connection.leave()
+            if connection.is_quiet():
+                return connection
+            connection.close()
+        return None
+
+    async def _dial(self, origin: Origin) -> _Connection:
+        scheme, host, port = origin
+        secure = scheme == "https"
+        try:
+            sock = await self._dialler.connect(host, port, self._seconds)
+            _, connection = await asyncio.get_running_loop().create_connection(
+                lambda: _Connection(origin, self._kept),
+                sock=sock,
+                ssl=self._context if secure else None,
+                server_hostname=host if secure else None,
+            )
+        except TimeoutError:
+            raise
+        except ssl.SSLError as error:
+            raise httpx.ConnectError(str(error)) from error
+        except OSError as error:
+            reason = os.strerror(error.errno) if error.errno else str(error)
+            raise httpx.ConnectError(reason) from error
+        return connection
+
+
+def _written(headers: Mapping[str, str]) -> bytes:
+    return "".join(f"{name}: {value}\r\n" for name, value in headers.items()).encode("ascii")
