@@ -13,6 +13,7 @@ from bot.service.usecases.looking import LookHandler
 from bot.service.usecases.opening import OpeningHandler
 from bot.service.usecases.paying import PaymentForm
 from tests.support.real_rails import EUROS
+from tests.support.webhook_delivery import handle
 
 if TYPE_CHECKING:
     import httpx
@@ -43,7 +44,7 @@ async def perform(service: ServiceHarness, job: Job) -> int:
         lambda tx: outbox.claim(tx, job.queue, service.clock(), 100)
     )
     for message in messages:
-        await job.handle(message)
+        await handle(job, message)
     return len(messages)
 
 

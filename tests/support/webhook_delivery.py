@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
     from bot.core.database.database import Row
+    from bot.core.outbox.outbox import Message
     from bot.core.outbox.worker import Job
     from tests.support.service_harness import ServiceHarness
     from tests.support.webhook_receiver import Receiver
@@ -43,6 +44,18 @@ async def owe_many(service: ServiceHarness, url: str, count: int) -> None:
         assert (await service.pay(made["id"], f"{number:032d}")).status_code == 303
 
 
+async def owe_each(service: ServiceHarness, url: str, count: int) -> None:
+    """Pay so many requests once whose webhook goes to `url`."""
+    for _ in range(count):
+        await owe_many(service, url, 1)
+
+
+async def handle(job: Job, message: Message) -> None:
+    """Handle a message as a worker does, until its outcome is stored."""
+    if stored := await job.handle(message):
+        await stored
+
+
 async def attempt(service: ServiceHarness, job: Job) -> Row:
     """Make the attempts that are due now; the one message of the outbox after them."""
     claimed = await service.db.transaction(
@@ -50,7 +63,7 @@ async def attempt(service: ServiceHarness, job: Job) -> Row:
     )
     assert claimed
     for message in claimed:
-        await job.handle(message)
+        await handle(job, message)
     (row,) = [row for row in await service.rows("outbox") if row["queue"] == job.queue.name]
     return row
 

@@ -65,7 +65,10 @@ async def put(post: QueueHarness, lane: str, word: str) -> None:
 
 @asynccontextmanager
 async def working(
-    post: QueueHarness, handle: Callable[[Message], Awaitable[None]], room: int = 8, **given: Any
+    post: QueueHarness,
+    handle: Callable[[Message], Awaitable[Awaitable[None] | None]],
+    room: int = 8,
+    **given: Any,
 ) -> AsyncIterator[Worker]:
     """Run a worker until the block ends; its loop must end too."""
     job, now = Job(post.queue, handle, room), given.get("now", post.clock)

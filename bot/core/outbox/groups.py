@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING
 from bot.core.outbox import lane_locks, lanes
 
 if TYPE_CHECKING:
+    from collections.abc import Collection
+
     from bot.core.database.database import Transaction
     from bot.core.outbox.queue_policy import Queue
 
@@ -37,7 +39,10 @@ ADMIT = """
 
 
 class LaneGroups:
-    """The groups of a queue in one transaction, with the free slots of each."""
+    """The groups of a queue in one transaction, with the free slots of each.
+
+    A lane may be in several groups; a series takes one slot of each.
+    """
 
     def __init__(self, tx: Transaction, queue: Queue) -> None:
         self._tx = tx
@@ -45,21 +50,18 @@ class LaneGroups:
         self._taken: Counter[str] | None = None
 
     def free_slots(self, lane: str) -> int | None:
-        """Return how many messages of a lane its group has room for; None if it has no group."""
-        name = self._name(lane)
-        if name is None:
-            return None
-        return max(0, self._queue.group_width - self._count()[name])
+        """Return how many messages of a lane its groups have room for; None if it has no group."""
+        return min((max(0, self._free(name)) for name in self._names(lane)), default=None)
 
-    def count_claimed(self, lane: str) -> None:
-        """Count a claimed message of a lane."""
-        name = self._name(lane)
-        if name is not None:
-            self._count()[name] += 1
+    def count_claimed(self, lane: str, slots: int) -> None:
+        """Count slots that claimed messages of a lane take."""
+        if names := self._names(lane):
+            self._count().update(dict.fromkeys(names, slots))
 
     def park(self, lane: str) -> None:
-        """Set a lane aside until its group has room."""
-        lanes.store(self._tx, self._queue, lane, "waits_for", self._name(lane))
+        """Set a lane aside until the first of its groups that is full has room."""
+        full = next(name for name in self._names(lane) if self._free(name) <= 0)
+        lanes.store(self._tx, self._queue, lane, "waits_for", full)
 
     def admit_all(self) -> None:
         """Open parked lanes of every group that has room, whatever made the room.
@@ -73,30 +75,34 @@ class LaneGroups:
             last = row["waits_for"]
             self._admit(last)
 
-    def admit_waiting(self, lane: str) -> None:
-        """Open parked lanes after a message of this lane was settled."""
-        name = self._name(lane)
-        if name is not None and self._tx.one(WAITS, queue=self._queue.name, name=name):
-            self._admit(name)
+    def admit_waiting(self, settled: Collection[str]) -> None:
+        """Open parked lanes after messages of these lanes were settled."""
+        for name in sorted({name for lane in settled for name in self._names(lane)}):
+            if self._tx.one(WAITS, queue=self._queue.name, name=name):
+                self._admit(name)
 
     def _admit(self, name: str) -> None:
-        free = self._queue.group_width - self._count()[name]
+        free = self._free(name)
         if free > 0:
             admit = lane_locks.passing_over(self._tx, self._queue, ADMIT)
             self._tx.execute(admit, queue=self._queue.name, name=name, most=free)
             self._tx.wake(self._queue.name)
 
-    def _name(self, lane: str) -> str | None:
-        return (self._queue.group(lane) or None) if self._queue.group else None
+    def _names(self, lane: str) -> tuple[str, ...]:
+        names = self._queue.group(lane) if self._queue.group else None
+        return (names,) if isinstance(names, str) and names else tuple(names or ())
+
+    def _free(self, name: str) -> int:
+        width = self._queue.group_width
+        return (width if isinstance(width, int) else width(name)) - self._count()[name]
 
     def _count(self) -> Counter[str]:
         """Return the leased messages by group; they are counted once, at the first call."""
         if self._taken is None:
             self._taken = Counter()
             for row in self._tx.query(LEASED, queue=self._queue.name):
-                name = self._name(row["lane"])
-                if name is not None:
-                    self._taken[name] += row["n"]
+                for name in self._names(row["lane"]):
+                    self._taken[name] += 1 if self._queue.series else row["n"]
         return self._taken
 
 
@@ -105,8 +111,7 @@ def reopen_lanes(tx: Transaction, queue: Queue, names: set[str], now: int = 0) -
 
     The caller has locked them.
     """
-    groups = LaneGroups(tx, queue)
     for lane in names:
         if lanes.reopen(tx, queue, lane, now) is not None:
             tx.wake(queue.name)
-        groups.admit_waiting(lane)
+    LaneGroups(tx, queue).admit_waiting(names)

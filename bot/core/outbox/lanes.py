@@ -69,6 +69,25 @@ REOPEN = (
     " ON CONFLICT (queue, lane) DO UPDATE SET open_at = excluded.open_at,"
     " priority = excluded.priority, rank = excluded.rank, waits_for = NULL"
 )
+REOPEN_PLAIN = f"""
+    INSERT INTO lanes (queue, lane, open_at, priority)
+    SELECT :queue, :lane, CASE WHEN busy < :width THEN due END, class FROM (
+        SELECT {BUSY} AS busy, (SELECT due_at {WAITING} ORDER BY due_at, id LIMIT 1) AS due,
+        (SELECT priority {WAITING} ORDER BY due_at, id LIMIT 1) AS class
+    ) AS state WHERE true
+    ON CONFLICT (queue, lane) DO UPDATE SET open_at = CASE
+        WHEN lanes.held_until > excluded.open_at THEN lanes.held_until ELSE excluded.open_at
+    END, priority = excluded.priority, waits_for = NULL
+    RETURNING open_at
+"""  # noqa: S608 - our own words
+"""What `reopen` reads and writes of a lane without order, pace and accounts, in one statement."""
+
+CLOSE = """
+    UPDATE lanes SET open_at = NULL WHERE queue = :queue AND open_at IS NOT NULL AND lane IN (
+        SELECT lane FROM outbox
+        WHERE queue = :queue AND state = 'leased' AND leased_until = :until
+    )
+"""
 # One part for each class: the index has the time behind the class.
 HEADS = " UNION ALL ".join(HEAD_OF_CLASS.format(priority) for priority in PRIORITIES)
 OPEN = " UNION ALL ".join(OF_CLASS.format(priority) for priority in PRIORITIES)
@@ -244,9 +263,13 @@ def reopen(tx: Transaction, queue: Queue, lane: str, now: int = 0) -> int | None
 
     A lane that was just served goes behind those that are open `now`.
     """
+    pace = queue.lane_pace(lane)
+    if not (queue.ordered or queue.account_pace or pace):
+        row = tx.query(REOPEN_PLAIN, queue=queue.name, lane=lane, width=queue.width)[0]
+        return None if row["open_at"] is None else int(row["open_at"])
     state = tx.query(_state_of(queue), queue=queue.name, lane=lane)[0]
     open_at = priority = rank = None
-    limited = _lane_opens_at(queue.lane_pace(lane), state["arrival_at"] or 0, now)
+    limited = _lane_opens_at(pace, state["arrival_at"] or 0, now)
     by = max(state["held_until"] or 0, limited)
     due = _first_due(state, max(by, now)) if state["busy"] < queue.width else None
     if due is not None:
@@ -255,6 +278,11 @@ def reopen(tx: Transaction, queue: Queue, lane: str, now: int = 0) -> int | None
         rank = _rank(queue, state, priority, open_at) if queue.account_pace else None
     tx.execute(REOPEN, queue=queue.name, lane=lane, open_at=open_at, priority=priority, rank=rank)
     return open_at
+
+
+def close_leased(tx: Transaction, queue: Queue, until: int) -> None:
+    """Close the lanes of messages leased until a time, where a lane has one at a time."""
+    tx.execute(CLOSE, queue=queue.name, until=until)
 
 
 def _lane_opens_at(pace: Pace | None, arrival_at: int, now: int) -> int:

@@ -11,26 +11,15 @@ from __future__ import annotations
 
 import itertools
 import secrets
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-import structlog
-
-from bot.core.errors import Unreadable
-from bot.core.outbox import (
-    back_pressure,
-    batching,
-    bulk_changes,
-    candidates,
-    fair_accounts,
-    lane_locks,
-    lanes,
-)
-from bot.core.outbox.class_shares import ClassTurns
-from bot.core.outbox.groups import MAX_PARKED, LaneGroups, reopen_lanes
+from bot.core.outbox import endings, fair_accounts, lane_locks, lanes
+from bot.core.outbox.claims.claiming import Claiming
+from bot.core.outbox.endings import Ending, end_leases
+from bot.core.outbox.groups import reopen_lanes
 from bot.core.outbox.lanes import SWEPT
 from bot.core.outbox.queue_policy import REPLY
-from bot.core.outbox.slots import Slots
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -44,10 +33,7 @@ LAST = (
     " WHERE queue = :queue AND lane = :lane AND state = 'leased') AS leased"
 )
 
-log = structlog.get_logger()
-
 _calls = itertools.count()
-_leases = itertools.count()
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,50 +135,30 @@ def _next_id(last: Iterable[str | None], now: int) -> str:
 def claim(
     tx: Transaction, queue: Queue, now: int, room: int, owner: str = "", *, ahead: int = 0
 ) -> list[Message]:
-    """Claim up to `room` messages that may go within `ahead` ms; classes and lanes take turns.
+    """Claim up to `room` messages, or series, that may go within `ahead` ms.
+
+    Classes and lanes take turns.
 
     `owner` is the worker that handles them (core/outbox/owners.py). A message that can't be read
     becomes a dead letter instead.
     """
     lane_locks.lock_paces(tx, queue)
-    slots = Slots(tx, queue, now, ahead)
-    if not slots.is_free():
-        return []
-    groups = LaneGroups(tx, queue)
-    groups.admit_all()
-    room = back_pressure.free_room(tx, queue, now, room)
-    turns = ClassTurns(tx, queue, now, room + (MAX_PARKED if queue.group else 0))
-    claimed: list[Message] = []
-    while len(claimed) < room and slots.is_free():
-        lane = turns.next_lane()
-        if lane is None:
-            break
-        free = groups.free_slots(lane)
-        if free == 0:
-            groups.park(lane)
-            continue
-        if back_pressure.hold_back(tx, queue, lane, now):
-            continue
-        for row in candidates.find_due(tx, queue, lane, now, turns)[:free]:
-            starts_at = slots.take(lane) if len(claimed) < room else None
-            if starts_at is None:
-                break
-            whole = batching.gather_waiting(tx, queue, row, now)
-            try:
-                body = queue.decode(whole["body"])
-            except Unreadable as error:
-                note = f"its body can't be read: {error}"
-                log.warning("message set aside", queue=queue.name, id=row["id"], why=note)
-                bulk_changes.bury_unsettled(tx, row["id"], note, now)
-                continue
-            leased = _lease(tx, whole, body, now + queue.lease, owner)
-            claimed.append(replace(leased, starts_at=starts_at))
-            groups.count_claimed(lane)
-            turns.count_claimed(lane, row["priority"])
-            fair_accounts.record_served(tx, queue, row["rank"])
-        lanes.reopen(tx, queue, lane, now)
-    slots.store()
-    return claimed
+    return [
+        Message(
+            id=row["id"],
+            lane=row["lane"],
+            priority=row["priority"],
+            body=body,
+            attempts=row["attempts"] + 1,
+            failures=row["failures"],
+            crashes=row["crashes"],
+            uncertain=bool(row["uncertain"]),
+            created_at=row["created_at"],
+            lease=lease,
+            starts_at=starts_at,
+        )
+        for row, body, lease, starts_at in Claiming(tx, queue, now, owner, ahead).take(room)
+    ]
 
 
 def done(tx: Transaction, queue: Queue, message: Message, now: int) -> bool:
@@ -201,16 +167,8 @@ def done(tx: Transaction, queue: Queue, message: Message, now: int) -> bool:
     Like all functions that end a lease, return False and change nothing if the message has another
     lease by now.
     """
-    if queue.keep:
-        return _settle(tx, queue, message, "done", now=now, note=None)
-    lane_locks.lock(tx, queue, message.lane)
-    ours = tx.execute(
-        "DELETE FROM outbox WHERE id = :id AND lease = :lease",
-        id=message.id,
-        lease=message.lease,
-    )
-    reopen_lanes(tx, queue, {message.lane}, now)
-    return bool(ours)
+    ending = endings.as_done(queue, message, now)
+    return end_leases(tx, queue, [ending], 0 if queue.keep else now)[0]
 
 
 def retry(
@@ -229,22 +187,19 @@ def retry(
     a `state` the next attempt has that, and only `uncertain` counts: the body has what is known of
     earlier attempts.
     """
-    change = (
-        "state = 'waiting', due_at = :due_at, note = :note, uncertain = :doubt,"
-        " failures = 0, crashes = 0"
-    )
-    doubt = int(uncertain or (state is None and message.uncertain))
-    values: dict[str, object] = {"due_at": due_at, "note": note, "doubt": doubt}
+    doubt = uncertain or (state is None and message.uncertain)
+    ending = endings.retried(message, due_at, note, uncertain=doubt)
     if state is None:
-        return _end_lease(tx, queue, message, change, **values)
+        return end_leases(tx, queue, [ending])[0]
     lane, priority = state.lane or message.lane, state.priority
     lane_locks.lock(tx, queue, message.lane, lane)
-    ours = _end_lease(
-        tx, queue, message,
-        f"{change}, body = :body, lane = :lane, priority = :priority",
-        **values, body=queue.encode(state.body), lane=lane,
-        priority=message.priority if priority is None else priority,
-    )  # fmt: skip
+    moved = {
+        "body": queue.encode(state.body),
+        "lane": lane,
+        "priority": message.priority if priority is None else priority,
+    }
+    change = f"{ending.change}, body = :body, lane = :lane, priority = :priority"
+    ours = end_leases(tx, queue, [Ending(message, change, {**ending.values, **moved})])[0]
     if ours and lane != message.lane:
         reopen_lanes(tx, queue, {lane})
     return ours
@@ -252,28 +207,27 @@ def retry(
 
 def fail(tx: Transaction, queue: Queue, message: Message, due_at: int, note: str) -> bool:
     """Queue a message for another attempt at `due_at`, after its handler raised."""
-    return _end_lease(
-        tx, queue, message,
+    change = (
         "state = 'waiting', due_at = :due_at, note = :note, uncertain = 1,"
-        " failures = failures + 1, crashes = 0",
-        due_at=due_at, note=note,
-    )  # fmt: skip
+        " failures = failures + 1, crashes = 0"
+    )
+    return end_leases(tx, queue, [Ending(message, change, {"due_at": due_at, "note": note})])[0]
 
 
 def release(tx: Transaction, queue: Queue, message: Message, due_at: int) -> bool:
     """End the lease of a message whose handling has not begun; the attempt does not count."""
-    change = "state = 'waiting', due_at = :due_at, attempts = attempts - 1"
-    return _end_lease(tx, queue, message, change, due_at=due_at)
+    change = f"{endings.GIVE_BACK}, due_at = :due_at"
+    return end_leases(tx, queue, [Ending(message, change, {"due_at": due_at})])[0]
 
 
 def bury(tx: Transaction, queue: Queue, message: Message, now: int, note: str) -> bool:
     """Settle a message as a dead letter, kept for the operator."""
-    return _settle(tx, queue, message, "dead", now=now, note=note)
+    return end_leases(tx, queue, [endings.settled(message, "dead", now, note)])[0]
 
 
 def end(tx: Transaction, queue: Queue, message: Message, now: int, note: str) -> bool:
     """Settle a message that is no longer wanted; it is kept like one that was performed."""
-    return _settle(tx, queue, message, "ended", now=now, note=note)
+    return end_leases(tx, queue, [endings.settled(message, "ended", now, note)])[0]
 
 
 def split(tx: Transaction, queue: Queue, message: Message, bodies: Sequence[Any], now: int) -> bool:
@@ -340,49 +294,3 @@ def sweep(tx: Transaction, queue: Queue, before: int, most: int = SWEPT) -> list
         most=most,
     )
     return [row["id"] for row in rows]
-
-
-def _lease(tx: Transaction, row: Row, body: Any, until: int, owner: str) -> Message:
-    lease = f"{owner}/{next(_leases)}{secrets.token_hex(3)}"
-    tx.execute(
-        "UPDATE outbox SET state = 'leased', attempts = attempts + 1, leased_until = :until,"
-        " lease = :lease WHERE id = :id",
-        id=row["id"],
-        until=until,
-        lease=lease,
-    )
-    return Message(
-        id=row["id"],
-        lane=row["lane"],
-        priority=row["priority"],
-        body=body,
-        attempts=row["attempts"] + 1,
-        failures=row["failures"],
-        crashes=row["crashes"],
-        uncertain=bool(row["uncertain"]),
-        created_at=row["created_at"],
-        lease=lease,
-    )
-
-
-def _settle(
-    tx: Transaction, queue: Queue, message: Message, state: str, *, now: int, note: str | None
-) -> bool:
-    change = "state = :state, settled_at = :now, note = :note"
-    return _end_lease(tx, queue, message, change, state=state, now=now, note=note)
-
-
-def _end_lease(
-    tx: Transaction, queue: Queue, message: Message, change: str, **values: object
-) -> bool:
-    """End the lease of a message with a change of its row; False if it has another lease."""
-    lane_locks.lock(tx, queue, message.lane)
-    ours = tx.execute(
-        f"UPDATE outbox SET {change}, leased_until = NULL, lease = NULL"  # noqa: S608 - our own words
-        " WHERE id = :id AND lease = :lease",
-        id=message.id,
-        lease=message.lease,
-        **values,
-    )
-    reopen_lanes(tx, queue, {message.lane})
-    return bool(ours)

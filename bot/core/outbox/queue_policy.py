@@ -108,9 +108,11 @@ class Queue:
     """The policy of a queue; times in milliseconds.
 
     `ordered`: the first message of a lane and class must end before the next one is claimed.
-    `width`: leased messages of a lane at most. `group` names the group of a lane, None for none;
-    the lanes of a group have `group_width` leased messages together at most. `class_width` limits
-    the leased messages of a class, so that the other classes have room.
+    `width`: leased messages of a lane at most. `series`: the most messages of a lane that are
+    claimed together (core/outbox/claims/series.py); 0 for one by one. `group` names the groups of
+    a lane, None for none; the lanes of a group have `group_width` leased messages, or series,
+    together at most. `class_width` limits the leased messages of a class, so that the other classes
+    have room.
     `account_pace`: what a message costs its account (core/outbox/fair_accounts.py); its burst is
     the credit of an account that was idle.
     `keep`: settled messages are kept until a sweep. `gather` joins messages that would have to
@@ -126,11 +128,12 @@ class Queue:
     lease: int
     ordered: bool = True
     width: int = 1
+    series: int = 0
     keep: bool = False
     pace: Pace | None = None
     lane_pace: Callable[[str], Pace | None] = field(default=lambda _lane: None)
-    group: Callable[[str], str | None] | None = None
-    group_width: int = 32
+    group: Callable[[str], str | tuple[str, ...] | None] | None = None
+    group_width: int | Callable[[str], int] = 32
     class_width: Mapping[int, int] = field(default_factory=dict)
     account_pace: Pace | None = None
     back_pressure: BackPressure | None = None

@@ -4,27 +4,29 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import itertools
 from dataclasses import dataclass, field
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 import structlog
 
 from bot.core.errors import NoLongerLead, StorageError
-from bot.core.outbox import lane_locks, leases, outbox
-from bot.core.outbox.next_claim import next_claim
+from bot.core.outbox import endings, lane_locks, leases, outbox
+from bot.core.outbox.claims.next_claim import next_claim
 from bot.core.outbox.owners import LOCAL
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
     from bot.core.database.database import Database, Transaction
-    from bot.core.outbox.next_claim import NextClaim
+    from bot.core.outbox.claims.next_claim import NextClaim
     from bot.core.outbox.outbox import Message
     from bot.core.outbox.owners import Owners
     from bot.core.outbox.queue_policy import Queue
 
 log = structlog.get_logger()
+T = TypeVar("T")
 
 LONGEST_WAIT = 1.0
 """Seconds between two claims: other processes put messages too."""
@@ -38,6 +40,9 @@ RELEASE_SECONDS = 1.0
 CRASHED = "its attempts ended the process"
 """Note of a dead letter whose attempts all ended with their worker."""
 
+SERIES_SECONDS = 1.0
+"""Seconds after which a series ends early: nobody can tell what its messages wait for."""
+
 STORAGE_PAUSE = 1_000
 """Milliseconds until the next attempt after the database could not be used."""
 
@@ -46,14 +51,17 @@ STORAGE_PAUSE = 1_000
 class Job:
     """A queue and its handler; `handle` settles each message in a transaction.
 
+    It may return before its outcome is stored, with an awaitable for that: the next message of a
+    series is handled meanwhile.
     `handle` raises StorageError only if nothing has been done yet: the outcome of a call that was
     made is settled by `Database.transaction_until_stored`. `buried` is called in
-    the transaction in which the worker makes a message a dead letter. `room` messages are handled
-    at once; they are claimed up to `ahead` ms before they may go, and `handle` waits for that.
+    the transaction in which the worker makes a message a dead letter. `room` messages, or series,
+    are handled at once; they are claimed up to `ahead` ms before they may go, and `handle` waits
+    for that.
     """
 
     queue: Queue
-    handle: Callable[[Message], Awaitable[None]]
+    handle: Callable[[Message], Awaitable[Awaitable[None] | None]]
     room: int = 8
     buried: Callable[[Transaction, Message], None] = field(default=lambda _tx, _message: None)
     ahead: int = 0
@@ -181,9 +189,9 @@ class Worker:
         except Exception:
             log.exception("queue can't be read", queue=self._job.queue.name)
             return LONGEST_WAIT
-        for message in messages:
-            task = asyncio.create_task(self._handle(message))
-            self._tasks[task] = message.lease
+        for lease, series in itertools.groupby(messages, key=lambda one: one.lease):
+            task = asyncio.create_task(self._handle_series([*series]))
+            self._tasks[task] = lease
             task.add_done_callback(self._finished)
         self._full, self._rests_until = coming.is_full, coming.rests_until
         if coming.at is None:
@@ -210,13 +218,35 @@ class Worker:
         messages = outbox.claim(tx, queue, now, room, self._owner, ahead=ahead)
         return messages, next_claim(tx, queue, now, ahead)
 
-    async def _handle(self, message: Message) -> None:
+    async def _handle_series(self, series: list[Message]) -> None:
+        """Handle messages one after the other, as long as there is time; give the rest back."""
+        until = asyncio.get_running_loop().time() + SERIES_SECONDS
+        storing: list[tuple[Message, Awaitable[None]]] = []
+        for place, message in enumerate(series):
+            if place and (self._stopping or asyncio.get_running_loop().time() >= until):
+                await self._give_back(series[place:])
+                break
+            stored = await self._guard(message, self._handle(message))
+            if stored is not None:
+                storing.append((message, stored))
+        for message, stored in storing:
+            await self._guard(message, stored)
+
+    async def _give_back(self, messages: list[Message]) -> None:
+        queue, ends = self._job.queue, [endings.given_back(one) for one in messages]
+        await self._settle(messages[0], lambda tx, _: endings.end_leases(tx, queue, ends))
+
+    async def _handle(self, message: Message) -> Awaitable[None] | None:
         if message.crashes >= self._job.queue.crashes:
             log.error("message set aside", queue=self._job.queue.name, id=message.id, why=CRASHED)
             await self._set_aside(message, CRASHED)
-            return
+            return None
+        return await self._job.handle(message)
+
+    async def _guard(self, message: Message, work: Awaitable[T]) -> T | None:
+        """Await a part of handling a message; an error of it is settled here."""
         try:
-            await self._job.handle(message)
+            return await work
         except NoLongerLead as error:
             log.debug("message is another's", queue=self._job.queue.name, reason=str(error))
         except StorageError as error:
@@ -230,6 +260,7 @@ class Worker:
         except Exception as error:
             log.exception("message failed", queue=self._job.queue.name, id=message.id)
             await self._failed(message, type(error).__name__)
+        return None
 
     async def _failed(self, message: Message, note: str) -> None:
         delay = self._job.queue.failures.delay(message.failures + 1)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import structlog
 
-from bot.core.outbox import outbox
+from bot.core.outbox import endings
 from bot.core.outbox.queue_policy import RetryTable
 from bot.core.text import sanitize
 from bot.service.model.delivery import Attempt, Channel
@@ -15,9 +16,10 @@ from bot.service.store import deliveries
 from bot.service.usecases.letters import letter_limits
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Generator
 
     from bot.core.database.database import Database, Transaction
+    from bot.core.outbox.endings import Ending
     from bot.core.outbox.outbox import Message
     from bot.core.outbox.queue_policy import Queue
 
@@ -33,6 +35,12 @@ RETRIES = RetryTable(
 
 LONGEST_ANSWER = 1024  # bytes
 LONGEST_TROUBLE = 200  # characters
+STORE_SECONDS = 0.05
+"""For which an outcome waits for others that can be stored with it."""
+
+MOST_STORED = 32
+"""Attempts in one transaction: payments for the same requests wait for it."""
+
 SUCCESS = range(200, 300)
 """For both protocols: RFC 9110 section 15.3, RFC 5321 section 4.2.1."""
 
@@ -74,72 +82,148 @@ class Outcome:
         )
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
+class Result:
+    """An attempt to store; `due_at`: when the next one is due.
+
+    Who awaits it has it stored at once, with all that wait.
+    """
+
+    message: Message
+    outcome: Outcome
+    attempt: Attempt
+    due_at: int | None
+    host: str
+    stored: asyncio.Future[None]
+    store_now: Callable[[], None]
+
+    def __await__(self) -> Generator[Any, None, None]:
+        self.store_now()
+        return self.stored.__await__()
+
+    def ending(self, queue: Queue, now: int) -> Ending:
+        """Return what becomes of the message."""
+        message, note = self.message, self.outcome.note
+        if self.outcome.delivered:
+            return endings.as_done(queue, message, now)
+        if self.due_at is None:
+            return endings.settled(message, "dead", now, note)
+        return endings.retried(message, self.due_at, note, uncertain=message.uncertain)
+
+    @property
+    def name(self) -> str:
+        """Return what it is counted as."""
+        if self.outcome.delivered:
+            return "delivered"
+        return "dead" if self.due_at is None else "failed"
+
+
 class DeliveryRecorder:
-    """Stores the attempts of one queue, each in one transaction with its consequences."""
+    """Stores the attempts of one queue, those that end meanwhile in one transaction.
 
-    db: Database
-    channel: Channel
-    queue: Queue
-    now: Callable[[], int]
+    Each attempt is stored with its consequences.
+    """
 
-    async def settle(self, message: Message, outcome: Outcome, began: int, host: str) -> None:
-        """Settle an attempt that began at `began` (epoch ms); `host` is for the log."""
-        now = self.now()
+    def __init__(
+        self, db: Database, channel: Channel, queue: Queue, now: Callable[[], int]
+    ) -> None:
+        self.queue = queue
+        self._db, self._channel, self._now = db, channel, now
+        self._waiting: list[Result] = []
+        self._storing: asyncio.Task[None] | None = None
+        self._timer: asyncio.TimerHandle | None = None
+
+    def settle(self, message: Message, outcome: Outcome, began: int, host: str) -> Result:
+        """Settle an attempt that began at `began` (epoch ms), within STORE_SECONDS.
+
+        `host` is for the log.
+        """
+        now, loop = self._now(), asyncio.get_running_loop()
         attempt, due_at = outcome.attempt(began, now), _due_at(message, outcome, now)
-        in_time = await self.db.transaction_until_stored(
-            lambda tx: self._store(tx, message, outcome, attempt, due_at)
-        )
-        entry = log.bind(
-            delivery=message.id,
-            request=message.body.request_id,
-            host=host,
-            attempt=message.attempts,
-            took_ms=attempt.took,
-        )
-        if not in_time:
-            entry.warning(f"{self.channel} came too late", why=outcome.note)
-        elif outcome.delivered:
-            entry.info(f"{self.channel} delivered", status=outcome.status)
-        elif due_at is None:
-            entry.warning(f"{self.channel} dead", why=outcome.note)
-        else:
-            again = (due_at - now) // 1000
-            entry.warning(f"{self.channel} failed", why=outcome.note, again_in_s=again)
+        stored: asyncio.Future[None] = loop.create_future()
+        result = Result(message, outcome, attempt, due_at, host, stored, self._store_now)
+        self._waiting.append(result)
+        if self._timer is None:
+            self._timer = loop.call_later(STORE_SECONDS, self._store_now)
+        return result
 
     def count_buried(self, tx: Transaction, message: Message) -> None:
         """Count a delivery that the worker buried, and settle the members of its letter."""
-        if self.channel is Channel.EMAIL:
-            letter_limits.settle_letter(tx, message.id, self.now())
-        tx.count("delivery_attempts", self.channel.value, "dead")
+        if self._channel is Channel.EMAIL:
+            letter_limits.settle_letter(tx, message.id, self._now())
+        tx.count("delivery_attempts", self._channel.value, "dead")
 
-    def _store(
-        self,
-        tx: Transaction,
-        message: Message,
-        outcome: Outcome,
-        attempt: Attempt,
-        due_at: int | None,
-    ) -> bool:
-        """Store an attempt and settle its message; return False if the lease was lost.
+    def _store_now(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        if self._storing is None and self._waiting:
+            self._storing = asyncio.create_task(self._store_waiting())
 
-        The attempt is stored even then, because the other side has seen it. One that is stored
-        already stays alone: the answer to its commit was lost.
+    async def _store_waiting(self) -> None:
+        try:
+            while self._waiting:
+                group, self._waiting = self._waiting[:MOST_STORED], self._waiting[MOST_STORED:]
+                await self._store(group)
+        finally:
+            self._storing = None
+
+    async def _store(self, group: list[Result]) -> None:
+        """Store results in one transaction; where it fails, each alone: one may be at fault."""
+        try:
+            in_time = await self._db.transaction_until_stored(lambda tx: self._settle(tx, group))
+        except Exception as error:  # noqa: BLE001 - the handler of the message gets it
+            if len(group) > 1:
+                for one in group:
+                    await self._store([one])
+            elif not group[0].stored.done():
+                group[0].stored.set_exception(error)
+            return
+        for result, ours in zip(group, in_time, strict=True):
+            self._log(result, ours=ours)
+            if not result.stored.done():
+                result.stored.set_result(None)
+
+    def _settle(self, tx: Transaction, group: list[Result]) -> list[bool]:
+        """Settle messages and store their attempts; return of each whether it was in time.
+
+        The attempt is stored even where the lease was lost, because the other side has seen it. One
+        that is stored already stays alone: the answer to its commit was lost.
         """
-        queue, now = self.queue, self.now()
-        if outcome.delivered:
-            result, ours = "delivered", outbox.done(tx, queue, message, now)
-        elif due_at is None:
-            result, ours = "dead", outbox.bury(tx, queue, message, now, outcome.note)
-        else:
-            result, ours = "failed", outbox.retry(tx, queue, message, due_at, outcome.note)
-        if not ours and deliveries.has_attempt(tx, message.id, attempt):
+        now = self._now()
+        ends = [one.ending(self.queue, now) for one in group]
+        in_time = endings.end_leases(tx, self.queue, ends)
+        return [
+            self._add_attempt(tx, one, now, ours=ours)
+            for one, ours in zip(group, in_time, strict=True)
+        ]
+
+    def _add_attempt(self, tx: Transaction, result: Result, now: int, *, ours: bool) -> bool:
+        delivery = result.message.id
+        if not ours and deliveries.has_attempt(tx, delivery, result.attempt):
             return True
-        deliveries.add_attempt(tx, message.id, attempt)  # numbered under the lock of the lane
-        if self.channel is Channel.EMAIL:
-            letter_limits.settle_letter(tx, message.id, now)
-        tx.count("delivery_attempts", self.channel.value, result if ours else "late")
+        deliveries.add_attempt(tx, delivery, result.attempt)  # numbered under the lane's lock
+        if self._channel is Channel.EMAIL:
+            letter_limits.settle_letter(tx, delivery, now)
+        tx.count("delivery_attempts", self._channel.value, result.name if ours else "late")
         return ours
+
+    def _log(self, result: Result, *, ours: bool) -> None:
+        outcome, message = result.outcome, result.message
+        facts: dict[str, Any] = {
+            "delivery": message.id,
+            "request": message.body.request_id,
+            "host": result.host,
+            "attempt": message.attempts,
+            "took_ms": result.attempt.took,
+        }
+        if ours and outcome.delivered:
+            log.info(f"{self._channel} delivered", status=outcome.status, **facts)  # noqa: G004 - structlog
+            return
+        facts["why"] = outcome.note
+        if ours and result.due_at is not None:
+            facts["again_in_s"] = (result.due_at - self._now()) // 1000
+        log.warning(f"{self._channel} {result.name if ours else 'came too late'}", **facts)  # noqa: G004 - structlog
 
 
 def _due_at(message: Message, outcome: Outcome, now: int) -> int | None:

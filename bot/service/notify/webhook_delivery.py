@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from datetime import UTC, datetime
-from functools import partial
+from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Self
 
 import httpx
@@ -19,13 +19,14 @@ from bot.core.net.post_client import PostClient
 from bot.core.outbox.worker import Job
 from bot.service.model.delivery import Channel
 from bot.service.notify.delivery_outcomes import LONGEST_ANSWER, DeliveryRecorder, Outcome
+from bot.service.notify.endpoint_windows import EndpointWindows
 from bot.service.store import apps
-from bot.service.usecases.delivery_queues import OWN_WEBHOOKS, WEBHOOKS
+from bot.service.usecases.delivery_queues import OWN_WEBHOOKS, WEBHOOKS, groups_of
 from bot.service.usecases.request_commands import INTERNAL_HOST
 from bot.service.wire import json_answers
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Awaitable, Callable
 
     from bot.core.database.database import Database
     from bot.core.database.vault import Vault
@@ -36,7 +37,8 @@ if TYPE_CHECKING:
 
 TIMEOUT = 15  # seconds for DNS, connection, request and the head of the answer together
 BODY_TIMEOUT = 2  # seconds for the body of the answer, which decides nothing
-CONCURRENCY = 128  # eight hosts that hang use all of it, seven delay no other host
+CONCURRENCY = 256  # eight hosts that hang use all of it, seven delay no other host
+SECRETS_KNOWN = 256  # opened secrets, of which each takes as long to open as a post to send
 GONE = 410
 HEADERS = {
     "User-Agent": "payment-request-bot",
@@ -64,7 +66,7 @@ class WebhookDelivery:
         embedded_app_id: str | None = None,
     ) -> None:
         self._db = db
-        self._vault = vault
+        self._open = lru_cache(maxsize=SECRETS_KNOWN)(vault.open)
         self._now = now
         self._embedded_app_id = embedded_app_id
         context = http_client.ssl_context()
@@ -72,7 +74,8 @@ class WebhookDelivery:
             GuardedDialler(allow), context, HEADERS, seconds=TIMEOUT, longest=LONGEST_ANSWER
         )
         self._inside = AppClient(receiver, HEADERS) if receiver else None
-        self.job, self.own_job = self._job(WEBHOOKS), self._job(OWN_WEBHOOKS)
+        self._windows = EndpointWindows()
+        self.job, self.own_job = self._job(self._windows.bound(WEBHOOKS)), self._job(OWN_WEBHOOKS)
         self.jobs = [self.job, self.own_job] if receiver else [self.job]
 
     async def __aenter__(self) -> Self:
@@ -90,11 +93,13 @@ class WebhookDelivery:
         handle = partial(self._deliver, recorder=recorder)
         return Job(queue, handle, CONCURRENCY, recorder.count_buried)
 
-    async def _deliver(self, message: Message, recorder: DeliveryRecorder) -> None:
+    async def _deliver(self, message: Message, recorder: DeliveryRecorder) -> Awaitable[None]:
         began = self._now()
         outcome = await self._attempt(message)
+        if recorder.queue.group is not None:
+            self._windows.store(groups_of(message.lane), outcome, self._now() - began)
         host = webhook_addresses.endpoint(message.body.url).host
-        await recorder.settle(message, outcome, began, host)
+        return recorder.settle(message, outcome, began, host)
 
     async def _attempt(self, message: Message) -> Outcome:
         sealed = await apps.read_webhook_secrets(self._db, message.body.app_id, self._now())
@@ -117,7 +122,7 @@ class WebhookDelivery:
     def _signed(self, message_id: str, body: bytes, sealed: list[str]) -> dict[str, str]:
         """Sign with every valid secret, so that receivers can change theirs one after another."""
         at = datetime.fromtimestamp(self._now() / 1000, UTC)
-        return signing.sign([*map(self._vault.open, sealed)], message_id, at, body)
+        return signing.sign([*map(self._open, sealed)], message_id, at, body)
 
     async def _post(self, message: Message, body: bytes, headers: dict[str, str]) -> Outcome:
         client = self._client(message.body.app_id, message.body.url)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
@@ -38,11 +39,22 @@ if TYPE_CHECKING:
 
 
 def lane_of(url: str, request_id: str) -> str:
-    """Return the lane of a webhook: its endpoint, without the query that may hold a secret."""
+    """Return the lane of a webhook: its endpoint, without secrets of the query, and its request."""
     endpoint = webhook_addresses.endpoint(url)
     if endpoint.host == INTERNAL_HOST:
         return f"{INTERNAL_HOST}/{request_id}"
-    return str(endpoint)
+    return f"{endpoint} {request_id}"
+
+
+@lru_cache(maxsize=2048)
+def groups_of(lane: str) -> tuple[str, ...]:
+    """Return the groups of a lane of webhooks: its endpoint, and the host of that, if it has one.
+
+    A lane that an earlier version put has no request.
+    """
+    endpoint = lane.rpartition(" ")[0] or lane
+    host = urlsplit(endpoint).hostname
+    return (endpoint, host) if host else (endpoint,)
 
 
 def queue_of(channel: Channel, address: str) -> Queue:
@@ -54,35 +66,34 @@ def queue_of(channel: Channel, address: str) -> Queue:
     return OWN_WEBHOOKS if webhook_addresses.endpoint(address).host == INTERNAL_HOST else WEBHOOKS
 
 
-def _host(lane: str) -> str | None:
-    return urlsplit(lane).hostname
-
+SERIES = 32
+"""Webhooks of a request that are claimed together."""
 
 WEBHOOKS = Queue(
     "webhooks",
     lease=60_000,
     ordered=False,
-    width=8,
+    series=SERIES,
     keep=True,
-    group=_host,
-    group_width=16,
+    group=groups_of,
     payloads=deliveries.WEBHOOK_PAYLOADS,
 )
-"""A lane an endpoint, so that one that hangs delays no other of its server, and a bound for its
-host, so that many that hang don't take every place; the lease outlasts a delivery. Endpoints have
-no lane a request: many requests of one endpoint that hangs would take every place.
+"""A lane a request and endpoint, one message at a time, so that its receiver reads "3 left" after
+"4 left". A message that waits for its next attempt does not hold up the others. An endpoint and a
+host are groups whose widths the sender sets (service/notify/endpoint_windows.py), so that those
+that hang don't take every place; the lease outlasts a delivery.
 """
 
 OWN_WEBHOOKS = Queue(
     "own_webhooks",
     lease=60_000,
     ordered=False,
+    series=SERIES,
     keep=True,
     payloads=deliveries.WEBHOOK_PAYLOADS,
 )
 """Webhooks to the bot's own receiver, performed only by processes that have one; where none runs,
-they wait without an attempt. A lane a request, one message at a time, so that the seller reads
-"3 left" after "4 left". A message that waits for its next attempt does not hold up the others.
+they wait without an attempt. A lane a request, as above.
 """
 
 QUEUES = (WEBHOOKS, OWN_WEBHOOKS, MAILS, RECEIPTS)

@@ -13,8 +13,9 @@ import pytest
 from bench import million
 from bench.engines import plan
 from bot.chat.store import payment_search, queries, received_payments
-from bot.core.outbox import candidates, lanes
+from bot.core.outbox import lanes
 from bot.core.outbox import queries as counts
+from bot.core.outbox.claims import candidates
 from bot.service.goods import deliveries
 from bot.service.store import checkouts, joined_letters, payments
 from tests.support.list_indexes import indexes_of

@@ -12,7 +12,7 @@ from bot.chat.messages.queues import REPLIES_WAITING, make_queues
 from bot.core.net.rates import Rate
 from bot.core.outbox import lanes, outbox
 from bot.core.outbox.back_pressure import CHECK_INTERVAL
-from bot.core.outbox.next_claim import next_claim
+from bot.core.outbox.claims.next_claim import next_claim
 from bot.core.outbox.queue_policy import ALERT, REPLY
 from tests.support.outbox_queue import QueueHarness
 

@@ -15,7 +15,8 @@ from hypothesis import strategies as st
 from bot.chat.messages.queues import make_queues
 from bot.core.database.database import open_database
 from bot.core.net.rates import Rate
-from bot.core.outbox import candidates, lanes, leases, outbox
+from bot.core.outbox import lanes, leases, outbox
+from bot.core.outbox.claims import candidates
 from bot.core.outbox.lane_locks import WHOLE_QUEUE
 from bot.core.outbox.queue_policy import ALERT, NOTICE, PRIORITIES, REPLY, Pace, Queue
 from tests.support.databases import SQLITE

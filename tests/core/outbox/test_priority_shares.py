@@ -11,13 +11,13 @@ from bot.chat.messages.queues import CLASS_WIDTH, SENT_AT_ONCE, make_queues
 from bot.core.database.database import open_database
 from bot.core.net.rates import Rate
 from bot.core.outbox import leases, outbox
-from bot.core.outbox.class_shares import (
+from bot.core.outbox.claims.class_shares import (
     CYCLE,
     NOTICE_PATIENCE,
     in_cycle_order,
     position_after,
 )
-from bot.core.outbox.next_claim import NextClaim, next_claim
+from bot.core.outbox.claims.next_claim import NextClaim, next_claim
 from bot.core.outbox.queue_policy import ALERT, NOTICE, REPLY, Pace, Queue
 from tests.support.outbox_queue import QueueHarness
 

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bot.core.outbox import outbox
-from bot.core.outbox.next_claim import NextClaim, next_claim
+from bot.core.outbox.claims.next_claim import NextClaim, next_claim
 from bot.core.outbox.queue_policy import ALERT, Pace, Queue
 from bot.core.outbox.slots import SlotWait
 from tests.support.outbox_queue import ANN, BOB, SECOND, QueueHarness, sent_at

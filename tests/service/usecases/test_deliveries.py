@@ -22,7 +22,7 @@ from bot.service.usecases.settling import record_settlement
 from tests.support.databases import SQLITE
 from tests.support.outbox_queue import claim
 from tests.support.service_harness import DROP, HOOK, LOOPBACK, NOON, ServiceHarness, open_service
-from tests.support.webhook_delivery import attempt, pay_with_webhook
+from tests.support.webhook_delivery import attempt, handle, pay_with_webhook
 from tests.support.webhook_receiver import Receiver, empty_answer
 
 if TYPE_CHECKING:
@@ -199,9 +199,9 @@ async def test_an_attempt_that_outlived_its_lease_is_stored_and_decides_nothing(
     (slow,) = service.db.run(lambda tx: claim(tx, WEBHOOKS, service.clock(), 1))
     service.clock.advance(WEBHOOKS.lease / 1000)
     (quick,) = service.db.run(lambda tx: claim(tx, WEBHOOKS, service.clock(), 1))
-    await notifier.job.handle(quick)
+    await handle(notifier.job, quick)
     receiver.answers = [empty_answer(410)]
-    await notifier.job.handle(slow)
+    await handle(notifier.job, slow)
     (row,) = await service.rows("outbox")
     assert (row["state"], row["attempts"], row["note"]) == ("done", 2, None)
     assert [one.status for one in log(service, row["id"])] == [200, 410]
@@ -214,7 +214,7 @@ async def test_an_attempt_of_a_delivery_deleted_meanwhile_is_ignored(
     claimed = service.db.run(lambda tx: outbox.claim(tx, WEBHOOKS, service.clock(), 1))
     for table in ("deliveries", "outbox"):
         service.db.run(lambda tx, table=table: tx.execute(f"DELETE FROM {table}"))  # type: ignore[misc]
-    await notifier.job.handle(claimed[0])
+    await handle(notifier.job, claimed[0])
     assert len(receiver.received) == 1
     assert await service.rows("delivery_attempts") == []
 

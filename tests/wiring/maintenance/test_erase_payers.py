@@ -26,6 +26,7 @@ from tests.support.databases import text_of
 from tests.support.outbox_queue import bodies
 from tests.support.payer_data import ANNA, ASKED, BOB
 from tests.support.service_harness import LOOPBACK, NOON, ServiceHarness, open_service
+from tests.support.webhook_delivery import handle
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -120,7 +121,7 @@ async def test_a_waiting_webhook_is_sent_without_its_payer(
     await erase(service.db, ANNA["email"])
     queue = notifier.job.queue
     (message,) = service.db.run(lambda tx: outbox.claim(tx, queue, service.clock(), 8))
-    await notifier.job.handle(message)
+    await handle(notifier.job, message)
     (got,) = receiver.received
     assert json.loads(got.body)["userData"] == {}
     assert json.loads(got.body)["amount"] == 5
@@ -135,7 +136,7 @@ async def test_an_endpoints_answer_is_erased_with_its_payer(
     await service.pay(made["id"], **ANNA)
     queue = notifier.job.queue
     (message,) = service.db.run(lambda tx: outbox.claim(tx, queue, service.clock(), 8))
-    await notifier.job.handle(message)
+    await handle(notifier.job, message)
     assert "anna" in (await service.rows("delivery_attempts"))[0]["answer"]
     await erase(service.db, ANNA["email"])
     ((attempt),) = await service.rows("delivery_attempts")

@@ -8,7 +8,7 @@ from bot.core.outbox import lanes
 
 if TYPE_CHECKING:
     from bot.core.database.database import Row, Transaction
-    from bot.core.outbox.class_shares import ClassTurns
+    from bot.core.outbox.claims.class_shares import ClassTurns
     from bot.core.outbox.queue_policy import Queue
 
 CLAIMED = (

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from bot.core.outbox import back_pressure, class_shares, lanes
+from bot.core.outbox import back_pressure, lanes
+from bot.core.outbox.claims import class_shares
 
 if TYPE_CHECKING:
     from bot.core.database.database import Transaction

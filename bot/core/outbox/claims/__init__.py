@@ -1,0 +1,1 @@
+"""A claim: which messages of which lanes may go now, and how classes take turns."""
