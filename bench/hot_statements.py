@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from bot.chat.store import payment_search, queries
-from bot.core.outbox import candidates, lanes
+from bot.core.outbox import lanes
+from bot.core.outbox.claims import candidates, series
 from bot.service.store import checkouts, deliveries, payments, requests, unit_moves
 from bot.service.store.unit_moves import RESERVED, SOLD
 
@@ -29,6 +30,7 @@ def hot_statements() -> Iterator[tuple[str, str]]:
     yield "settle: its delivery", deliveries.INSERT
     yield "deliver: lanes that are open", lanes.OPEN_LANES
     yield "deliver: the next message of a lane", candidates.DUE
+    yield "deliver: the next series of a lane", series.TAKE
     yield "deliver: when a lane opens", lanes.STATE_UNORDERED
     yield "deliver: the attempt", deliveries.ADD_ATTEMPT
     yield "pages: the request", requests.BY_ID
