@@ -16,7 +16,7 @@ from tests.support.free_ports import free_port
 from tests.support.product_process import PATIENCE, patient_client, until
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Mapping
+    from collections.abc import AsyncIterator, Mapping, Sequence
     from pathlib import Path
 
 START_SECONDS = 180.0
@@ -41,6 +41,9 @@ SETTINGS = {
 }
 """No call of the internet, webhooks to this machine, no rate limit."""
 
+SERVER = ("-m", "uvicorn", "lnbits.__main__:app", "--no-access-log")
+"""What Python runs it by."""
+
 USER = {"username": "admin", "password": "secret-secret-1", "password_repeat": "secret-secret-1"}
 
 
@@ -56,9 +59,13 @@ class Wallet:
 class LNbits:
     """An LNbits with its data in a folder; it may be stopped and started again."""
 
-    def __init__(self, folder: Path, settings: Mapping[str, str]) -> None:
+    def __init__(
+        self, folder: Path, settings: Mapping[str, str], command: Sequence[str] | None = None
+    ) -> None:
+        """`command` runs it, with the Python that it is installed for first."""
         self._folder = folder
         self._settings = settings
+        self._command = command
         self._port = free_port()
         self._child: asyncio.subprocess.Process | None = None
         self._token = ""
@@ -67,12 +74,11 @@ class LNbits:
 
     async def start(self) -> None:
         """Start it and wait until it answers."""
-        python = await asyncio.to_thread(lnbits_python)
-        await asyncio.to_thread(self._prepare, python)
+        command = self._command or (await asyncio.to_thread(lnbits_python), *SERVER)
+        await asyncio.to_thread(self._prepare, command[0])
         with (self._folder / "log").open("ab") as log:
             self._child = await asyncio.create_subprocess_exec(
-                *(python, "-m", "uvicorn", "lnbits.__main__:app", "--host", "127.0.0.1"),
-                *("--port", self._port, "--no-access-log"),
+                *command, "--host", "127.0.0.1", "--port", self._port,
                 cwd=self._folder, env=self._environment(), stdout=log, stderr=log,
             )  # fmt: skip
         await until(self._answers, START_SECONDS)
@@ -105,6 +111,12 @@ class LNbits:
         with suppress(httpx.TransportError):
             return (await self.http.get("/api/v1/health")).status_code < 400
         return False
+
+    @property
+    def process(self) -> asyncio.subprocess.Process:
+        """Return the process that was started last."""
+        assert self._child is not None
+        return self._child
 
     async def install(self) -> None:
         """Make its administrator, once in the life of its data."""
