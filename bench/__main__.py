@@ -1,7 +1,8 @@
 """`make bench`: every figure beside its yardstick, also written to docs/benchmarks.md.
 
-`make bench ARGS="alert start"` measures only those, and writes nothing. Without names, `growth` is
-measured only where its file is there: it takes long to make.
+`make bench ARGS="alert start"` measures only those, and writes nothing. `make bench ARGS=peers`
+measures other products beside ours, and rewrites their section of that page. Without names,
+`growth` is measured only where its file is there: it takes long to make.
 """
 
 from __future__ import annotations
@@ -12,10 +13,14 @@ import uvloop
 
 from bench import growth, wrk
 from bench.figures import FIGURES
+from bench.peers.environments import DEBIAN
+from bench.peers.figures import peers
+from bench.peers.section import section_of, with_section
 from bench.processes import ROOT
 from bench.report import report
 from bench.table import Row, written
 
+PEERS = "peers"
 REPORT = ROOT / "docs" / "benchmarks.md"
 NOTE = """
 Product, Bot API server and yardsticks run on this machine, over loopback. The limits of
@@ -32,8 +37,13 @@ async def _measure(names: list[str]) -> list[Row]:
 def main() -> None:
     """Measure the figures that are asked for and print the table; all of them are written down."""
     parser = argparse.ArgumentParser(prog="make bench", description=__doc__)
-    parser.add_argument("figure", nargs="*", help=f"one of {', '.join(FIGURES)}; all without")
+    parser.add_argument(
+        "figure", nargs="*", help=f"one of {', '.join(FIGURES)}; all without; or {PEERS}"
+    )
     asked = parser.parse_args().figure
+    if asked == [PEERS]:
+        _beside_peers()
+        return
     if unknown := sorted(set(asked) - FIGURES.keys()):
         parser.error(f"no such figure: {', '.join(unknown)}; there are {', '.join(FIGURES)}")
     wrk.install()
@@ -42,7 +52,15 @@ def main() -> None:
     print(written(rows))
     print(NOTE)
     if not asked:
-        REPORT.write_text(report(rows, NOTE), "utf-8")
+        page = with_section(report(rows, NOTE), section_of(REPORT.read_text("utf-8")))
+        REPORT.write_text(page, "utf-8")
+
+
+def _beside_peers() -> None:
+    wrk.install({**wrk.PACKAGES, **DEBIAN})
+    section = uvloop.run(peers())
+    print(section)
+    REPORT.write_text(with_section(REPORT.read_text("utf-8"), section), "utf-8")
 
 
 if __name__ == "__main__":

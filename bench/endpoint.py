@@ -72,12 +72,12 @@ class Connection(asyncio.Protocol):
                 self._transport.write(TAKEN)
 
 
-async def main(port: int) -> None:
+async def main(port: int, arrivals: Arrivals) -> None:
     """Listen on loopback."""
-    arrivals, loop = Arrivals(), asyncio.get_running_loop()
+    loop = asyncio.get_running_loop()
     async with await loop.create_server(lambda: Connection(arrivals), "127.0.0.1", port) as server:
         await server.serve_forever()
 
 
 if __name__ == "__main__":
-    uvloop.run(main(int(sys.argv[1])))
+    uvloop.run(main(int(sys.argv[1]), Arrivals()))

@@ -164,7 +164,7 @@ async def bare_bot(telegram: str, token: str, answer: Mapping[str, Any]) -> Asyn
     """Run python-telegram-bot alone, which gives every command the same answer."""
     with TemporaryDirectory() as folder:
         place = Place(folder, {"ANSWER": json.dumps(answer)})
-        async with _running(await place.start("-m", "bench.bare_bot", telegram, token)):
+        async with running(await place.start("-m", "bench.bare_bot", telegram, token)):
             yield
 
 
@@ -203,13 +203,13 @@ async def serving(
     """Run a server of ours, from its first good answer at `path` to the end of the block."""
     url = f"http://127.0.0.1:{port}"
     began = time.perf_counter()
-    async with _running(await place.start(*arguments)) as process:
+    async with running(await place.start(*arguments)) as process:
         await _answers(url + path, process)
         yield Server(url, time.perf_counter() - began, process, place)
 
 
 @asynccontextmanager
-async def _running(process: Process) -> AsyncIterator[Process]:
+async def running(process: Process) -> AsyncIterator[Process]:
     """Ask the process to end when the block does, and see it end: by force if it takes too long."""
     try:
         yield process

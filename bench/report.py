@@ -35,11 +35,12 @@ to be sent, so a server that stalls is charged for every request that was due me
 
 def report(rows: Sequence[Row], note: str) -> str:
     """Write the page."""
-    parts = (line for lines in tables(rows) for line in ("", *_table(lines)))
-    return "\n".join([OPENING, *_facts(), *parts, note])
+    parts = (line for lines in tables(rows) for line in ("", *markdown(lines)))
+    return "\n".join([OPENING, *facts(), *parts, note])
 
 
-def _facts() -> list[str]:
+def facts() -> list[str]:
+    """Write the day, the machine and the versions."""
     used = ", ".join(f"{name} {version(name)}" for name in PACKAGES)
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / GIB
     return [
@@ -59,7 +60,8 @@ def _processor() -> str:
     return next(names, platform.machine())
 
 
-def _table(lines: Sequence[tuple[str, ...]]) -> list[str]:
+def markdown(lines: Sequence[tuple[str, ...]]) -> list[str]:
+    """Write a table, whose first line are its heads."""
     heads, *rows = lines
     under = ("---", *["---:"] * 3, "---", *["---:"] * (len(heads) - 5))
     return ["| " + " | ".join(line) + " |" for line in (heads, under, *rows)]

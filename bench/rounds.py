@@ -56,10 +56,10 @@ class Side:
     settings: Mapping[str, str]
     settle: Callable[[Answers], Awaitable[object]] | None = None
 
-    async def closed(self, clients: int) -> Round:
+    async def closed(self, clients: int, seconds: int = SECONDS) -> Round:
         """Ask as fast as answers come."""
         return await self._round(
-            wrk.closed(self._url, self.script, clients, SECONDS, self._addressed)
+            wrk.closed(self._url, self.script, clients, seconds, self._addressed)
         )
 
     async def constant(self, rate: float, seconds: int = SECONDS) -> Round:

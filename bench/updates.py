@@ -14,6 +14,7 @@ from bench.table import HUNDRED, Row
 from bot.sandbox.world import people
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from contextlib import AbstractAsyncContextManager
 
     from bench.stage import Telegram
@@ -43,12 +44,11 @@ async def updates() -> list[Row]:
     theirs: list[Burst] = []
     for _ in range(ROUNDS):
         async with telegram() as here:
-            ours.append(await _answered(here, product(here.url, here.world.token)))
+            ours.append(await answered(here, product(here.url, here.world.token)))
         async with telegram() as here:
             bot = bare_bot(here.url, here.world.token, ours[0].answer)
-            theirs.append(await _answered(here, bot))
-    if any(burst.answer != ours[0].answer for burst in ours + theirs):
-        raise RuntimeError("the two bots answer differently")
+            theirs.append(await answered(here, bot))
+    same(ours + theirs)
     rates = (statistics.median(burst.rate for burst in bursts) for bursts in (ours, theirs))
     busy = (HUNDRED * max(burst.busy for burst in bursts) for bursts in (ours, theirs))
     return [
@@ -57,12 +57,19 @@ async def updates() -> list[Row]:
     ]
 
 
+def same(bursts: Sequence[Burst]) -> None:
+    """Raise RuntimeError if one bot's answer differs from another's."""
+    if any(burst.answer != bursts[0].answer for burst in bursts):
+        raise RuntimeError("the bots answer differently")
+
+
 def _both(values: Any, unit: str) -> tuple[float, str, float]:
     ours, theirs = values
     return ours, unit, theirs
 
 
-async def _answered(here: Telegram, bot: AbstractAsyncContextManager[object]) -> Burst:
+async def answered(here: Telegram, bot: AbstractAsyncContextManager[object]) -> Burst:
+    """Run a bot for which updates wait, until all are answered."""
     crowd = [people.join(here.world, f"Person {n}", started=True) for n in range(PEOPLE)]
     for number in range(UPDATES):
         crowd[number % PEOPLE].send(COMMAND)

@@ -107,17 +107,21 @@ async def _run(
     return Answers(**found)
 
 
-def install() -> None:
-    """Install the load clients that are missing, or end with a word about the packages."""
-    missing = [package for program, package in PACKAGES.items() if not shutil.which(program)]
+def install(packages: Mapping[str, str] = PACKAGES) -> None:
+    """Install the programs that are missing, or end with a word about their packages."""
+    missing = _missing(packages)
     if not missing:
         return
     if os.geteuid() == 0 and shutil.which("apt-get"):
         quiet = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
         for command in (["update"], ["install", "--yes", *missing]):
             subprocess.run(["apt-get", "--quiet", *command], env=quiet, check=False)
-        missing = [package for program, package in PACKAGES.items() if not shutil.which(program)]
+        missing = _missing(packages)
     if missing:
         names = " ".join(missing)
         print(f"The bench needs {names}: install with apt-get install {names}", file=sys.stderr)
         raise SystemExit(2)
+
+
+def _missing(packages: Mapping[str, str]) -> list[str]:
+    return [package for program, package in packages.items() if not shutil.which(program)]
