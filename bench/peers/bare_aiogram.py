@@ -5,6 +5,7 @@ answer that the environment names, nothing stored.
 """
 
 import json
+import logging
 import os
 import sys
 
@@ -35,4 +36,5 @@ async def main(root: str, token: str) -> None:
 
 
 if __name__ == "__main__":
+    logging.disable(logging.WARNING)  # of the signal that ends it
     uvloop.run(main(*sys.argv[1:]))

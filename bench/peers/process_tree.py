@@ -3,15 +3,28 @@
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 from pathlib import Path
 
-RESIDENT = re.compile(r"^VmRSS:\s+(\d+) kB$", re.MULTILINE)
+MEASURED = re.compile(r"^(Rss|Pss): +(\d+) kB$", re.MULTILINE)
 
 
-def memory(pid: int) -> float:
-    """Return the resident memory of a process and its descendants in MiB."""
-    told = [Path(f"/proc/{each}/status").read_text("utf-8") for each in _family(pid)]
-    return sum(int(found[1]) for text in told if (found := RESIDENT.search(text))) / 1024
+@dataclass(frozen=True, slots=True)
+class Memory:
+    """MiB of resident memory: `shared` counts pages once that several processes have."""
+
+    resident: float
+    shared: float
+
+
+def memory(pid: int) -> Memory:
+    """Return the memory of a process and its descendants."""
+    sums = {"Rss": 0.0, "Pss": 0.0}
+    for each in _family(pid):
+        told = Path(f"/proc/{each}/smaps_rollup").read_text("utf-8")
+        for name, kib in MEASURED.findall(told):
+            sums[name] += int(kib) / 1024
+    return Memory(sums["Rss"], sums["Pss"])
 
 
 def _family(pid: int) -> list[int]:
