@@ -55,7 +55,7 @@ MOST_PAID = f"""
 LAST = "SELECT MAX(rowid) AS last FROM {}"
 REQUEST = """
     SELECT id FROM payment_requests
-    WHERE rowid >= :at AND app_id = :app_id AND deleted_at IS NULL ORDER BY rowid LIMIT 1
+    WHERE rowid >= :at AND +app_id = :app_id AND deleted_at IS NULL ORDER BY rowid LIMIT 1
 """
 PAYMENT = "SELECT id, request_id FROM payments WHERE rowid >= :at ORDER BY rowid LIMIT 1"
 MIDDLE = """
@@ -100,8 +100,8 @@ async def _starts(many: Listed, few: Listed) -> Row:
 async def _loads(many: Listed, few: Listed) -> list[Row]:
     rows = []
     async with lists.serving_shop(many) as here, lists.serving_shop(few) as there:
-        others = _sides(few, there)
-        for what, ours in _sides(many, here).items():
+        others = await _sides(few, there)
+        for what, ours in (await _sides(many, here)).items():
             theirs = others[what]
             pair = await in_turns(
                 partial(ours.closed, CLIENTS), partial(theirs.closed, CLIENTS), YARDSTICK
@@ -110,10 +110,10 @@ async def _loads(many: Listed, few: Listed) -> list[Row]:
     return rows
 
 
-def _sides(listed: Listed, shop: Shop) -> dict[str, Side]:
+async def _sides(listed: Listed, shop: Shop) -> dict[str, Side]:
     """Return what is asked of a server, by its name in the table."""
     with closing(open_database(listed.url)) as db:
-        found = db.run(partial(_targets, app_id=shop.app_id))
+        found = await db.read(partial(_targets, app_id=shop.app_id))
     donations = (found.often, *found.others)
     known = {"APP_ID": shop.app_id, "APP_SECRET": shop.app_secret}
     page, paid = f"?limit={PAGE}", f"{ALL}/{found.often}/payments?limit={PAGE}"
