@@ -211,10 +211,11 @@ def make_named(module: str, about: str | None, script: Callable[[Path, int], Cre
         parser.error(f"{given.file} is there already: name a new file")
     if given.number < 1:
         parser.error(f"N is 1 or more, not {given.number}")
-    shop = script(given.file, given.number)
-    print(f"DATABASE_URL=sqlite:///{given.file} python -m bot service")
+    path: Path = given.file
+    shop = script(path, given.number)
+    print(f"DATABASE_URL=sqlite:///{path} python -m bot service")
     print(f"APP_ID={shop.app_id}\nAPP_SECRET={shop.app_secret}")
-    return given.file
+    return path
 
 
 def main() -> None:

@@ -57,7 +57,9 @@ def _statements_of_an_hour() -> tuple[list[str], list[str]]:
 
         return note
 
-    verbs = {name: noting(getattr(SqliteTransaction, name)) for name in ("query", "execute")}
+    verbs: dict[str, Any] = {
+        name: noting(getattr(SqliteTransaction, name)) for name in ("query", "execute")
+    }
     with mock.patch.multiple(SqliteTransaction, **verbs):
         outcome = play(SEED, ACTS)
     return outcome.problems, sorted(sql for sql in ran if STATEMENT.match(sql))
