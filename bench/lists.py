@@ -5,14 +5,16 @@ from __future__ import annotations
 import time
 from contextlib import asynccontextmanager, closing, contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 from zlib import crc32
 
-from bench import load, million
+from bench import million
 from bench.processes import FREE_SERVICE, ROOT, Place, free_port, serving
-from bench.table import HUNDRED, Row, percentile
+from bench.rounds import Side, in_turns
+from bench.table import HUNDRED
 from bot.core.database import vault
 from bot.core.database.database import open_database
 from bot.core.database.schema.migrations import MIGRATIONS
@@ -26,6 +28,8 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Iterator
 
     from bench.processes import Server
+    from bench.rounds import Round
+    from bench.table import Row
     from bot.core.database.database import Transaction
 
 SCHEMA = f"{crc32(repr(MIGRATIONS).encode()):08x}"
@@ -33,8 +37,7 @@ KEPT = ROOT / "data" / f"bench-million-{SCHEMA}.db"
 """Made once for each schema, for it takes minutes; who changes what `million` makes drops it."""
 
 PAGE = 20
-ROUNDS = 10
-EACH = 20
+EACH = 100
 """Pages asked for in a row of one process, before the other one has its turn."""
 
 MIDDLE = """
@@ -52,12 +55,11 @@ class Shop:
     app_secret: str
     middle: str
 
-    async def pages(self, query: str) -> list[float]:
-        """Ask for a page again and again; the seconds that each took."""
+    async def pages(self, query: str) -> Round:
+        """Ask for a page again and again."""
         path = f"/v3/paymentRequests?limit={PAGE}{query.format(middle=self.middle)}"
-        headers = f"App-Id: {self.app_id}\r\nApp-Secret: {self.app_secret}\r\n"
-        asked = [load.get(path, headers)] * EACH
-        return list((await load.drive([self.server.url], asked, clients=1)).seconds)
+        asked = {"APP_ID": self.app_id, "APP_SECRET": self.app_secret, "PATH_ASKED": path}
+        return await Side([self.server], "get.lua", asked).numbered(EACH)
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,24 +90,14 @@ async def compare(ours: Listed, theirs: Listed, what: str) -> list[Row]:
     """Ask two processes in turns for the first page, one in the middle and one of each state."""
     queries = {"first": "", "middle": "&cursor={middle}"}
     queries |= {str(status): f"&status={status}" for status in Status}
-    mine: dict[str, list[float]] = {name: [] for name in queries}
-    others: dict[str, list[float]] = {name: [] for name in queries}
+    rows = []
     async with serving_shop(ours) as many, serving_shop(theirs) as few:
-        for _ in range(ROUNDS):
-            for name, query in queries.items():
-                others[name] += await few.pages(query)
-                mine[name] += await many.pages(query)
-    return [
-        Row(
-            f"{what}, {name}, p50",
-            percentile(mine[name], 50) * 1000,
-            "ms",
-            percentile(others[name], 50) * 1000,
-            "the same of a hundred",
-            "≤ 1.5 ×",
-        )
-        for name in queries
-    ]
+        for name, query in queries.items():
+            pair = await in_turns(
+                partial(many.pages, query), partial(few.pages, query), "the same of a hundred"
+            )
+            rows.append(pair.medians(f"{what}, {name}, p50", "≤ 1.5 ×"))
+    return rows
 
 
 def make_once(script: Callable[[Path, int], object], path: Path, count: int) -> Listed:

@@ -39,6 +39,11 @@ class Round:
         return self.answers.rate
 
     @property
+    def middle(self) -> float:
+        """Return p50 in ms."""
+        return self.answers.p50 * 1000
+
+    @property
     def late(self) -> float:
         """Return p99 in ms."""
         return self.answers.p99 * 1000
@@ -67,6 +72,10 @@ class Side:
         return await self._round(
             wrk.constant(self._url, self.script, MOST, seconds, rate, self._addressed)
         )
+
+    async def numbered(self, number: int) -> Round:
+        """Ask so often, one after the other."""
+        return await self._round(wrk.numbered(self._url, self.script, 1, number, self._addressed))
 
     async def by_h2load(self) -> Round:
         """Ask as fast as answers come, by the second load client."""
@@ -125,6 +134,10 @@ class Pair:
     def rates(self, name: str, goal: str = "") -> Row:
         """Return the line of answers a second."""
         return self._row(name, "", lambda one: one.rate, goal)
+
+    def medians(self, name: str, goal: str = "") -> Row:
+        """Return the line of p50."""
+        return self._row(name, "ms", lambda one: one.middle, goal)
 
     def times(self, name: str, goal: str = "") -> Row:
         """Return the line of p99."""
