@@ -344,7 +344,7 @@ async def test_the_sweep_deletes_old_lines_and_logs_its_other_deletions(
         "UPDATE outbox SET state = 'done', settled_at = :at WHERE queue = 'webhooks'", at=NOON
     ))  # fmt: skip
     foundation = Foundation(config.load(), service.db, Vault("key"), service.clock)
-    side = ServiceSide(foundation, lambda: ("127.0.0.1", 1))
+    side = ServiceSide(foundation, None)
     later = NOON + DELIVERIES_KEPT + 1
     for _ in range(2):
         await sweep(service.db, (side, None), later)
