@@ -121,7 +121,10 @@ async def node(command: Sequence[str]) -> AsyncIterator[Node]:
             await made.install()
             shop, payer = await made.wallet("shop"), await made.wallet("payer")
             await made.top_up(payer, FUNDS)
-            yield Node(made, shop, payer, Path(folder))
+            try:
+                yield Node(made, shop, payer, Path(folder))
+            finally:
+                process_tree.end_descendants(made.process.pid)
         finally:
             await made.stop()
             await made.close()

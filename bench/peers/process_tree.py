@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import re
+import signal
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -25,6 +27,12 @@ def memory(pid: int) -> Memory:
         for name, kib in MEASURED.findall(told):
             sums[name] += int(kib) / 1024
     return Memory(sums["Rss"], sums["Pss"])
+
+
+def end_descendants(pid: int) -> None:
+    """Kill what a process has started: some leave their children behind when they end."""
+    for each in _family(pid)[1:]:
+        os.kill(each, signal.SIGKILL)
 
 
 def _family(pid: int) -> list[int]:

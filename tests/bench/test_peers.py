@@ -134,6 +134,19 @@ async def test_memory_is_that_of_a_process_and_of_what_it_started() -> None:
     await child.communicate(b"\n")
 
 
+@pytest.mark.process
+async def test_what_a_process_has_started_ends_without_it() -> None:
+    starts = "import subprocess; x = subprocess.Popen(['cat']); print(flush=True); print(x.wait())"
+    parent = await asyncio.create_subprocess_exec(
+        sys.executable, "-c", starts, stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE
+    )
+    assert parent.stdout
+    await parent.stdout.readline()
+    process_tree.end_descendants(parent.pid)
+    assert await parent.stdout.readline() == b"-9\n"
+    assert await parent.wait() == 0
+
+
 FASTER = Comparison(Row("creates", 60, "", 2, "LNbits", "≥ 30 ×"), more=True)
 LATER = Comparison(Row("lag", 60, "ms", 2, "LNbits", "≤ 0.1 ×"), more=False)
 SECTION = section([FASTER, LATER], ["- a day"], "a note\n")
