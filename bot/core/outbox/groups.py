@@ -77,6 +77,8 @@ class LaneGroups:
 
     def admit_waiting(self, settled: Collection[str]) -> None:
         """Open parked lanes after messages of these lanes were settled."""
+        if not self._queue.group or not self._tx.one(NEXT_GROUP, queue=self._queue.name, last=""):
+            return
         for name in sorted({name for lane in settled for name in self._names(lane)}):
             if self._tx.one(WAITS, queue=self._queue.name, name=name):
                 self._admit(name)

@@ -57,7 +57,8 @@ class Job:
     made is settled by `Database.transaction_until_stored`. `buried` is called in
     the transaction in which the worker makes a message a dead letter. `room` messages, or series,
     are handled at once; they are claimed up to `ahead` ms before they may go, and `handle` waits
-    for that.
+    for that. From one claim to the next it is at least `pause` seconds: under load each finds
+    several messages, and the first of an idle queue is claimed at once.
     """
 
     queue: Queue
@@ -65,6 +66,7 @@ class Job:
     room: int = 8
     buried: Callable[[Transaction, Message], None] = field(default=lambda _tx, _message: None)
     ahead: int = 0
+    pause: float = 0.0
 
 
 class Worker:
@@ -98,9 +100,11 @@ class Worker:
             await self._recover()
             while not self._stopping:
                 self._wake.clear()
+                claimed_at = asyncio.get_running_loop().time()
                 wait = await self._round()
                 if not self._stopping and wait > 0:
                     await self._sleep(wait)
+                    await self._pause(claimed_at + self._job.pause)
                 await self._rest()
         except NoLongerLead as error:
             self._give_up(error)
@@ -307,6 +311,11 @@ class Worker:
         del self._tasks[task]
         if self._full:
             self._wake.set()
+
+    async def _pause(self, until: float) -> None:
+        rest = until - asyncio.get_running_loop().time()
+        if rest > 0 and not self._stopping:
+            await asyncio.sleep(rest)
 
     async def _sleep(self, seconds: float) -> None:
         try:

@@ -16,7 +16,7 @@ from bot.service.store import deliveries
 from bot.service.usecases.letters import letter_limits
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator
+    from collections.abc import Callable
 
     from bot.core.database.database import Database, Transaction
     from bot.core.outbox.endings import Ending
@@ -35,7 +35,7 @@ RETRIES = RetryTable(
 
 LONGEST_ANSWER = 1024  # bytes
 LONGEST_TROUBLE = 200  # characters
-STORE_SECONDS = 0.05
+STORE_SECONDS = 0.005
 """For which an outcome waits for others that can be stored with it."""
 
 MOST_STORED = 32
@@ -84,10 +84,7 @@ class Outcome:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Result:
-    """An attempt to store; `due_at`: when the next one is due.
-
-    Who awaits it has it stored at once, with all that wait.
-    """
+    """An attempt to store; `due_at`: when the next one is due. `stored` is set once it is."""
 
     message: Message
     outcome: Outcome
@@ -95,11 +92,6 @@ class Result:
     due_at: int | None
     host: str
     stored: asyncio.Future[None]
-    store_now: Callable[[], None]
-
-    def __await__(self) -> Generator[Any, None, None]:
-        self.store_now()
-        return self.stored.__await__()
 
     def ending(self, queue: Queue, now: int) -> Ending:
         """Return what becomes of the message."""
@@ -133,19 +125,20 @@ class DeliveryRecorder:
         self._storing: asyncio.Task[None] | None = None
         self._timer: asyncio.TimerHandle | None = None
 
-    def settle(self, message: Message, outcome: Outcome, began: int, host: str) -> Result:
-        """Settle an attempt that began at `began` (epoch ms), within STORE_SECONDS.
+    def settle(
+        self, message: Message, outcome: Outcome, began: int, host: str
+    ) -> asyncio.Future[None]:
+        """Settle an attempt that began at `began` (epoch ms); the future is set once it is stored.
 
         `host` is for the log.
         """
         now, loop = self._now(), asyncio.get_running_loop()
         attempt, due_at = outcome.attempt(began, now), _due_at(message, outcome, now)
         stored: asyncio.Future[None] = loop.create_future()
-        result = Result(message, outcome, attempt, due_at, host, stored, self._store_now)
-        self._waiting.append(result)
-        if self._timer is None:
+        self._waiting.append(Result(message, outcome, attempt, due_at, host, stored))
+        if self._timer is None and self._storing is None:
             self._timer = loop.call_later(STORE_SECONDS, self._store_now)
-        return result
+        return stored
 
     def count_buried(self, tx: Transaction, message: Message) -> None:
         """Count a delivery that the worker buried, and settle the members of its letter."""
@@ -154,11 +147,8 @@ class DeliveryRecorder:
         tx.count("delivery_attempts", self._channel.value, "dead")
 
     def _store_now(self) -> None:
-        if self._timer is not None:
-            self._timer.cancel()
-            self._timer = None
-        if self._storing is None and self._waiting:
-            self._storing = asyncio.create_task(self._store_waiting())
+        self._timer = None
+        self._storing = asyncio.create_task(self._store_waiting())
 
     async def _store_waiting(self) -> None:
         try:

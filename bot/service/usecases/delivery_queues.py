@@ -66,7 +66,7 @@ def queue_of(channel: Channel, address: str) -> Queue:
     return OWN_WEBHOOKS if webhook_addresses.endpoint(address).host == INTERNAL_HOST else WEBHOOKS
 
 
-SERIES = 32
+SERIES = 64
 """Webhooks of a request that are claimed together."""
 
 WEBHOOKS = Queue(
