@@ -204,7 +204,7 @@ ROOMS = {
     "wiring.maintenance": Room("chat service config core"),
     "wiring.app": Room(
         "chat service sandbox wiring.web config core",
-        "fastapi httpx pydantic starlette structlog telegram",
+        "fastapi pydantic starlette structlog telegram",
     ),
     "wiring.doctor": Room(
         "chat service wiring.app wiring.maintenance wiring.web config core", "httpx"

@@ -1,15 +1,9 @@
-"""Failed calls of the Bot API: their consequences for the message, and their text in the log.
-
-An accepted call is never repeated, even where the library can't read its answer: another server of
-the Bot API may answer less than Telegram. So `Transport` keeps the answer.
-"""
+"""Failed calls of the Bot API: their consequences for the message, and their text in the log."""
 
 from __future__ import annotations
 
-from contextvars import ContextVar
 from dataclasses import dataclass
 from enum import Enum, auto
-from typing import Any
 
 import httpx
 from telegram.error import (
@@ -21,12 +15,8 @@ from telegram.error import (
     RetryAfter,
     TelegramError,
 )
-from telegram.request import HTTPXRequest
 
-from bot.core import exact_json
 from bot.core.outbox.queue_policy import RetryTable
-
-_answer: ContextVar[bytes] = ContextVar("answer", default=b"")
 
 RETRIES = RetryTable((1_000, 2_000, 5_000, 15_000, 30_000, 60_000), repeats=True)
 """Delays while Telegram can't be reached."""
@@ -156,24 +146,3 @@ def retry_after_ms(error: RetryAfter) -> int:
     """Return the milliseconds that Telegram asks us to wait."""
     wait = error.retry_after
     return int((wait if isinstance(wait, int) else wait.total_seconds()) * 1000)
-
-
-class Transport(HTTPXRequest):
-    """A transport that keeps the last answer of each task, where the call succeeded."""
-
-    async def do_request(self, *given: Any, **named: Any) -> tuple[int, bytes]:
-        """Make one call, as the library's BaseRequest."""
-        _answer.set(b"")
-        code, payload = await super().do_request(*given, **named)
-        if httpx.codes.is_success(code):
-            _answer.set(payload)
-        return code, payload
-
-
-def last_call_accepted() -> bool:
-    """Return whether the last call of this task was answered 2xx with `ok` true."""
-    try:
-        data = exact_json.loads(_answer.get())
-    except ValueError:
-        return False
-    return isinstance(data, dict) and data.get("ok") is True

@@ -40,8 +40,8 @@ from bot.chat.telegram.failures import (
     NEEDLESS,
     FailureKind,
     classify,
-    last_call_accepted,
 )
+from bot.chat.telegram.transport import last_call_accepted
 from bot.core.errors import StorageError
 from bot.core.outbox import lanes, outbox
 from bot.core.outbox.outbox import State

@@ -8,6 +8,7 @@ from email.utils import parsedate_to_datetime
 from functools import cache
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
+from urllib.request import getproxies
 
 import httpx
 
@@ -34,6 +35,11 @@ def may_use_proxy(url: str) -> bool:
         return ipaddress.ip_address(host).is_global
     except ValueError:
         return host != "localhost"
+
+
+def has_proxy(url: str) -> bool:
+    """Return whether the environment names a proxy that may be used for `url`."""
+    return may_use_proxy(url) and not {"http", "https", "all"}.isdisjoint(getproxies())
 
 
 def read_retry_after(header: str | None, now: int) -> int:

@@ -7,18 +7,17 @@ import itertools
 from functools import partial
 from typing import TYPE_CHECKING
 
-import httpx
 import structlog
 from telegram import Bot
 from telegram.error import InvalidToken, TelegramError
 
 from bot.chat.messages.queues import FILES_AT_ONCE, SENT_AT_ONCE
-from bot.chat.telegram.failures import Transport, describe_error
+from bot.chat.telegram.failures import describe_error
 from bot.chat.telegram.inline_queries import AT_ONCE as SEARCHES_AT_ONCE
 from bot.chat.telegram.intake import KINDS, RETRIES
 from bot.chat.telegram.photo_intake import AT_ONCE as PHOTOS_AT_ONCE
+from bot.chat.telegram.transport import Transport
 from bot.core.errors import ConfigError
-from bot.core.net import http_client
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -31,8 +30,6 @@ CALLBACKS_AT_ONCE = 4
 OTHERS_AT_ONCE = CALLBACKS_AT_ONCE + PHOTOS_AT_ONCE + FILES_AT_ONCE + 2
 """Connections for everything but messages and inline queries, the profile and health checks
 included: neither waits for the other."""
-
-READ_SECONDS = 20.0
 
 
 class TelegramBots:
@@ -121,17 +118,7 @@ class TelegramBots:
 
 def make_bot(root: str, token: str, connections: int) -> Bot:
     """Return a client with at most this number of connections, all its own."""
-    limits = httpx.Limits(max_connections=connections, max_keepalive_connections=connections)
-    request = Transport(
-        connection_pool_size=connections,
-        read_timeout=READ_SECONDS,
-        pool_timeout=READ_SECONDS,
-        httpx_kwargs={
-            "limits": limits,
-            "verify": http_client.ssl_context(),
-            "trust_env": http_client.may_use_proxy(root),
-        },
-    )
+    request = Transport(root, connections)
     return Bot(
         token, base_url=f"{root}/bot", base_file_url=f"{root}/file/bot",
         request=request, get_updates_request=request,
