@@ -159,7 +159,7 @@ async def fails_as_in_a_worker(chat: ChatHarness) -> list[int]:
 
     async def handle(message: Message) -> None:
         attempts.append(message.attempts)
-        await worker._handle(message)
+        await worker._handle_series([message])
 
     for _ in range(4):
         await handle_all(chat.db, queue, handle, chat.clock)

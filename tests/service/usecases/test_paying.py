@@ -100,7 +100,7 @@ async def test_only_drops_report_remaining_units(
     await service.pay(made["id"])
     (row,) = await service.rows("outbox")
     assert WEBHOOKS.decode(row["body"]).remaining_units == remaining
-    lane = "https://h.example:443/w"
+    lane = f"https://h.example:443/w {made['id']}"
     assert (row["queue"], row["lane"], row["due_at"]) == ("webhooks", lane, NOON)
 
 

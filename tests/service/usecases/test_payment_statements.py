@@ -44,12 +44,12 @@ def lane_locks(service: ServiceHarness) -> int:
     return 0 if service.db.engine == SQLITE else 1
 
 
-async def test_a_payment_with_a_webhook_is_eight_statements(service: ServiceHarness) -> None:
-    """The form, the unit, checkout, payment, delivery, message, the lane read and the lane opened.
+async def test_a_payment_with_a_webhook_is_seven_statements(service: ServiceHarness) -> None:
+    """The form, the unit, checkout, payment, delivery, message, and the lane opened.
 
     On PostgreSQL also the lock of the lane: taking the unit locks the request.
     """
-    assert len(await statements(service, "a")) == 8 + lane_locks(service)
+    assert len(await statements(service, "a")) == 7 + lane_locks(service)
 
 
 async def test_choice_quantity_and_message_cost_no_more(service: ServiceHarness) -> None:
@@ -80,7 +80,7 @@ async def test_money_that_comes_later_for_an_order_is_as_many_statements(
 
 async def test_a_payer_with_a_cookie_costs_one_more(service: ServiceHarness) -> None:
     holder = Holder("network", "payer")
-    assert len(await statements(service, "a", holder=holder)) == 9 + lane_locks(service)
+    assert len(await statements(service, "a", holder=holder)) == 8 + lane_locks(service)
 
 
 async def test_a_reservation_is_three_statements(service: ServiceHarness) -> None:
