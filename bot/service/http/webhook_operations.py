@@ -68,7 +68,8 @@ WEBHOOKS = {
         "onPayment",
         "A payment came",
         "Sent to the `webhookUrl` of a request for each payment; for one that is underpaid only if"
-        " the request names `events`. The body has no field `event`.",
+        " the request names `events`. Those of one request come one after the other, in the order"
+        " of the payments; one that is sent again comes later. The body has no field `event`.",
         "WebhookEvent",
     ),
     WebhookEvent.CLAIMED.value: _webhook(
