@@ -6,7 +6,7 @@ lanes cost a claim nothing, however many they are, and none of them precedes oth
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from typing import TYPE_CHECKING
 
 from bot.core.outbox import lane_locks, lanes
@@ -29,6 +29,12 @@ NEXT_GROUP = (
     " ORDER BY waits_for LIMIT 1"
 )
 WAITS = "SELECT 1 AS one FROM lanes WHERE queue = :queue AND waits_for = :name LIMIT 1"
+PARKED_AT_ONCE = 10
+PARK = (
+    "UPDATE lanes SET waits_for = :name WHERE queue = :queue AND lane IN ("  # noqa: S608 - our own words
+    + ", ".join(f":lane_{number}" for number in range(PARKED_AT_ONCE))
+    + ")"
+)
 ADMIT = """
     WITH free AS (
         SELECT lane FROM lanes WHERE queue = :queue AND waits_for = :name
@@ -48,6 +54,7 @@ class LaneGroups:
         self._tx = tx
         self._queue = queue
         self._taken: Counter[str] | None = None
+        self._full: defaultdict[str, list[str]] = defaultdict(list)
 
     def free_slots(self, lane: str) -> int | None:
         """Return how many messages of a lane its groups have room for; None if it has no group."""
@@ -59,9 +66,19 @@ class LaneGroups:
             self._count().update(dict.fromkeys(names, slots))
 
     def park(self, lane: str) -> None:
-        """Set a lane aside until the first of its groups that is full has room."""
+        """Set a lane aside, by `store_parked`, until the first of its full groups has room."""
         full = next(name for name in self._names(lane) if self._free(name) <= 0)
-        lanes.store(self._tx, self._queue, lane, "waits_for", full)
+        self._full[full].append(lane)
+
+    def store_parked(self) -> None:
+        """Store which lanes are parked, several in a statement."""
+        for name, waiting in self._full.items():
+            for start in range(0, len(waiting), PARKED_AT_ONCE):
+                some = waiting[start : start + PARKED_AT_ONCE]
+                some += some[-1:] * (PARKED_AT_ONCE - len(some))  # so that statements are alike
+                given = {f"lane_{number}": lane for number, lane in enumerate(some)}
+                self._tx.execute(PARK, queue=self._queue.name, name=name, **given)
+        self._full.clear()
 
     def admit_all(self) -> None:
         """Open parked lanes of every group that has room, whatever made the room.

@@ -15,7 +15,7 @@ from bench.engines import plan
 from bot.chat.store import payment_search, queries, received_payments
 from bot.core.outbox import lanes
 from bot.core.outbox import queries as counts
-from bot.core.outbox.claims import candidates
+from bot.core.outbox.claims import candidates, series
 from bot.service.goods import deliveries
 from bot.service.store import checkouts, joined_letters, payments
 from tests.support.list_indexes import indexes_of
@@ -42,6 +42,8 @@ STATEMENTS = [
     (received_payments.FREE_PLACEHOLDERS, ["received_payments_pkey"] * 2),
     (lanes.OPEN_LANES, ["lanes_open"]),
     (lanes.RANKED_LANES, ["lanes_ranked"]),
+    (lanes.CLOSE, ["lanes_pkey", "outbox_leased"]),
+    (series.TAKE, ["outbox_pkey", "outbox_due", "outbox_leased"]),
     (checkouts.HELD, ["checkouts_held"]),
     (checkouts.BY_PAYER, ["checkouts_held"]),
     (payments.WITH_LAST_UNIT, ["payments_units"]),
@@ -74,7 +76,9 @@ def test_a_statement_finds_its_rows_by_an_index(many: str, sql: str, indexes: li
     assert {*indexes} <= {*USED.findall(steps)}, steps
 
 
-@pytest.mark.parametrize("sql", [lanes.STATE_UNORDERED, candidates.DUE])
+@pytest.mark.parametrize(
+    "sql", [lanes.STATE_UNORDERED, lanes.REOPEN_PLAIN, candidates.DUE, series.TAKE]
+)
 def test_the_next_message_of_a_lane_without_order_is_found_unsorted(many: str, sql: str) -> None:
     """A host that answers nothing for hours has thousands: each new one would sort them all."""
     steps = "\n".join(plan(many, sql))

@@ -64,6 +64,7 @@ class Claiming:
                 room -= slots
                 leased += found
         self._slots.store()
+        self._groups.store_parked()
         if queue.series and leased:
             lanes.close_leased(tx, queue, now + queue.lease)
         return leased
