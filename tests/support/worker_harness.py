@@ -71,7 +71,8 @@ async def working(
     **given: Any,
 ) -> AsyncIterator[Worker]:
     """Run a worker until the block ends; its loop must end too."""
-    job, now = Job(post.queue, handle, room), given.get("now", post.clock)
+    now = given.get("now", post.clock)
+    job = Job(post.queue, handle, room, pause=given.get("pause", 0.0))
     made = Worker(post.db, job, now)
     task = asyncio.create_task(made.run())
     yield made

@@ -57,8 +57,8 @@ class Job:
     made is settled by `Database.transaction_until_stored`. `buried` is called in
     the transaction in which the worker makes a message a dead letter. `room` messages, or series,
     are handled at once; they are claimed up to `ahead` ms before they may go, and `handle` waits
-    for that. From one claim to the next it is at least `pause` seconds: under load each finds
-    several messages, and the first of an idle queue is claimed at once.
+    for that. Between two claims are at least `pause` seconds, so that under load each finds
+    several messages; the first of an idle queue is claimed at once.
     """
 
     queue: Queue
@@ -100,8 +100,8 @@ class Worker:
             await self._recover()
             while not self._stopping:
                 self._wake.clear()
-                claimed_at = asyncio.get_running_loop().time()
                 wait = await self._round()
+                claimed_at = asyncio.get_running_loop().time()
                 if not self._stopping and wait > 0:
                     await self._sleep(wait)
                     await self._pause(claimed_at + self._job.pause)

@@ -38,6 +38,7 @@ if TYPE_CHECKING:
 TIMEOUT = 15  # seconds for DNS, connection, request and the head of the answer together
 BODY_TIMEOUT = 2  # seconds for the body of the answer, which decides nothing
 CONCURRENCY = 256  # eight hosts that hang use all of it, seven delay no other host
+OWN_CONCURRENCY = 64  # as many as the writer commits together: more would wait for each other
 CLAIM_PAUSE = 0.005  # seconds between two claims, which cost as much as three webhooks
 SECRETS_KNOWN = 256  # opened secrets, of which each takes as long to open as a post to send
 GONE = 410
@@ -76,7 +77,8 @@ class WebhookDelivery:
         )
         self._inside = AppClient(receiver, HEADERS) if receiver else None
         self._windows = EndpointWindows()
-        self.job, self.own_job = self._job(self._windows.bound(WEBHOOKS)), self._job(OWN_WEBHOOKS)
+        self.job = self._job(self._windows.bound(WEBHOOKS), CONCURRENCY)
+        self.own_job = self._job(OWN_WEBHOOKS, OWN_CONCURRENCY)
         self.jobs = [self.job, self.own_job] if receiver else [self.job]
 
     async def __aenter__(self) -> Self:
@@ -89,10 +91,10 @@ class WebhookDelivery:
         """Close the connections."""
         await self._outside.close()
 
-    def _job(self, queue: Queue) -> Job:
+    def _job(self, queue: Queue, room: int) -> Job:
         recorder = DeliveryRecorder(self._db, Channel.WEBHOOK, queue, self._now)
         handle = partial(self._deliver, recorder=recorder)
-        return Job(queue, handle, CONCURRENCY, recorder.count_buried, pause=CLAIM_PAUSE)
+        return Job(queue, handle, room, recorder.count_buried, pause=CLAIM_PAUSE)
 
     async def _deliver(self, message: Message, recorder: DeliveryRecorder) -> Awaitable[None]:
         began = self._now()

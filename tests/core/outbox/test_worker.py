@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import threading
 import time
-from itertools import count
+from itertools import count, pairwise
 from typing import TYPE_CHECKING
 
 from structlog.testing import capture_logs
@@ -43,6 +43,24 @@ async def test_a_put_message_is_handled_at_once(
             await put(post, "a", f"{number}")
             assert await hands.took(number + 1) == [f"{n}" for n in range(number + 1)]
         await ended(post)
+
+
+async def test_between_two_claims_is_at_least_the_pause_of_the_job(
+    post: QueueHarness, hands: RecordingHandler
+) -> None:
+    """A lower bound: only the first claim of an idle queue is made at once."""
+    claims: list[float] = []
+
+    def now() -> int:
+        claims.append(time.monotonic())
+        return post.clock()
+
+    async with working(post, hands.handle, now=now, pause=0.02):
+        for number in range(5):
+            await put(post, f"{number}", "word")
+            await hands.took(number + 1)
+    assert len(claims) > 5
+    assert min(after - before for before, after in pairwise(claims[1:])) >= 0.02
 
 
 async def test_no_wake_up_is_lost_between_two_rounds(
