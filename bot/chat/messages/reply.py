@@ -81,7 +81,10 @@ def plain(text: object, limit: int = TEXT_LIMIT) -> str:
     Control characters become spaces. Bidirectional controls are removed and right-to-left text is
     isolated, so that it does not reorder the text beside it.
     """
-    line = " ".join("".join(map(_harmless, str(text))).split())
+    typed = str(text)
+    if typed.isascii() and typed.isprintable():  # most texts, at a tenth of the time
+        return shortened(" ".join(typed.split()), limit)
+    line = " ".join("".join(map(_harmless, typed)).split())
     if _RIGHT_TO_LEFT.isdisjoint(map(unicodedata.bidirectional, line)):
         return shortened(line, limit)
     return _ISOLATE + shortened(line, limit - 2) + _POP_ISOLATE
@@ -108,7 +111,7 @@ def shortened(text: str, limit: int) -> str:
 
 def units(text: str) -> int:
     """Count the UTF-16 code units of a text, as Telegram does."""
-    return len(text) + sum(char > "\uffff" for char in text)
+    return len(text) + (0 if text.isascii() else sum(char > "\uffff" for char in text))
 
 
 def shown_units(text: str) -> int:
