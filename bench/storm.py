@@ -21,6 +21,7 @@ from bot.sandbox.world.limits import Limits
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from bench.processes import Server
     from bench.stage import Telegram
     from bot.sandbox.world.world import Call
 
@@ -45,7 +46,10 @@ SETTINGS = {**FREE_SERVICE, "LOG_LEVEL": "error"}
 
 @dataclass(frozen=True, slots=True)
 class Storm:
-    """What became of it: epoch seconds, calls taken and refused since, payments made by chat."""
+    """What became of it: epoch seconds, calls taken and refused since, payments made by chat.
+
+    `edits` of cards came before the last alert; `busy` is the processor time of the product.
+    """
 
     began: float
     paid_until: float
@@ -53,6 +57,8 @@ class Storm:
     alerts: Sequence[Call]
     refused: Sequence[Call]
     planned: int
+    edits: int
+    busy: float
 
     @property
     def seconds(self) -> float:
@@ -77,7 +83,7 @@ async def storm() -> list[Row]:
                 pages = await here.sellers(CHATS)
             here.world.limiter.limits = RATES
             async with product(here.url, here.world.token, SETTINGS, home) as server:
-                found = await _storm(here, server.url, pages)
+                found = await _storm(here, server, pages)
     _check(found)
     digests = sum(told(call) > 1 for call in found.alerts)
     messages = len(found.alerts)
@@ -95,21 +101,25 @@ async def storm() -> list[Row]:
         Row("of it until all were paid", paying, "s", found.seconds, "until all were told"),
         Row("in messages", messages, "", PAYMENTS, "payments"),
         Row("of them digests", digests, "", messages, "messages"),
+        Row("edits of cards meanwhile", found.edits, "", messages, "messages"),
+        Row("processor time of all", found.busy, "s", found.seconds, "of one processor"),
         Row("refused by random 429", found.planned, "", messages + found.planned, "attempts"),
     ]
 
 
-async def _storm(here: Telegram, url: str, pages: dict[int, str]) -> Storm:
-    world = here.world
+async def _storm(here: Telegram, server: Server, pages: dict[int, str]) -> Storm:
+    world, used = here.world, server.processor()
     taken, refused, began = len(world.calls), len(world.refused), time.time()
     fault = world.faults.add(
         Fault("error", "sendMessage", times=PLENTY, retry_after=RETRY_AFTER, chance=REFUSED)
     )
     chats = Random(SEED).choices(list(pages), k=PAYMENTS)
     telling = asyncio.create_task(here.count(PAYMENTS, told))
-    await _pay(url, [pages[chat] for chat in chats])
+    await _pay(server.url, [pages[chat] for chat in chats])
     paid_until = time.time()
     await telling
+    busy = server.processor() - used
+    edits = sum(call.method.startswith("edit") for call in world.calls[taken:])
     await asyncio.sleep(QUIET_SECONDS)  # for what would be told twice
     return Storm(
         began,
@@ -119,6 +129,8 @@ async def _storm(here: Telegram, url: str, pages: dict[int, str]) -> Storm:
         # The first process's poll is ended by that of the second.
         [call for call in world.refused[refused:] if call.method != "getUpdates"],
         PLENTY - fault.times,
+        edits,
+        busy,
     )
 
 
