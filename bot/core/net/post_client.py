@@ -15,7 +15,7 @@ from collections import defaultdict
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import TYPE_CHECKING, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 import httptools
 import httpx
@@ -73,7 +73,7 @@ class _Exchange:
         self.headers: dict[str, str] = {}
         self.body = b""
         self._longest, self._unread = longest, MOST_READ
-        self._parser = httptools.HttpResponseParser(self)
+        self._parser: Any = httptools.HttpResponseParser(self)
 
     def feed(self, data: bytes) -> None:
         """Parse what came; an answer without end fails."""
@@ -94,6 +94,14 @@ class _Exchange:
         if not self.head.done():
             self.head.set_exception(error)
         self._finish()
+
+    def stop(self) -> None:
+        """Drop the parser, which refers to this exchange."""
+        self._parser = None
+
+    def on_message_begin(self) -> None:
+        if self.end.done():
+            raise ValueError("an answer that nobody asked for")
 
     def on_header(self, name: bytes, value: bytes) -> None:
         self.headers[name.decode("latin-1").lower()] = value.decode("latin-1")
@@ -161,7 +169,7 @@ class _Connection(asyncio.Protocol):
 
     def keep(self) -> None:
         """Keep it for the next post to its origin."""
-        self._exchange = None
+        self._stop()
         if self._transport is not None:
             self._kept[self._origin].append(self)
             loop = asyncio.get_running_loop()
@@ -183,8 +191,14 @@ class _Connection(asyncio.Protocol):
     def close(self) -> None:
         """Close it at once."""
         self.leave()
+        self._stop()
         if self._transport is not None:
             self._transport.abort()
+
+    def _stop(self) -> None:
+        if self._exchange is not None:
+            self._exchange.stop()
+            self._exchange = None
 
 
 class Reply:

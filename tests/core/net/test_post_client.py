@@ -108,9 +108,10 @@ async def test_simultaneous_posts_have_a_connection_each_and_all_are_kept(
         b"HTTP/1.0 200 OK\r\nContent-Length: 2\r\n\r\nok",
         b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nok\r\nnonsense\r\n",
         b"HTTP/1.1 200 OK\r\nContent-Length: 999999\r\n\r\n" + b"x" * LONGEST,
+        OK + empty_answer(410),
         b"HTTP/1.1 101 Upgrade\r\nConnection: upgrade\r\nUpgrade: h2c\r\n\r\nok",
     ],
-    ids=["close", "1.0", "broken", "long", "upgrade"],
+    ids=["close", "1.0", "broken", "long", "two", "upgrade"],
 )
 async def test_a_connection_is_closed_after_any_other_answer(
     posts: PostClient, receiver: Receiver, answer: bytes
