@@ -115,6 +115,8 @@ class Worker:
 
     async def _rest(self) -> None:
         """Wait while the rate limit allows no claim, whatever is put meanwhile."""
+        if not self._rests_until:
+            return
         loop = asyncio.get_running_loop()
         until = loop.time() + min((self._rests_until - self._now()) / 1000, LONGEST_WAIT)
         while not self._stopping and (rest := until - loop.time()) > 0:
