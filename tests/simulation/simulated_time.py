@@ -9,6 +9,7 @@ other things happen in between. So one seed gives one course of events, however 
 from __future__ import annotations
 
 import asyncio
+import math
 import secrets
 import selectors
 from collections import deque
@@ -19,6 +20,8 @@ from functools import partial
 from random import Random
 from typing import TYPE_CHECKING, Any
 from unittest import mock
+
+from bot.core.database.sqlite import writer
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -132,6 +135,7 @@ def run_threads_in_loop(loop: Loop) -> Iterator[None]:
     with (
         mock.patch.object(ThreadPoolExecutor, "submit", submit),
         mock.patch.object(Future, "result", waited),
+        mock.patch.object(writer, "TURN_SECONDS", math.inf),  # statements take no time here
     ):
         yield
 
