@@ -31,6 +31,9 @@ RATE = 300
 """Payments a second while the lag is measured."""
 
 SECONDS = 60
+LINKS = 32
+"""Requests that are paid in turns: the webhooks of one request wait for each other's answers."""
+
 LOOPBACK = "a loopback POST"
 BARE_POST = load.post("/", "application/json", json.dumps(OFFER).encode())
 LOOK_AGAIN = 0.1
@@ -71,15 +74,15 @@ def told(url: str) -> dict[str, Any]:
 
 
 @asynccontextmanager
-async def told_payments() -> AsyncIterator[tuple[Endpoint, Side, Side]]:
-    """Run an endpoint and a service; payments told to it, and posts at it as a yardstick."""
+async def told_payments(links: int = LINKS) -> AsyncIterator[tuple[Endpoint, Side, Side]]:
+    """Run an endpoint and a service; payments of so many requests told to it, and bare posts."""
     async with (
         endpoint() as server,
         open_shop(HOOKED) as shop,
         httpx.AsyncClient(base_url=server.url) as http,
     ):
         at = Endpoint(http)
-        paying = await shop.payments(offer=told(server.url))
+        paying = await shop.payments(links, offer=told(server.url))
         yield at, replace(paying, settle=at.settle), bare_posts(server)
 
 
@@ -102,11 +105,15 @@ async def webhooks() -> list[Row]:
         at.rounds.clear()
         steady = Rounds([await ours.constant(RATE, SECONDS)])
         late = Pair(_arrived(at, steady), Rounds([await posts.constant(RATE)]), LOOPBACK)
+    async with told_payments(links=1) as (at, ours, posts):
+        steady = Rounds([await ours.constant(RATE)])
+        alone = Pair(_arrived(at, steady), Rounds([await posts.constant(RATE)]), LOOPBACK)
     what = f"webhooks a second to one endpoint, {counted(MOST)}"
     return [
         Pair(came, paid, "payments of the same run").rates(what, "≥ 1 ×"),
         Pair(came, posted, LOOPBACK).rates(what),
         late.times(f"payment → webhook at {RATE} a second for {SECONDS} s, p99", "≤ 250 ms"),
+        alone.times(f"payment → webhook at {RATE} a second for one request, p99", ""),
     ]
 
 
