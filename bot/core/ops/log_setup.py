@@ -70,7 +70,6 @@ def configure_logging(level: str, form: str, secrets: Iterable[str]) -> None:
         ],
         logger_factory=structlog.stdlib.LoggerFactory(),
         wrapper_class=structlog.stdlib.BoundLogger,
-        cache_logger_on_first_use=True,  # making one anew takes longer than a line that is dropped
     )
 
 

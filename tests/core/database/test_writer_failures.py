@@ -165,3 +165,21 @@ def test_a_transaction_that_has_begun_cannot_be_cancelled(db: Database) -> None:
     assert asked.result(SECONDS) == "slow"
     db.run(partial(put, name="next"))
     assert there(db) == ["next", "slow"]
+
+
+async def test_a_commit_without_changes_after_a_rollback_proves_nothing(db: Database) -> None:
+    """SQLite counts the rows of what it rolled back, too."""
+    conn, health = sqlite(db)._writer._conn, sqlite(db).health
+    pages = conn.execute("PRAGMA page_count").fetchone()[0]
+    conn.execute(f"PRAGMA max_page_count = {pages + 2}")
+
+    def fill(tx: Transaction) -> None:
+        put(tx, "small")
+        put(tx, "x" * 100_000)
+
+    with pytest.raises(StorageError):
+        await db.transaction(fill)
+    await db.transaction(lambda tx: tx.query("SELECT name FROM kept_secrets"))
+    assert health._reason is not None
+    await db.transaction(partial(put, name="b"))
+    assert health._reason is None

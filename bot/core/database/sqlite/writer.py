@@ -109,7 +109,7 @@ class Writer:
         self._path = path
         self._conn = conn
         self._conn.execute("PRAGMA busy_timeout = 0")  # `_begin` waits, until the deadlines
-        self._changes = conn.total_changes
+        self._changes = 0
         self._file = _identity(path)
         self._health = health
         self.count: Callable[..., None] = ignore
@@ -291,7 +291,6 @@ class Writer:
         else:
             if conn.total_changes > self._changes:
                 self._health.worked()  # a commit that changes nothing proves nothing
-        self._changes = conn.total_changes
         return group
 
     def _undo(self, group: list[QueuedTransaction], error: BaseException) -> None:
@@ -323,6 +322,7 @@ class Writer:
         if _identity(self._path) != self._file:
             raise StorageError(FILE_MOVED)
         self._conn.execute("BEGIN IMMEDIATE")
+        self._changes = self._conn.total_changes  # counts what was rolled back too
 
     def _begin(self, group: list[QueuedTransaction]) -> list[QueuedTransaction]:
         """Begin once no other process writes; return those whose deadline has not passed.
