@@ -57,8 +57,8 @@ class Job:
     made is settled by `Database.transaction_until_stored`. `buried` is called in
     the transaction in which the worker makes a message a dead letter. `room` messages, or series,
     are handled at once; they are claimed up to `ahead` ms before they may go, and `handle` waits
-    for that. Between two claims are at least `pause` seconds, so that under load each finds
-    several messages; the first of an idle queue is claimed at once.
+    for that. After a claim that finds some are at least `pause` seconds, so that under load the
+    next finds several; the first of an idle queue is claimed at once.
     """
 
     queue: Queue
@@ -89,6 +89,7 @@ class Worker:
         self._full = False
         self._rests_until = 0
         self._checked_dead_at = 0.0
+        self._pauses_until = 0.0
         self._stopping = False
         self._idle = asyncio.Event()
         self._idle.set()
@@ -101,10 +102,9 @@ class Worker:
             while not self._stopping:
                 self._wake.clear()
                 wait = await self._round()
-                claimed_at = asyncio.get_running_loop().time()
                 if not self._stopping and wait > 0:
                     await self._sleep(wait)
-                    await self._pause(claimed_at + self._job.pause)
+                    await self._pause()
                 await self._rest()
         except NoLongerLead as error:
             self._give_up(error)
@@ -195,6 +195,8 @@ class Worker:
         except Exception:
             log.exception("queue can't be read", queue=self._job.queue.name)
             return LONGEST_WAIT
+        if messages:
+            self._pauses_until = elapsed + self._job.pause
         for lease, series in itertools.groupby(messages, key=lambda one: one.lease):
             task = asyncio.create_task(self._handle_series([*series]))
             self._tasks[task] = lease
@@ -314,8 +316,8 @@ class Worker:
         if self._full:
             self._wake.set()
 
-    async def _pause(self, until: float) -> None:
-        rest = until - asyncio.get_running_loop().time()
+    async def _pause(self) -> None:
+        rest = self._pauses_until - asyncio.get_running_loop().time()
         if rest > 0 and not self._stopping:
             await asyncio.sleep(rest)
 
