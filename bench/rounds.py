@@ -6,6 +6,7 @@ Both servers stay up, so what else the machine does meets both.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import partial
 from statistics import median
 from typing import TYPE_CHECKING
 
@@ -174,9 +175,7 @@ async def beside(
     rows, rate = [], 0.0
     for clients in CLIENTS:
         pair = await in_turns(
-            lambda: ours.closed(clients),  # noqa: B023 - awaited before the next number
-            lambda: theirs.closed(clients),  # noqa: B023
-            yardstick,
+            partial(ours.closed, clients), partial(theirs.closed, clients), yardstick
         )
         wanted = goal if clients == MOST else ""
         rows.append(pair.rates(f"{what} a second, {counted(clients)}", wanted))
@@ -184,7 +183,7 @@ async def beside(
     if twice:
         pair = await in_turns(ours.by_h2load, theirs.by_h2load, yardstick)
         rows.append(pair.rates(f"{what} a second, {counted(MOST)}, by h2load"))
-    pair = await in_turns(lambda: ours.constant(rate), lambda: theirs.constant(rate), yardstick)
+    pair = await in_turns(partial(ours.constant, rate), partial(theirs.constant, rate), yardstick)
     return [*rows, pair.times(f"{what} at {rate:.0f} a second, p99")]
 
 

@@ -9,6 +9,7 @@ from bot.chat.messages.queues import make_queues
 from bot.core import exact_json
 from bot.core.net.rates import Rate
 from bot.core.outbox import lanes, leases, outbox
+from bot.core.outbox.claims.next_claim import next_claim
 from bot.core.outbox.queue_policy import REPLY
 
 if TYPE_CHECKING:
@@ -76,7 +77,7 @@ class QueueHarness:
 
     def next_open(self) -> int | None:
         """Return the milliseconds until the next message may be claimed."""
-        moment = self.db.run(lambda tx: lanes.next_open(tx, self.queue, self.clock()))
+        moment = self.db.run(lambda tx: next_claim(tx, self.queue, self.clock())).at
         return None if moment is None else moment - self.clock()
 
     def rows(self) -> list[Row]:

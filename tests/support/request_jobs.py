@@ -27,7 +27,7 @@ from bot.chat.requests.request_bodies import PaymentServer, request_body
 from bot.core import exact_json
 from bot.core.money.amounts import from_minor
 from bot.core.outbox import leases, outbox
-from bot.core.outbox.lanes import next_open
+from bot.core.outbox.claims.next_claim import next_claim
 from bot.core.text.translations import t
 from tests.support.chat_harness import REQUEST_ID, URL, VAULT
 from tests.support.handcash_server import handcash
@@ -134,7 +134,7 @@ class RequestJobs:
         queue = self.chat.queues.jobs
 
         def look(tx: Transaction) -> int | None:
-            return next_open(tx, queue, self.chat.clock())
+            return next_claim(tx, queue, self.chat.clock()).at
 
         moment = self.chat.db.run(look)
         return None if moment is None else moment - self.chat.clock()

@@ -8,7 +8,7 @@ from bot.chat.messages.payloads import CallbackAnswer, new_message
 from bot.chat.messages.reply import Reply
 from bot.chat.telegram.sender import Sender
 from bot.core.outbox import outbox
-from bot.core.outbox.lanes import next_open
+from bot.core.outbox.claims.next_claim import next_claim
 from bot.core.outbox.queue_policy import REPLY
 from bot.sandbox.world.faults import Fault
 from tests.support.chat_harness import text_of
@@ -82,7 +82,7 @@ class SenderHarness:
         queue = self.queues.messages
 
         def look(tx: Transaction) -> int | None:
-            return next_open(tx, queue, self.chat.clock())
+            return next_claim(tx, queue, self.chat.clock()).at
 
         moment = self.chat.db.run(look)
         return None if moment is None else moment - self.chat.clock()

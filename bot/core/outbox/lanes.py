@@ -178,12 +178,6 @@ def is_paused(tx: Transaction, queue: Queue, lane: str) -> bool:
     return stored(tx, queue, lane, "paused") is not None
 
 
-def next_open(tx: Transaction, queue: Queue, now: int) -> int | None:
-    """Return when the next message may be claimed (epoch ms); None if none waits for a time."""
-    opens = first_open(tx, queue)
-    return None if opens is None else max(opens, queue_opens_at(tx, queue, now))
-
-
 def first_open(tx: Transaction, queue: Queue, full: Collection[int] = ()) -> int | None:
     """Return when the first lane opens (epoch ms), of the classes that are not `full`."""
     rows = tx.query(OPEN_LANES, queue=queue.name, by=FOREVER, most=1)

@@ -17,6 +17,7 @@ from bot.core.database.database import open_database
 from bot.core.net.rates import Rate
 from bot.core.outbox import lanes, leases, outbox
 from bot.core.outbox.claims import candidates
+from bot.core.outbox.claims.next_claim import next_claim
 from bot.core.outbox.lane_locks import WHOLE_QUEUE
 from bot.core.outbox.queue_policy import ALERT, NOTICE, PRIORITIES, REPLY, Pace, Queue
 from tests.support.databases import SQLITE
@@ -153,7 +154,7 @@ class Run:
             for message in outbox.claim(tx, MESSAGES, self.now, 8):
                 self.sent.append((self.now - self.skew, message.lane))
                 self.settle(tx, message)
-            opens = lanes.next_open(tx, MESSAGES, self.now)
+            opens = next_claim(tx, MESSAGES, self.now).at
             if opens is None or (until is not None and opens > until):
                 break
             self.now = max(self.now, opens)

@@ -56,10 +56,10 @@ class SqliteDatabase(Database):
             reader.execute("PRAGMA query_only = ON")
         self._storage_check = StorageCheck(self.query, self.probe, self.health)
 
-    async def transaction(self, work: Callable[[Transaction], T], about: str = "") -> T:  # noqa: ARG002
+    async def transaction(self, work: Callable[[Transaction], T], about: str = "") -> T:  # noqa: ARG002 - PostgreSQL asks
         return await self._enqueue(work, in_thread=False)
 
-    async def bulk(self, work: Callable[[Transaction], T], about: str = "") -> T:  # noqa: ARG002
+    async def bulk(self, work: Callable[[Transaction], T], about: str = "") -> T:  # noqa: ARG002 - PostgreSQL asks
         return await self._enqueue(work, in_thread=True)
 
     def run(self, work: Callable[[Transaction], T]) -> T:

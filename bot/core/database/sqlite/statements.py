@@ -40,7 +40,7 @@ class SqliteTransaction(Transaction):
         cursor = self._conn.execute(sql, params)
         rows = cursor.fetchall()  # also ends the statement, as a commit needs
         names = [column[0] for column in cursor.description]
-        return [dict(zip(names, row)) for row in rows]  # noqa: B905 - as long as each other
+        return [dict(zip(names, row, strict=True)) for row in rows]
 
     def execute(self, sql: str, **params: object) -> int:
         cursor = self._conn.execute(sql, params)
