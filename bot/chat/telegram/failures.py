@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import Enum, auto
+from typing import TYPE_CHECKING
 
 import httpx
 from telegram.error import (
@@ -16,7 +17,15 @@ from telegram.error import (
     TelegramError,
 )
 
-from bot.core.outbox.queue_policy import RetryTable
+from bot.chat.messages.payloads import ReceiptMessage
+from bot.core.outbox.queue_policy import ALERT, RetryTable
+
+if TYPE_CHECKING:
+    from bot.chat.messages.payloads import CallbackAnswer, MessagePayload
+    from bot.core.outbox.outbox import Message
+
+MAX_ATTEMPTS = 10
+"""Attempts after which a message that is refused, or never clearly answered, is given up."""
 
 RETRIES = RetryTable((1_000, 2_000, 5_000, 15_000, 30_000, 60_000), repeats=True)
 """Delays while Telegram can't be reached."""
@@ -146,3 +155,24 @@ def retry_after_ms(error: RetryAfter) -> int:
     """Return the milliseconds that Telegram asks us to wait."""
     wait = error.retry_after
     return int((wait if isinstance(wait, int) else wait.total_seconds()) * 1000)
+
+
+_FILE_REFUSED = {FailureKind.UNKNOWN_FILE, FailureKind.REFUSED}
+"""Also where a buyer takes no voice messages."""
+
+
+def is_dropped(payload: MessagePayload | CallbackAnswer, kind: FailureKind) -> bool:
+    """Check whether nothing is lost without a message; the receipt of a file has its download."""
+    if isinstance(payload, ReceiptMessage) and payload.is_file and kind in _FILE_REFUSED:
+        return True
+    return kind is FailureKind.MESSAGE_GONE
+
+
+def is_given_up(message: Message, kind: FailureKind) -> bool:
+    """Check whether no further attempt is made; an alert of a payment has more than others."""
+    is_last = message.attempts >= MAX_ATTEMPTS
+    if message.priority == ALERT:
+        return kind is FailureKind.REFUSED and is_last
+    if kind in {FailureKind.UNCERTAIN, FailureKind.UNKNOWN_FILE}:
+        return is_last
+    return kind in {FailureKind.REFUSED, FailureKind.UNKNOWN_METHOD}

@@ -40,6 +40,8 @@ from bot.chat.telegram.failures import (
     NEEDLESS,
     FailureKind,
     classify,
+    is_dropped,
+    is_given_up,
 )
 from bot.chat.telegram.transport import last_call_accepted
 from bot.core.errors import StorageError
@@ -65,9 +67,6 @@ log = structlog.get_logger()
 
 CALL_SECONDS = 45.0
 """The limit of one call; the timeout of its connection restarts with each byte."""
-
-MAX_ATTEMPTS = 10
-"""Attempts after which a message that is refused, or never clearly answered, is given up."""
 
 NEW_MESSAGE = frozenset(["sendMessage", "sendPhoto", "sendDocument"])
 """Methods whose repetition sends a second message; a repeated edit changes nothing."""
@@ -234,11 +233,11 @@ class Sender:
             case FailureKind.MESSAGE_GONE | FailureKind.REFUSED if _replaces(message.body):
                 state = State(replace(message.body, message_id=None))
                 outbox.retry(tx, queue, message, now, failure.note, state=state)
-            case kind if _is_dropped(message.body, kind):
+            case kind if is_dropped(message.body, kind):
                 self._forget(tx, attempt)
             case FailureKind.REFUSED if alerts := _split(message.body):
                 outbox.split(tx, queue, message, alerts, now)
-            case _ if _is_given_up(message, failure.kind):
+            case _ if is_given_up(message, failure.kind):
                 self._give_up(tx, attempt, failure.note)
             case FailureKind.RATE_LIMITED:
                 self._hold(tx, attempt, failure)
@@ -366,27 +365,6 @@ def _split(payload: MessagePayload | CallbackAnswer) -> list[Alert]:
 def _replaces(payload: MessagePayload | CallbackAnswer) -> bool:
     """Check whether an alert takes the place of a claim; it is a new message if it can't."""
     return isinstance(payload, Alert) and payload.message_id is not None
-
-
-_FILE_REFUSED = {FailureKind.UNKNOWN_FILE, FailureKind.REFUSED}
-"""Also where a buyer takes no voice messages."""
-
-
-def _is_dropped(payload: MessagePayload | CallbackAnswer, kind: FailureKind) -> bool:
-    """Check whether nothing is lost without a message; the receipt of a file has its download."""
-    if isinstance(payload, ReceiptMessage) and payload.is_file and kind in _FILE_REFUSED:
-        return True
-    return kind is FailureKind.MESSAGE_GONE
-
-
-def _is_given_up(message: Message, kind: FailureKind) -> bool:
-    """Check whether no further attempt is made; an alert of a payment has more than others."""
-    is_last = message.attempts >= MAX_ATTEMPTS
-    if message.priority == ALERT:
-        return kind is FailureKind.REFUSED and is_last
-    if kind in {FailureKind.UNCERTAIN, FailureKind.UNKNOWN_FILE}:
-        return is_last
-    return kind in {FailureKind.REFUSED, FailureKind.UNKNOWN_METHOD}
 
 
 def _is_repetition(message: Message) -> bool:

@@ -12,7 +12,7 @@ from bot.chat.messages.payloads import TextMessage
 from bot.chat.payments.recording import Ledger
 from bot.chat.store import sellers
 from bot.chat.store.received_payments import Payment
-from bot.chat.telegram.sender import MAX_ATTEMPTS
+from bot.chat.telegram.failures import MAX_ATTEMPTS
 from bot.core.outbox import outbox, queue_policy
 from tests.support.chat_harness import COFFEE, STICKERS, service_answer
 from tests.support.sender_harness import BLOCKED, REFUSAL, SenderHarness

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from bot.chat.alerts import delivery
 from bot.chat.store import listings, received_payments
-from bot.chat.telegram.sender import MAX_ATTEMPTS
+from bot.chat.telegram.failures import MAX_ATTEMPTS
 from bot.core.outbox.queue_policy import ALERT
 from tests.support.chat_harness import COFFEE, PAINTING, STICKERS, service_answer
 from tests.support.drop_payments import lines, pay, texts

@@ -17,8 +17,8 @@ from bot.chat.messages.payloads import CardMessage, TextMessage, new_message
 from bot.chat.messages.queues import SENT_AT_ONCE, make_queues
 from bot.chat.messages.reply import TEXT_LIMIT, Reply
 from bot.chat.store.listings import CREATING
-from bot.chat.telegram.failures import RETRIES
-from bot.chat.telegram.sender import MAX_ATTEMPTS, Sender
+from bot.chat.telegram.failures import MAX_ATTEMPTS, RETRIES
+from bot.chat.telegram.sender import Sender
 from bot.core.net.rates import Rate
 from bot.core.outbox import leases, outbox
 from bot.core.outbox.queue_policy import ALERT, NOTICE, REPLY
