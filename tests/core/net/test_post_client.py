@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
 
 import httpx
@@ -17,6 +17,7 @@ from bot.core.net.http_client import ssl_context
 from bot.core.net.post_client import PostClient
 from bot.core.net.webhook_addresses import AllowList
 from tests.support.certificates import make_tls
+from tests.support.endless_answers import endless_answers
 from tests.support.webhook_receiver import OK, Receiver, empty_answer, open_receiver
 
 if TYPE_CHECKING:
@@ -182,21 +183,10 @@ async def test_what_is_no_answer_is_an_error(
 
 async def test_interim_answers_without_end_are_cut_off(posts: PostClient) -> None:
     """Each of them is parsed before the answer begins, so no limit of the body sees them."""
-    sent = 0
-
-    async def flood(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        nonlocal sent
-        await reader.readuntil(b"{}")
-        with suppress(ConnectionError):
-            while True:
-                writer.write(b"HTTP/1.1 102 Processing\r\n\r\n" * 1_000)
-                sent += 27_000
-                await writer.drain()
-
-    async with await asyncio.start_server(flood, "127.0.0.1", 0) as server:
+    async with endless_answers(b"{}") as server:
         with pytest.raises(httpx.ReadError, match="without end"):
-            await post(posts, f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/")
-    assert sent < 64 * MOST_READ
+            await post(posts, server.url)
+    assert server.sent < 64 * MOST_READ
 
 
 async def test_a_connection_that_the_server_closed_is_not_used_again(

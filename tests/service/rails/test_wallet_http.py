@@ -22,6 +22,7 @@ from bot.core.net.bounded_stream import MOST_READ
 from bot.core.net.webhook_addresses import AllowList
 from bot.service.rails.wallet_http import WalletHttp
 from bot.service.usecases import looking, opening
+from tests.support.endless_answers import endless_answers
 from tests.support.lightning_wallet import (
     BROKEN_ANSWERS,
     THIS_MACHINE,
@@ -170,21 +171,10 @@ async def test_wallets_that_stay_silent_take_no_connection_of_another(
 
 async def test_interim_answers_without_end_are_cut_off(http: WalletHttp) -> None:
     """Each of them is parsed before the answer begins, so no limit of the body sees them."""
-    sent = 0
-
-    async def flood(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        nonlocal sent
-        await reader.readuntil(b"\r\n\r\n")
-        with suppress(ConnectionError):
-            while True:
-                writer.write(b"HTTP/1.1 102 Processing\r\n\r\n" * 1_000)
-                sent += 27_000
-                await writer.drain()
-
-    async with await asyncio.start_server(flood, "127.0.0.1", 0) as server:
+    async with endless_answers(b"\r\n\r\n") as server:
         with pytest.raises(PeerError):
-            await http.get(f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/")
-        began = sent
+            await http.get(server.url)
+        began = server.sent
         await http.close()
         await asyncio.sleep(0)
     assert began < 64 * MOST_READ
