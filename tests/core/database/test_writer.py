@@ -7,6 +7,7 @@ import sqlite3
 import threading
 from contextlib import closing
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -222,3 +223,17 @@ def test_what_an_ended_event_loop_left_is_stored_with_the_next(db: Database) -> 
         sqlite(db)._writer.enqueue(work, loop.create_future(), caller, in_thread=False)
     db.run(partial(put, name="next"))
     assert there(db) == ["left", "next"]
+
+
+def test_what_undoes_a_part_of_a_transaction_is_in_no_file(db: Database) -> None:
+    """SQLite would write the former content of each changed page to a file of its own."""
+    names = [f"{number:03d}{'x' * 2_000}" for number in range(100)]
+
+    def change(tx: Transaction) -> list[str]:
+        tx.execute("UPDATE kept_secrets SET sealed = 'changed'")
+        return [str(link.readlink()) for link in Path("/proc/self/fd").iterdir() if link.exists()]
+
+    db.run(lambda tx: [put(tx, name) for name in names])
+    opened = db.run(change)
+    assert any(name.endswith("-wal") for name in opened)
+    assert not [name for name in opened if "etilqs" in name]

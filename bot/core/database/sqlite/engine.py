@@ -30,8 +30,8 @@ T = TypeVar("T")
 
 READERS = 2
 READER_KIB = 500
-"""What a reader keeps of the file in memory: a quarter of SQLite's default, for its reads are rare
-and the system keeps the file too."""
+"""What a reader keeps of the file in memory: a quarter of SQLite's default, for each commit empties
+it and the system keeps the file too."""
 
 
 class SqliteDatabase(Database):
@@ -50,9 +50,8 @@ class SqliteDatabase(Database):
         self._idle = [_connect(path) for _ in range(READERS)]
         self._loop_reader = _connect(path)
         self._loop_reader.execute("PRAGMA busy_timeout = 0")
-        for reader in self._idle:
-            reader.execute(f"PRAGMA cache_size = -{READER_KIB}")
         for reader in (*self._idle, self._loop_reader):
+            reader.execute(f"PRAGMA cache_size = -{READER_KIB}")
             reader.execute("PRAGMA query_only = ON")
         self._storage_check = StorageCheck(self.query, self.probe, self.health)
 
@@ -112,6 +111,7 @@ class SqliteDatabase(Database):
             for number, statements in enumerate(migrations.MIGRATIONS, start=1)
         ]
         self.run(migrations.refuse_newer)
+        self._writer.keep_journals_in_memory()
         return any(ran)
 
     def checkpoint(self) -> None:

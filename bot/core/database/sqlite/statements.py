@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+from operator import itemgetter
 from typing import TYPE_CHECKING
 
 from bot.core.database.interface import Transaction
@@ -27,6 +28,10 @@ MACHINE_FAULTS = {
 """SQLite's primary result codes for faults of the machine (sqlite.org/rescode.html)."""
 
 
+_NAME = itemgetter(0)
+"""Of a column's description (PEP 249)."""
+
+
 class SqliteTransaction(Transaction):
     """A transaction on the writer's connection, or a read on a reader's."""
 
@@ -39,7 +44,7 @@ class SqliteTransaction(Transaction):
     def query(self, sql: str, **params: object) -> list[Row]:
         cursor = self._conn.execute(sql, params)
         rows = cursor.fetchall()  # also ends the statement, as a commit needs
-        names = [column[0] for column in cursor.description]
+        names = list(map(_NAME, cursor.description))
         return [dict(zip(names, row, strict=True)) for row in rows]
 
     def execute(self, sql: str, **params: object) -> int:
