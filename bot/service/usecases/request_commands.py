@@ -44,8 +44,11 @@ CONVERTED = ("SAT", "BTC")
 
 WEBHOOK_FIELD = "notifications.webhook.webhookUrl"
 
-HOURS_OF_ID = 24
-"""Bits of milliseconds for which ids begin alike: 4 hours and 40 minutes."""
+SECOND_OF_ID = 10
+"""Bits of milliseconds for which ids begin alike: 1.024 seconds."""
+
+TIME_DIGITS = 5
+"""Hex digits of an id that tell the time; they begin again after twelve days."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,12 +83,13 @@ class Caller:
 
 
 def new_id(now: int, digits: int = 24) -> str:
-    """Return an id of lower-case hex characters of which nobody can guess all but the first four.
+    """Return an id of lower-case hex characters of which nobody can guess all but the first five.
 
-    Those of the same hours begin alike, so that an index has new rows on a few of its pages,
+    Those of the same second begin alike, so that an index has new rows on a few of its pages,
     however many rows it has (docs/decisions/0087-ids-that-begin-with-the-time.md).
     """
-    return f"{now >> HOURS_OF_ID & 0xFFFF:04x}{secrets.token_hex(digits // 2 - 2)}"
+    time = f"{now >> SECOND_OF_ID:0{TIME_DIGITS}x}"[-TIME_DIGITS:]
+    return time + secrets.token_hex(digits // 2)[TIME_DIGITS:]
 
 
 def create(
