@@ -30,7 +30,7 @@ from bot.service.model.quote import quote, write
 from bot.service.model.request import Kind, PaymentRequest, Status, Webhook
 from bot.service.store import deliveries, requests, status_index
 from bot.service.usecases import paying, request_audit
-from bot.service.usecases.delivery_queues import WEBHOOKS
+from bot.service.usecases.delivery_queues import WEBHOOKS, lane_of
 from bot.service.usecases.request_commands import new_id
 
 if TYPE_CHECKING:
@@ -64,7 +64,7 @@ VARIED = {
         "payer_number", "completed_at", "first_unit",
     ),
     "deliveries": ("id", "app_id", "request_id", "payment_id", "created_at"),
-    "outbox": ("id", "body", "due_at", "created_at", "settled_at"),
+    "outbox": ("id", "lane", "body", "due_at", "created_at", "settled_at"),
     "delivery_attempts": ("delivery_id", "at"),
 }  # fmt: skip
 """The columns in which one payment differs from another, by table."""
@@ -232,7 +232,8 @@ class _Writer:
                 delivery_id = f"webhook-{outbox.new_id(at)}"
                 body = self._reported(sale, payment_id, at, payer)
                 rows["deliveries"].append((delivery_id, request.app_id, request.id, payment_id, at))
-                rows["outbox"].append((delivery_id, body, at, at, at))
+                lane = lane_of(terms.webhook.url, request.id)
+                rows["outbox"].append((delivery_id, lane, body, at, at, at))
                 rows["delivery_attempts"].append((delivery_id, at))
         for table, some in rows.items():
             self._conn.executemany(self._inserts[table], some)
