@@ -5,7 +5,6 @@ from __future__ import annotations
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any
 
-from fastapi import FastAPI
 from fastapi.exceptions import RequestValidationError
 from fastapi.routing import APIRoute
 from starlette.exceptions import HTTPException
@@ -22,8 +21,9 @@ from bot.service.api import (
     request_routes,
 )
 from bot.service.http import responses
+from bot.service.http.quick_routes import QuickRoutes
 from bot.service.http.responses import Internal, Unavailable
-from bot.service.http.service import ServiceState
+from bot.service.http.service import ServiceApp, ServiceState
 from bot.service.page import (
     docs_page,
     email_routes,
@@ -42,6 +42,7 @@ from bot.service.wire import body_parsing
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
+    from fastapi.telemetry import TelemetryConfig
     from starlette.requests import Request
     from starlette.responses import Response
 
@@ -84,6 +85,9 @@ ROUTERS = (
     docs_page.docs_router(openapi_route.spec),
 )
 
+NO_TELEMETRY: TelemetryConfig = {"tracing": False, "metrics": False, "logs": False}
+"""Without it the framework looks for OpenTelemetry's providers at each call."""
+
 REFUSALS: dict[type[Exception], Callable[[Any], Refused]] = {
     Refused: lambda refusal: refusal,
     RequestValidationError: lambda error: body_parsing.invalid_body(error.errors(), strip=1),
@@ -93,19 +97,22 @@ REFUSALS: dict[type[Exception], Callable[[Any], Refused]] = {
 """The answer to each exception; the log has a line about the last two."""
 
 
-def create_app(service: Service) -> FastAPI:
+def create_app(service: Service) -> ServiceApp:
     """Build the application: the interface, the pay pages, their documentation."""
-    app = FastAPI(
+    app = ServiceApp(
         title="Payment requests",
         openapi_url=None,
         docs_url=None,
         redoc_url=None,
         redirect_slashes=False,
+        telemetry=NO_TELEMETRY,
     )
-    app.state.service = ServiceState(service)
+    app.running = ServiceState(service)
     app.state.live, app.state.page_cache = LiveParts(), PageCache(service)
     for router in ROUTERS:
         app.router.routes.extend(router.routes)  # `include_router` costs each call as much again
+    quick = [*request_routes.quick.routes, *pay_routes.router.routes]
+    app.add_middleware(QuickRoutes, routes=quick)
     app.add_exception_handler(HTTPException, _http_error)
     for kind, refusal_of in REFUSALS.items():
         app.add_exception_handler(kind, _handler(refusal_of))

@@ -9,7 +9,7 @@ from bot.core.errors import FieldProblem, InvalidBody, Unauthorized
 from bot.core.net.rates import subscriber_key
 from bot.service.http.openapi import OWNER
 from bot.service.http.payer_cookies import COOKIE
-from bot.service.http.service import Service, ServiceState
+from bot.service.http.service import Service, ServiceApp, ServiceState
 from bot.service.model.checkout import Holder
 from bot.service.model.seller import OWNERS
 from bot.service.store.apps import App
@@ -18,8 +18,8 @@ from bot.service.usecases.request_commands import Caller
 
 def state(request: Request) -> ServiceState:
     """Return the state that `create_app` gave the application."""
-    found: ServiceState = request.app.state.service
-    return found
+    app: ServiceApp = request.scope["app"]
+    return app.running
 
 
 async def service(request: Request) -> Service:
@@ -116,7 +116,8 @@ def _payer(request: Request) -> str | None:
 
 def _address(request: Request) -> str:
     """Return the caller's address; behind a proxy of FORWARDED_ALLOW_IPS, the one it names."""
-    return subscriber_key(request.client.host if request.client else "")
+    client = request.scope.get("client")
+    return subscriber_key(client[0] if client else "")
 
 
 async def caller(request: Request) -> Caller:

@@ -6,6 +6,9 @@ from fastapi import Request
 from fastapi.routing import APIRoute
 from starlette.types import Receive, Scope, Send
 
+RAISED = "payments.raised"
+"""Key of a scope: the exception of an endpoint that was called already."""
+
 
 class PlainRoute(APIRoute):
     """A route whose endpoint takes only the request, and reads its parameters from it.
@@ -19,5 +22,7 @@ class PlainRoute(APIRoute):
         self.app = self._respond
 
     async def _respond(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if raised := scope.get(RAISED):
+            raise raised
         answer = await self.endpoint(Request(scope, receive, send))
         await answer(scope, receive, send)

@@ -6,6 +6,8 @@ import secrets
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from fastapi import FastAPI
+
 from bot.service.goods.uploads import UploadSlots
 from bot.service.http.payer_cookies import PayerCookies
 from bot.service.http.rate_limits import RateLimits
@@ -61,3 +63,9 @@ class ServiceState:
             service.payment_context.reservation,
             secure=service.public_url.startswith("https:"),
         )
+
+
+class ServiceApp(FastAPI):
+    """The application, and the service that it serves; `State` would search for it at each call."""
+
+    running: ServiceState
