@@ -11,6 +11,7 @@ import binascii
 import hmac
 import secrets as randomness
 from datetime import UTC, datetime, timedelta
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from standardwebhooks import Webhook
@@ -90,6 +91,7 @@ def _utc(now: datetime) -> datetime:
     return now.astimezone(UTC)
 
 
+@lru_cache(maxsize=256)
 def _signer(secret: str) -> Webhook:
     """Return the signer of a secret; the package silently drops characters that are no base64."""
     encoded = secret.removeprefix(PREFIX).rstrip("=")

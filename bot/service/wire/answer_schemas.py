@@ -37,6 +37,7 @@ class Answer(BaseModel):
     """JSON that the service writes; fields without a value are left out."""
 
     model_config = ConfigDict(
+        defer_build=True,
         extra="forbid",
         frozen=True,
         alias_generator=to_camel,

@@ -59,7 +59,12 @@ class Body(BaseModel):
     """JSON from an application: no value is converted, no unknown field ignored."""
 
     model_config = ConfigDict(
-        strict=True, extra="forbid", frozen=True, alias_generator=to_camel, validate_by_name=False
+        defer_build=True,
+        strict=True,
+        extra="forbid",
+        frozen=True,
+        alias_generator=to_camel,
+        validate_by_name=False,
     )
 
 
