@@ -237,3 +237,26 @@ def test_what_undoes_a_part_of_a_transaction_is_in_no_file(db: Database) -> None
     opened = db.run(change)
     assert any(name.endswith("-wal") for name in opened)
     assert not [name for name in opened if "etilqs" in name]
+
+
+async def test_the_next_group_waits_for_more_behind_a_crowd(
+    db: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(writer, "PAUSE_SECONDS", 1.0)
+    names = [f"{number}" for number in range(writer.CROWD)]
+    await asyncio.gather(*(db.transaction(partial(put, name=name)) for name in names))
+    statements: list[str] = []
+    sqlite(db)._writer._conn.set_trace_callback(statements.append)
+    first = asyncio.ensure_future(db.transaction(partial(put, name="x")))
+    await asyncio.sleep(0.05)
+    assert not first.done()
+    await asyncio.gather(first, db.transaction(partial(put, name="y")))
+    assert statements.count("COMMIT") == 1
+    assert there(db) == [*names, "x", "y"]
+
+
+async def test_nobody_waits_behind_a_few(db: Database, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(writer, "PAUSE_SECONDS", 3600.0)
+    names = [f"{number}" for number in range(writer.CROWD - 1)]
+    await asyncio.gather(*(db.transaction(partial(put, name=name)) for name in names))
+    assert await db.transaction(partial(put, name="x")) == "x"

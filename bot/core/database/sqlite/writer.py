@@ -46,6 +46,11 @@ LOCK_PAUSE = 0.01
 TURN_SECONDS = 0.005
 """The time for which transactions run on the event loop before others have their turn there."""
 
+CROWD = 4
+PAUSE_SECONDS = 0.003
+"""A group of so many transactions is followed by another one after this time at the earliest: a
+commit costs as much as three payments, and many small ones would leave no time for payers."""
+
 MAX_GROUP = 64
 """Transactions in one commit: the first of them waits for all the others."""
 
@@ -124,6 +129,7 @@ class Writer:
         self._for_thread = 0
         self._busy = False
         self._called: asyncio.AbstractEventLoop | None = None
+        self._next_at = 0.0
         self._closing = threading.Event()
 
     def keep_journals_in_memory(self) -> None:
@@ -182,6 +188,9 @@ class Writer:
 
     def _serve_on_loop(self) -> None:
         """Run transactions from the queue for a moment, and have them committed by the thread."""
+        if (early := self._next_at - time.monotonic()) > 0 and self._called is not None:
+            self._called.call_later(early, self._serve_on_loop)
+            return
         with self._lock:
             self._called = None
             if self._busy or not self._queue:
@@ -196,7 +205,8 @@ class Writer:
             self._thread.submit(self._serve)
             return
         group: list[QueuedTransaction] = []
-        until = time.monotonic() + TURN_SECONDS
+        began = time.monotonic()
+        until = began + TURN_SECONDS
         try:
             with storage_errors():
                 while self._queue and not self._queue[0].in_thread and len(group) < MAX_GROUP:
@@ -208,6 +218,7 @@ class Writer:
                         break
         except BaseException as error:  # noqa: BLE001 - each caller gets it
             self._undo(group, error)
+        self._next_at = began + PAUSE_SECONDS if len(group) >= CROWD else 0.0
         self._thread.submit(self._serve, group)
 
     def _serve(self, ran: list[QueuedTransaction] | None = None) -> None:
