@@ -8,6 +8,7 @@ the interpreter, which the event loop has (docs/decisions/0082-statements-on-the
 
 from __future__ import annotations
 
+import asyncio
 import os
 import sqlite3
 import threading
@@ -25,7 +26,6 @@ from bot.core.database.sqlite.statements import SqliteTransaction, storage_error
 from bot.core.errors import StorageError
 
 if TYPE_CHECKING:
-    import asyncio
     from collections.abc import Callable, Iterator, Sequence
 
     from bot.core.database.interface import Transaction
@@ -188,8 +188,9 @@ class Writer:
 
     def _serve_on_loop(self) -> None:
         """Run transactions from the queue for a moment, and have them committed by the thread."""
-        if (early := self._next_at - time.monotonic()) > 0 and self._called is not None:
-            self._called.call_later(early, self._serve_on_loop)
+        loop = asyncio.get_running_loop()
+        if loop.time() < self._next_at:
+            loop.call_at(self._next_at, self._serve_on_loop)
             return
         with self._lock:
             self._called = None
@@ -205,8 +206,7 @@ class Writer:
             self._thread.submit(self._serve)
             return
         group: list[QueuedTransaction] = []
-        began = time.monotonic()
-        until = began + TURN_SECONDS
+        began, until = loop.time(), time.monotonic() + TURN_SECONDS
         try:
             with storage_errors():
                 while self._queue and not self._queue[0].in_thread and len(group) < MAX_GROUP:

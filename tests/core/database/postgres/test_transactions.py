@@ -80,6 +80,7 @@ async def test_stop_iteration_in_a_transaction_is_raised_as_a_bug(db: PostgresDa
 
 @pytest.mark.long
 async def test_a_deadlock_is_resolved_by_running_one_of_two_again(db: PostgresDatabase) -> None:
+    """The one may meet the other again where it takes its first row before the other wakes."""
     counted: list[tuple[str, ...]] = []
     db.count_with(lambda *names: counted.append(names))
     for name in ("a", "b"):
@@ -96,7 +97,7 @@ async def test_a_deadlock_is_resolved_by_running_one_of_two_again(db: PostgresDa
         db.transaction(partial(change, first="a", second="b")),
         db.transaction(partial(change, first="b", second="a")),
     )
-    assert counted.count(("database_retries", "40P01")) == 1
+    assert ("database_retries", "40P01") in counted
     (sealed,) = {row["sealed"] for row in await db.query("SELECT sealed FROM kept_secrets")}
     assert sealed in {"a", "b"}
 
