@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from urllib.parse import quote, unquote, urlsplit
 
@@ -44,3 +45,12 @@ def refuse_lost_file(path: str) -> None:
             f"DATABASE_URL: {path} is missing, but {log.name} beside it holds its newest data:"
             " put the file back there"
         )
+
+
+def identity(path: str) -> tuple[int, int] | None:
+    """Return device and inode of the file at `path`: writes to a file without a name are lost."""
+    try:
+        found = os.stat(path)  # noqa: PTH116 - before each transaction, and Path costs as much again
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino

@@ -9,7 +9,6 @@ the interpreter, which the event loop has (docs/decisions/0082-statements-on-the
 from __future__ import annotations
 
 import asyncio
-import os
 import sqlite3
 import threading
 import time
@@ -22,6 +21,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import structlog
 
 from bot.core.database.interface import ignore, raisable
+from bot.core.database.sqlite.files import identity
 from bot.core.database.sqlite.statements import SqliteTransaction, storage_errors
 from bot.core.errors import StorageError
 
@@ -56,7 +56,7 @@ MAX_GROUP = 64
 
 CHECKPOINT_PAGES = 4000
 """Pages of the -wal, 16 MiB, whose content then moves into the file: each changed page once,
-however often it changed. A hundred payments write SQLite's own 1,000."""
+however often it changed. Some sixty payments with a webhook write SQLite's own 1,000."""
 
 FILE_MOVED = (
     "its file was moved, deleted or replaced: put it back, beside its -wal with the newest data"
@@ -120,7 +120,7 @@ class Writer:
         self._conn.execute("PRAGMA busy_timeout = 0")  # `_begin` waits, until the deadlines
         self._conn.execute(f"PRAGMA wal_autocheckpoint = {CHECKPOINT_PAGES}")
         self._changes = 0
-        self._file = _identity(path)
+        self._file = identity(path)
         self._health = health
         self.count: Callable[..., None] = ignore
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="db-writer")
@@ -129,7 +129,7 @@ class Writer:
         self._for_thread = 0
         self._busy = False
         self._called: asyncio.AbstractEventLoop | None = None
-        self._next_at = 0.0
+        self._next_at = 0.0  # of the loop's clock, as in `_serve_on_loop`
         self._closing = threading.Event()
 
     def keep_journals_in_memory(self) -> None:
@@ -343,7 +343,7 @@ class Writer:
         one.topics, one.counts = frozenset(tx.topics), tx.counts
 
     def _begin_now(self) -> None:
-        if _identity(self._path) != self._file:
+        if identity(self._path) != self._file:
             raise StorageError(FILE_MOVED)
         self._conn.execute("BEGIN IMMEDIATE")
         self._changes = self._conn.total_changes  # counts what was rolled back too
@@ -394,12 +394,3 @@ def _logged_errors() -> Iterator[None]:
         yield
     except Exception:
         log.exception("transaction not answered")
-
-
-def _identity(path: str) -> tuple[int, int] | None:
-    """Return device and inode of the file at `path`: writes to a file without a name are lost."""
-    try:
-        found = os.stat(path)  # noqa: PTH116 - before each transaction, and Path costs as much again
-    except OSError:
-        return None
-    return found.st_dev, found.st_ino
