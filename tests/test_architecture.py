@@ -6,7 +6,6 @@ import ast
 import re
 import subprocess
 import sys
-from collections import Counter
 from dataclasses import dataclass
 from graphlib import TopologicalSorter
 from typing import TYPE_CHECKING
@@ -27,9 +26,6 @@ IMPURE = frozenset(
     ]
 )
 """Modules of the standard library that a pure room must not import."""
-
-LARGEST_ROOM = 2_500
-"""Lines."""
 
 
 @dataclass(frozen=True)
@@ -308,14 +304,6 @@ def test_each_init_file_is_a_docstring_alone() -> None:
         assert isinstance(first.value, ast.Constant), path
 
 
-def test_no_room_is_larger_than_the_limit() -> None:
-    sizes: Counter[Path] = Counter()
-    for path in FILES:
-        sizes[path.parent] += len(path.read_text("utf-8").splitlines())
-    assert not [folder for folder, lines in sizes.items() if lines > LARGEST_ROOM]
-
-
-@pytest.mark.process
 @pytest.mark.process
 def test_commands_that_do_not_serve_load_nothing_that_does() -> None:
     """Operators wait for them: they start in half the time."""
