@@ -19,8 +19,8 @@ from bot.chat.fields.typed_text import (
     read_price,
 )
 from bot.chat.messages.reply import Problem, escaped
-from bot.chat.model.draft import REST, TEST_MONEY, Portion
-from bot.chat.model.wish import Share
+from bot.chat.model.draft import TEST_MONEY, Portion
+from bot.chat.model.wish import REST, Share
 from bot.core.errors import MoneyError
 from bot.core.money.amounts import MAX_AMOUNT, format_money, from_minor, read_amount, to_minor
 from bot.core.text.translations import t
@@ -154,7 +154,7 @@ def divide_price(
     if isinstance(amounts, Problem):
         return amounts
     shares = tuple(
-        Share(portion.destination, amount)
+        Share(portion.destination, amount, portion.measure)
         for portion, amount in zip(portions, amounts, strict=True)
     )
     nothing = next((share for share in shares if share.amount < 1), None)
@@ -211,8 +211,6 @@ def total_of_amounts(portions: tuple[Portion, ...], currency: str) -> int | None
     return total if from_minor(total, currency) <= MAX_AMOUNT else None
 
 
-def portions_of(shares: tuple[Share, ...], currency: str) -> tuple[Portion, ...]:
-    """Return the shares of a wish as portions with amounts."""
-    return tuple(
-        Portion(share.destination, f"{from_minor(share.amount, currency):f}") for share in shares
-    )
+def portions_of(shares: tuple[Share, ...]) -> tuple[Portion, ...]:
+    """Return the shares of a wish as its seller typed them."""
+    return tuple(Portion(share.destination, share.measure) for share in shares)

@@ -105,10 +105,7 @@ def edit_form(
 
 
 def _draft_of(wish: Wish, draft_id: str, seller: Seller, current: Draft | None) -> Draft:
-    """Return a new form with the fields of a wish, above the new form under way if there is one.
-
-    The shares of several receivers become amounts: how they were typed is not known any more.
-    """
+    """Return a new form with the fields of a wish, above the new form under way if there is one."""
     under_way = new_form_under_way(current)
     draft = Draft(
         draft_id,
@@ -122,7 +119,7 @@ def _draft_of(wish: Wish, draft_id: str, seller: Seller, current: Draft | None) 
         units=wish.units,
         asks_destination=not seller.has_destination,
         paused=under_way and replace(under_way, paused=None),
-        receivers=portions_of(wish.receivers, wish.currency),
+        receivers=portions_of(wish.receivers),
         choice=in_major(wish.choice, wish.currency),
         **options_of(wish),
     )

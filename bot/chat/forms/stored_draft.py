@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from bot.chat.fields.registry import PATH, STEPS
 from bot.chat.fields.typed_text import FINEST
 from bot.chat.model.amount_choice import read_draft_choice
-from bot.chat.model.draft import REST, Draft, Portion
+from bot.chat.model.draft import Draft, Portion
 from bot.chat.model.goods import Goods, are_all_goods, are_goods, goods_of
 from bot.chat.model.payout import FOUND, PAYOUT_STEPS, WAYS, PayoutAccount, PayoutAnswer
 from bot.chat.model.stored_json import (
@@ -24,7 +24,7 @@ from bot.chat.model.stored_json import (
     shape_of,
     some_of,
 )
-from bot.chat.model.wish import KINDS, PAYER_FIELDS
+from bot.chat.model.wish import KINDS, PAYER_FIELDS, is_measure
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -139,9 +139,7 @@ _SHAPE = shape_of(
     currency=_or_none(is_currency),
     instrument=_or_none(is_currency),
     paused=lambda _found: True,
-    receivers=list_of(
-        shape_of(Portion, measure=_matches(rf"|{REST}|[0-9]{{1,16}}(\.[0-9]{{1,16}})?%?"))
-    ),
+    receivers=list_of(shape_of(Portion, measure=is_measure)),
     payer_fields=some_of(PAYER_FIELDS),
     goods=are_goods,
     readings=are_all_goods,

@@ -17,9 +17,6 @@ if TYPE_CHECKING:
     from bot.chat.model.payout import PayoutAccount, PayoutAnswer
     from bot.chat.model.profile import Profile, ProfileHints
 
-REST = "rest"
-"""The measure of a receiver who gets what the others leave."""
-
 
 @dataclass(frozen=True, slots=True)
 class PayoutService:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import asdict, dataclass, fields
 from typing import Any
 
@@ -22,6 +23,11 @@ KINDS = ("donation", "oneoff", "drop")
 
 PAYER_FIELDS = ("email", "phoneNumber", "paymail")
 """What payers can be asked for (interface, section 4: `requestedUserData`)."""
+
+REST = "rest"
+"""The measure of a receiver who gets what the others leave."""
+
+_MEASURE = re.compile(rf"|{REST}|[0-9]{{1,16}}(\.[0-9]{{1,16}})?%?", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,10 +66,14 @@ def seconds_until(moment: int, now: int) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Share:
-    """What one receiver gets of each payment; `amount` in minor units of the price's currency."""
+    """What one receiver gets of each payment; `amount` in minor units of the price's currency.
+
+    `measure` is what the seller typed (`60%`), so that a duplicate divides another price alike.
+    """
 
     destination: str
     amount: int
+    measure: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +97,7 @@ class Wish(RequestOptions):
     @property
     def shares(self) -> tuple[Share, ...]:
         """Return what each receiver gets of each payment."""
-        return self.receivers or (Share(self.destination, self.amount),)
+        return self.receivers or (Share(self.destination, self.amount, REST),)
 
     def to_json(self) -> str:
         """Return the wish as JSON for `from_json`."""
@@ -112,11 +122,16 @@ class Wish(RequestOptions):
         return cls(**{**found, **parsed_parts})
 
 
+def is_measure(value: object) -> bool:
+    """Return whether a value is a Portion's measure: an amount, a percentage, REST or empty."""
+    return isinstance(value, str) and _MEASURE.fullmatch(value) is not None
+
+
 _SHAPE = shape_of(
     Wish,
     kind=lambda value: value in KINDS,
     currency=is_currency,
-    receivers=list_of(shape_of(Share)),
+    receivers=list_of(shape_of(Share, measure=is_measure)),
     payer_fields=some_of(PAYER_FIELDS),
     choice=lambda _found: True,  # checked with the amount
     goods=are_goods,

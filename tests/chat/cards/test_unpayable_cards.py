@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 UNPAYABLE = service_answer(is_enabled=False, status="noPayoutAccount")
 TO_ACCOUNTS = replace(COFFEE, destination="account:seller-7")
-SHARED = replace(TO_ACCOUNTS, receivers=(Share("$anna", 300), Share("$ben", 200)))
+SHARED = replace(TO_ACCOUNTS, receivers=(Share("$anna", 300, "60%"), Share("$ben", 200, "40%")))
 
 
 @pytest.mark.parametrize(

@@ -241,7 +241,7 @@ def test_the_longest_request_fits_into_one_message(language: str, receivers: int
     seller = Seller(language, WIDE * 512, "USD", zone="America/Argentina/Buenos_Aires")
     wish = Wish(
         "drop", WIDE * 100, WIDE * 500, 10**11, "KES", 1_000_000, WIDE * 512,
-        receivers=tuple(Share(f"{n}" + WIDE * 500, 10**9) for n in range(receivers)),
+        receivers=tuple(Share(f"{n}" + WIDE * 500, 10**9, "") for n in range(receivers)),
         instrument="MNEE", image="0" * 24, starts_at=NOW + 1, ends_at=NOW + 10**11,
         payer_fields=PAYER_FIELDS, redirect_url="https://a.example/" + "&" * 2000,
         email="x" * 64 + "@" + "y" * 185 + ".org", max_quantity=100, thanks=WIDE * 500,

@@ -37,6 +37,7 @@ from tests.support.form_harness import (
     MessageInput,
     Talk,
     form_at_step,
+    open_option,
 )
 from tests.support.telegram_limits import actions, check, labels
 
@@ -46,7 +47,7 @@ if TYPE_CHECKING:
 LISTING = "abcdefghij"
 SETTLED = replace(KNOWN, zone=BERLIN)
 HOUR = 3_600_000
-SHARES = (Share("$anna", 300), Share("$ben", 200))
+SHARES = (Share("$anna", 300, "60%"), Share("$ben", 200, "40%"))
 FULL = Wish(
     "drop", "Coffee", "Warm", 500, "USD", 10, "$anna",
     receivers=SHARES, instrument="BSV", image="0" * 24,
@@ -161,6 +162,39 @@ def test_a_duplicate_has_all_fields_and_creates_the_same_wish() -> None:
     assert "Description: Warm" in talk.last
     assert talk.press_label("✅").wishes == [FULL]
     assert talk.draft == before
+
+
+TYPED = [
+    ("$anna 60%\n$ben 40%", (750, 500), (780, 520)),
+    ("$anna 33.5%\n$ben rest", (419, 831), (436, 864)),
+    ("$anna 2.50\n$ben rest", (250, 1000), (250, 1050)),
+    ("$anna\n$ben", (625, 625), (650, 650)),
+]
+
+
+@pytest.mark.parametrize(("typed", "before", "after"), TYPED)
+def test_a_duplicate_divides_another_price_as_its_seller_typed(
+    typed: str, before: tuple[int, ...], after: tuple[int, ...]
+) -> None:
+    """Percentages stay percentages; so does what a server's refusal brings back to the form."""
+    talk = open_option("receivers").press("open", "amount").say("12.50 USD")
+    (wish,) = talk.press("open", "receivers").say(typed).press("done").press_label("✅").wishes
+    stored = Wish.from_json(wish.to_json())
+    assert stored == wish
+    assert tuple(share.amount for share in wish.receivers) == before
+    for again in (duplicate(wish, OTHER, KNOWN), reopen(wish, OTHER, "", "no", KNOWN)):
+        talk = Talk(KNOWN)
+        talk.take(again)
+        talk.press("open", "amount").say("13 USD").press("done").press_label("✅")
+        assert tuple(share.amount for share in talk.wishes[0].receivers) == after
+
+
+def test_a_duplicate_with_amounts_asks_who_gets_what_of_another_price() -> None:
+    talk = open_option("receivers").say("$anna 3\n$ben 2").press("done").press_label("✅")
+    again = Talk(KNOWN)
+    again.take(duplicate(talk.wishes[0], OTHER, KNOWN))
+    assert again.press("open", "amount").say("7 USD").step == "receivers"
+    assert "These amounts add up to $5.00, but the price is $7.00." in again.last
 
 
 def test_a_duplicate_of_an_ended_request_asks_for_an_end() -> None:

@@ -278,7 +278,7 @@ def test_the_review_shows_all_fields_of_the_wish() -> None:
         "Payment emails go to: anna@example.org",
     ]
     (wish,) = talk.press_label("✅").wishes
-    assert wish.receivers == (Share("$anna", 300), Share("$ben", 200))
+    assert wish.receivers == (Share("$anna", 300, "60%"), Share("$ben", 200, "40%"))
     assert (wish.description, wish.instrument, wish.image) == ("Warm", "BSV", "0" * 24)
     assert (wish.starts_at, wish.ends_at) == (NOW + 33 * HOUR, NOW + 72 * HOUR)
     assert (wish.payer_fields, wish.redirect_url) == (("email",), "https://a.example/b")

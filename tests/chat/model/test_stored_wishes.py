@@ -13,7 +13,7 @@ from bot.chat.model.wish import Share, Wish
 COFFEE = Wish("donation", "Coffee", None, 500, "USD", None, "$anna")
 FULL = Wish(
     "drop", "Coffee", "Warm", 500, "USD", 3, "$anna",
-    (Share("$anna", 300), Share("$ben", 200)), instrument="BSV", image="0" * 24,
+    (Share("$anna", 300, "60%"), Share("$ben", 200, "40%")), instrument="BSV", image="0" * 24,
     starts_at=1, ends_at=2, payer_fields=("email", "paymail"),
     redirect_url="app://x", email="a@b.test", goal=100_000, max_quantity=3, thanks="See\nyou",
     choice=AmountChoice(300, (500, 1000), 2000),
@@ -40,7 +40,7 @@ def test_a_wish_that_is_not_sound_is_none(change: dict[str, object]) -> None:
 @pytest.mark.parametrize(
     "change",
     [
-        {"receivers": (Share("$anna", 300),)}, {"payer_fields": ("email", "email")},
+        {"receivers": (Share("$anna", 300, "60%"),)}, {"payer_fields": ("email", "email")},
         {"payer_fields": ("name",)},
         {"starts_at": 0}, {"redirect_url": 5}, {"goal": 0}, {"max_quantity": 0}, {"thanks": 1},
         {"choice": AmountChoice(300, (600, 1000))}, {"choice": AmountChoice(600, (500, 1000))},
