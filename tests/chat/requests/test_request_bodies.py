@@ -23,7 +23,8 @@ ADDRESSES = Addresses("https://bot.example/hooks", "https://bot.example/images")
 PLAIN = Wish("donation", "Coffee", None, 500, "USD", None, "$anna")
 FULL = Wish(
     "drop", "Coffee", "Warm", 500, "USD", 10, "$anna",
-    receivers=(Share("$anna", 300, "60%"), Share("$ben", 200, "40%")), instrument="BSV", image="0" * 24,
+    receivers=(Share("$anna", 300, "60%"), Share("$ben", 200, "40%")),
+    instrument="BSV", image="0" * 24,
     starts_at=NOW + 60_000, ends_at=NOW + 90_500, payer_fields=("email", "paymail"),
     redirect_url="myapp://paid", email="anna@example.org",
 )  # fmt: skip
