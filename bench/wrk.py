@@ -72,7 +72,7 @@ async def numbered(
     return found
 
 
-async def constant(  # noqa: PLR0917 - as `closed`, with a rate
+async def constant(
     url: str,
     script: str,
     clients: int,

@@ -83,7 +83,7 @@ def operator() -> str:
         return f"operator {os.getuid()}"
 
 
-def record(  # noqa: PLR0917 - the columns of a line
+def record(
     tx: Transaction, actor: str, action: str, subject: str, now: int, details: Mapping[str, Any]
 ) -> None:
     """Write a line; `now` in epoch ms, `details` plain values or lists of them.
