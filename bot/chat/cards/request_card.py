@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from bot.chat.model.answers import NO_PAYOUT
-from bot.chat.model.payout import names_accounts
+from bot.chat.model.payout import account_destination
 from bot.chat.model.profile import NO_PROFILE
 from bot.chat.store.listings import DELETED, STOPPED
 from bot.chat.store.takings import NO_TAKINGS
@@ -157,4 +157,5 @@ def _status_by_accounts(listing: Listing) -> str:
     """Return the status of a listing that can be paid, but for where its money goes."""
     if listing.answer is None or not listing.answer.lacks_account:
         return "active"
-    return NO_PAYOUT if names_accounts(listing.wish) else OUTDATED
+    wish, own = listing.wish, account_destination(listing.seller_id)
+    return NO_PAYOUT if wish.destination == own and not wish.receivers else OUTDATED

@@ -20,6 +20,7 @@ from bot.chat.fields.typed_text import (
 )
 from bot.chat.messages.reply import Problem, escaped
 from bot.chat.model.draft import TEST_MONEY, Portion
+from bot.chat.model.payout import names_accounts
 from bot.chat.model.wish import REST, Share
 from bot.core.errors import MoneyError
 from bot.core.money.amounts import MAX_AMOUNT, format_money, from_minor, read_amount, to_minor
@@ -66,6 +67,8 @@ def shares_of(draft: Draft) -> tuple[Share, ...] | Problem:
     """Return what each receiver gets, () for one receiver only; a Problem where it can't be."""
     if not draft.receivers or draft.currency is None:
         return ()
+    if any(names_accounts(portion.destination) for portion in draft.receivers):
+        return Problem("problem-destination-account")  # kept from a version that took it
     return divide_price(draft.receivers, minor_of(draft), draft.currency)
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from bot.chat.messages.reply import Problem, escaped
 from bot.chat.model.draft import TEST_MONEY
+from bot.chat.model.payout import names_accounts
 from bot.core.errors import MoneyError
 from bot.core.money.amounts import (
     example,
@@ -85,6 +86,8 @@ def read_destination(text: str, service: PayoutService = TEST_MONEY) -> str | Pr
 
     HandCash has handles and paymails; other servers of the interface decide for themselves.
     """
+    if names_accounts(text):
+        return Problem("problem-destination-account")
     bare = "".join(" " if unicodedata.category(char) == "Cf" else char for char in text).strip()
     line = read_line(bare, "destination", MAX_DESTINATION)
     if isinstance(line, Problem):

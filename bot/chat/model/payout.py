@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
+import re
+import unicodedata
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from bot.core.errors import BadAnswer
-
-if TYPE_CHECKING:
-    from bot.chat.model.wish import Wish
 
 BANK, LIGHTNING, LNBITS, NWC = "bank", "lightning", "lnbits", "nwc"
 SCHEMES = ("sepa", "pix", "upi", "swiss")
@@ -43,6 +42,8 @@ PAYOUT_STEPS = {
 LONGEST_LABEL = 120
 """Characters of an account's label; a longer one is cut."""
 
+_NO_PART_OF_ACCOUNT = re.compile("[^a-z0-9:]")
+
 CHECKING, FOUND, SAVING = "paycheck", "payfound", "paysave"
 """The steps at which the service checks an account, its seller is shown what it found, and the
 service saves it."""
@@ -58,9 +59,13 @@ def account_destination(seller_id: int) -> str:
     return f"account:{owner_ref(seller_id)}"
 
 
-def names_accounts(wish: Wish) -> bool:
-    """Return whether a request is paid to its seller's accounts, and to nobody else."""
-    return wish.destination.startswith("account:") and not wish.receivers
+def names_accounts(destination: str) -> bool:
+    """Return whether a destination names payout accounts, in any spelling: no seller may type one.
+
+    Telegram ids are public, so anyone could name the accounts of another seller.
+    """
+    folded = unicodedata.normalize("NFKC", destination).casefold()
+    return _NO_PART_OF_ACCOUNT.sub("", folded).startswith("account:")
 
 
 @dataclass(frozen=True, slots=True)

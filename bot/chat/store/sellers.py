@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from bot.chat.forms.stored_draft import read_draft, write_draft
 from bot.chat.model.draft import Seller
+from bot.chat.model.payout import names_accounts
 from bot.chat.store.profiles import read_profile
 from bot.core import exact_json
 
@@ -54,11 +55,11 @@ def find_seller(tx: Transaction, seller_id: int) -> Seller | None:
 
 
 def read_seller(row: Row) -> Seller:
-    """Parse a row with FIELDS."""
+    """Parse a row with FIELDS; a saved destination that nobody may type any more is none."""
     start, _, end = (row["quiet"] or "").partition("-")
     return Seller(
         language=row["language"],
-        destination=row["destination"],
+        destination=None if names_accounts(row["destination"] or "") else row["destination"],
         currency=row["currency"],
         prices=tuple((int(amount), str(code)) for amount, code in exact_json.loads(row["prices"])),
         zone=row["zone"],

@@ -33,7 +33,8 @@ _OWNER: dict[str, Any] = {
     "name": OWNER,
     "in": "header",
     "required": False,
-    "description": "Whose it is, where an application has sellers of its own.",
+    "description": "Whose it is, if an application has sellers of its own. A receiver"
+    " `account:REF` of a request has to name the same one.",
     "schema": {"type": "string", "pattern": f"^{OWNERS.pattern}$"},
 }
 OWNED: dict[str, Any] = {"parameters": [_OWNER]}

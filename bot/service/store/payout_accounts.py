@@ -20,10 +20,14 @@ if TYPE_CHECKING:
 
 # Whether a request can be paid as far as money goes: with real money, if an account of the owner
 # that it names takes its currency; with test money, unless that owner has connected an account and
-# so expects real money. `{request}` is the name of its table. The
-# condition on the kind lets SQLite search an index instead of the table.
+# so expects real money. A request of one seller is never paid to another's accounts: only an
+# application that vouches for its sellers need not name whose request it is. `{request}` is the
+# name of its table. The condition on the kind lets SQLite search an index instead of the table.
 PAYABLE = """
-    CASE WHEN EXISTS (SELECT 1 FROM offered_rails WHERE kind > '') THEN CASE WHEN EXISTS (
+    CASE WHEN {request}.payout <> {request}.owner AND ({request}.owner <> '' OR EXISTS (
+        SELECT 1 FROM apps p WHERE p.id = {request}.app_id AND p.confirms = 1
+    )) THEN 0
+    WHEN EXISTS (SELECT 1 FROM offered_rails WHERE kind > '') THEN CASE WHEN EXISTS (
         SELECT 1 FROM payout_accounts a JOIN offered_rails o ON o.kind = a.kind
         WHERE a.app_id = {request}.app_id AND a.owner = {request}.payout AND a.retired_at IS NULL
           AND (a.kind <> 'bank' OR ' ' || a.currencies || ' ' LIKE '% '

@@ -21,6 +21,7 @@ from bot.service.goods import deliveries
 from bot.service.model import changes, quote
 from bot.service.model.goods.delivered import served
 from bot.service.model.order import Order
+from bot.service.model.request import PAYOUT
 from bot.service.store import apps, unit_moves
 from bot.service.store import requests as store
 from bot.service.usecases import request_audit
@@ -71,8 +72,8 @@ class Policy:
 class Caller:
     """The application that calls, and the time of its call in epoch ms.
 
-    `owner` is the seller for whom it calls; `confirms`: the holders of email addresses that it
-    names have to confirm them.
+    `owner` is the seller for whom it calls. `confirms`: anyone sells there, so the holders of email
+    addresses that it names have to confirm them, and `account:` needs its owner.
     """
 
     app_id: str
@@ -101,6 +102,7 @@ def create(
     """
     terms = creation.terms
     _check(caller, terms.webhook and terms.webhook.url, terms.email, terms.redirect_url)
+    _check_owner(caller, terms)
     if caller.policy.test_money:
         _check_price(caller.policy.exchange, terms)
     else:
@@ -203,6 +205,19 @@ def _check(caller: Caller, webhook: object, email: object, redirect: object) -> 
         _check_redirect(caller, redirect)
     if isinstance(email, str) and not caller.policy.mails:
         raise EmailUnavailable(info=[FieldProblem("notifications.email", "is not available")])
+
+
+def _check_owner(caller: Caller, terms: Terms) -> None:
+    """Refuse a receiver that names payout accounts of anyone but the caller's seller.
+
+    Test money is no exception: the kind of money may change after the create. An application that
+    vouches for its sellers need not name one.
+    """
+    for place, receiver in enumerate(terms.receivers):
+        named = PAYOUT.fullmatch(receiver.destination)
+        if named and named[1] != caller.owner and (caller.owner or caller.confirms):
+            field = f"receivers.{place}.destination"
+            raise changes.invalid_field(field, "names the payout accounts of another owner")
 
 
 def _check_price(exchange: Exchange, terms: Terms) -> None:

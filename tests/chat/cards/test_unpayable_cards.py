@@ -18,7 +18,10 @@ if TYPE_CHECKING:
     from bot.sandbox.world.people import Person
 
 UNPAYABLE = service_answer(is_enabled=False, status="noPayoutAccount")
-TO_ACCOUNTS = replace(COFFEE, destination="account:seller-7")
+TO_OTHERS = replace(COFFEE, destination="account:seller-7")
+TO_ACCOUNTS = replace(COFFEE, destination="account:seller-1001")
+"""To Sam's accounts, by the first id of a test's world."""
+
 SHARED = replace(TO_ACCOUNTS, receivers=(Share("$anna", 300, "60%"), Share("$ben", 200, "40%")))
 
 
@@ -28,6 +31,7 @@ SHARED = replace(TO_ACCOUNTS, receivers=(Share("$anna", 300, "60%"), Share("$ben
         (TO_ACCOUNTS, "Can't be paid yet", "Connect an account"),
         (COFFEE, "made for test money", "Duplicate"),
         (SHARED, "made for test money", "Duplicate"),
+        (TO_OTHERS, "made for test money", "Duplicate"),
     ],
 )
 def test_a_request_that_no_account_takes_says_what_to_do(

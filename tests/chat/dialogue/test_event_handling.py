@@ -95,6 +95,21 @@ async def test_one_line_makes_a_listing_and_asks_the_service_once(
     assert chat.jobs == [CreateRequest(row["id"], ReplyTo(sam.id, "en"), seller_name="Sam")]
 
 
+@pytest.mark.parametrize("saved", ["account:seller-888", "Account:seller-888"])
+async def test_a_saved_destination_that_names_accounts_is_asked_for_again(
+    chat: ChatHarness, sam: Person, saved: str
+) -> None:
+    """An earlier version took it, and it may name the accounts of another seller."""
+    await with_destination(chat, sam)
+    chat.db.run(lambda tx: sellers.save_destination(tx, sam.id, saved))
+    await chat.says(sam, "/oneoff 9 EUR Book")
+    assert (chat.rows("listings"), chat.jobs) == ([], [])
+    assert "Where should the money go?" in chat.texts[-1]
+    await chat.says(sam, "$anna")
+    (row,) = chat.rows("listings")
+    assert exact_json.loads(row["wish"])["destination"] == "$anna"
+
+
 async def test_a_plain_line_offers_a_link(chat: ChatHarness, sam: Person) -> None:
     await chat.says(sam, "5 USD Coffee")
     assert chat.texts[-1].startswith("👍 <b>Coffee</b> for <b>$5.00</b>.")

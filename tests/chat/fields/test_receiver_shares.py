@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from decimal import Decimal
 from fractions import Fraction
 
@@ -15,10 +16,11 @@ from bot.chat.fields.receiver_shares import (
     read_portions,
     total_of_amounts,
 )
+from bot.chat.forms.form import duplicate
 from bot.chat.messages.reply import Problem
 from bot.chat.model.draft import Portion
-from bot.chat.model.wish import Share
-from tests.support.form_harness import open_option
+from bot.chat.model.wish import Share, Wish
+from tests.support.form_harness import KNOWN, OTHER, Talk, form_at_step, open_option
 from tests.support.telegram_limits import labels
 
 SHARED = [
@@ -86,6 +88,29 @@ def test_unreadable_receivers_are_asked_for_again(typed: str, why: str) -> None:
 @pytest.mark.parametrize("typed", ["$anna lots\n$ben 2", "$anna -1\n$ben 2", "$anna 0\n$ben 5"])
 def test_an_impossible_amount_of_a_receiver_is_refused(typed: str) -> None:
     assert isinstance(read_portions(typed, "USD"), Problem)
+
+
+@pytest.mark.parametrize(
+    "named",
+    ["account:seller-888", "Account:seller-888:", "ａｃｃｏｕｎｔ：seller-888", "acc\u200bount:x"],
+)
+def test_no_receiver_is_the_account_of_another_seller(named: str) -> None:
+    """Nor in a form or a finished request that an earlier version stored."""
+    problem = read_portions(f"$ben 60%\n{named} 40%", "USD")
+    assert problem == Problem("problem-destination-account")
+    stored = replace(
+        form_at_step("review", "donation").form,
+        receivers=(Portion("$ben", "60%"), Portion(named, "40%")),
+    )
+    talk = Talk(KNOWN, draft=stored).press("create", "00000000")
+    assert talk.step == "receivers"
+    shares = (Share("$ben", 300, "60%"), Share(named, 200, "40%"))
+    wish = Wish("donation", "Coffee", None, 500, "USD", None, "$anna", shares)
+    again = Talk(KNOWN)
+    again.take(duplicate(wish, OTHER, KNOWN))
+    assert again.step == "receivers"
+    assert "can't start with “account:”" in again.last
+    assert again.wishes == talk.wishes == []
 
 
 def test_receivers_are_repeated_with_their_amounts() -> None:

@@ -7,9 +7,11 @@ from decimal import Decimal
 import pytest
 
 from bot.chat.fields.receiver_shares import read_portions
+from bot.chat.forms.form import settings_form
+from bot.chat.forms.one_line import one_line
 from bot.chat.messages.reply import Problem
 from bot.chat.model.draft import PayoutService, Seller
-from tests.support.form_harness import STRANGER, Talk, form_at_step, new_form
+from tests.support.form_harness import OTHER, STRANGER, Talk, form_at_step, new_form
 from tests.support.telegram_limits import labels
 
 SHALOM = "\u05e9\u05dc\u05d5\u05dd"
@@ -211,6 +213,36 @@ def test_a_destination_with_invisible_characters_is_refused(
     talk = currency_step().press("currency", "USD").say(said)
     assert talk.seller.destination == destination
     assert talk.step == ("review" if destination else "destination")
+
+
+ACCOUNTS = [
+    "account:seller-888", "account:", "Account:seller-888", " ACCOUNT:seller-888\n",
+    "ac\u200bcount:seller-888", "\u2066account\u200e:\u00adseller-888", "account :seller-888",
+    "account\u00a0: seller-888", "ａｃｃｏｕｎｔ：seller-888", "account\ufe55seller-888",
+    "a\u034fccount:x", "account\ufe0f:seller-888",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("said", ACCOUNTS)
+@pytest.mark.parametrize("server", [None, "https://cloud.handcash.io", "https://pay.example.org"])
+def test_no_seller_types_the_accounts_of_another(said: str, server: str | None) -> None:
+    """Telegram ids are public; another server may be one of ours."""
+    seller = Seller("en", paid_at=PayoutService.at(server))
+    talk = new_form(seller).press("kind", "donation").say("x").say("5 USD").say(said)
+    assert (talk.step, talk.seller.destination) == ("destination", None)
+    assert "can't start with “account:”" in talk.last
+    line = Talk(seller)
+    line.take(one_line("oneoff", "9 EUR Book", OTHER, seller))
+    assert (line.say(said).step, line.wishes) == ("destination", [])
+    setting = Talk(seller)
+    setting.take(settings_form("destination", OTHER, seller))
+    assert (setting.say(said).step, setting.seller.destination) == ("destination", None)
+
+
+@pytest.mark.parametrize("said", ["accounting:x", "anna:account:x", "$account", "my-account"])
+def test_other_words_than_account_are_taken(said: str) -> None:
+    talk = new_form(Seller("en")).press("kind", "donation").say("x").say("5 USD").say(said)
+    assert talk.seller.destination == said
 
 
 HANDCASH = PayoutService.at("https://cloud.handcash.io")

@@ -103,6 +103,22 @@ async def order(chat: ChatHarness, person: Person, name: str = "Tea") -> None:
     await chat.says(person, f"/donation 5 USD {name}")
 
 
+async def test_each_create_names_its_seller_to_the_embedded_service_alone(
+    chat: ChatHarness, anna: Person
+) -> None:
+    """With test money too: an account that it names has to be its seller's own."""
+    async with slices(chat) as jobs:
+        await order(chat, anna)
+        await jobs.due()
+    assert [row["owner"] for row in chat.rows("payment_requests")] == [f"seller-{anna.id}"]
+    async with foreign(chat) as (jobs, peer):
+        await order(chat, anna, "Cake")
+        await peer.add_answers(create_answer(COFFEE))
+        await jobs.due()
+        assert "owner-ref" not in peer.calls[0].headers
+        assert b"seller-" not in peer.calls[0].body
+
+
 async def order_three(chat: ChatHarness, person: Person, jobs: RequestJobs) -> None:
     for name in ("Tea", "Cake", "Bread"):
         await order(chat, person, name)

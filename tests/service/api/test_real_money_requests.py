@@ -193,3 +193,72 @@ async def test_an_unknown_rate_refuses_no_request(real: ServiceHarness) -> None:
         receivers=TO_ANNA, instrumentCurrencyCode="SAT", denominationCurrencyCode="XAF"
     )
     assert made["paymentAmount"]["denominatedIn"] == "XAF"
+
+
+BEN = {"Owner-Ref": "ben"}
+TO_ALICE = {"sendAmount": 5, "destination": "alice"}
+
+
+@pytest.mark.parametrize(
+    ("receivers", "field"),
+    [
+        (TO_ANNA, "receivers.0.destination"),
+        ([TO_ALICE, *TO_ANNA], "receivers.1.destination"),
+        ([{"sendAmount": 1, "destination": "account:ben"}, *TO_ANNA], "receivers.1.destination"),
+        ([{"sendAmount": 1, "destination": "account:Ben"}], "receivers.0.destination"),
+    ],
+)
+async def test_no_seller_names_the_accounts_of_another(
+    service: ServiceHarness, receivers: list[dict[str, Any]], field: str
+) -> None:
+    """Test money is no exception: the operator may offer real money tomorrow."""
+    body = NEW | {"receivers": receivers}
+    answer = await service.seller.post(REQUESTS_PATH, json=body, headers=BEN)
+    assert (refusal_code(answer), refused_fields(answer)) == ((400, "invalidBody"), [field])
+    assert await service.rows("payment_requests") == []
+    mine = [{"sendAmount": 5, "destination": "account:ben"}]
+    made = await service.seller.post(REQUESTS_PATH, json=NEW | {"receivers": mine}, headers=BEN)
+    assert made.status_code == 200
+    edited = await service.edit(made.json()["id"], {"receivers": TO_ANNA})
+    assert (refusal_code(edited), refused_fields(edited)) == ((400, "invalidBody"), ["receivers"])
+    assert (await service.get(made.json()["id"]))["receivers"][0]["destination"] == "account:ben"
+
+
+async def test_where_anyone_sells_accounts_need_the_name_of_their_owner(
+    real: ServiceHarness,
+) -> None:
+    """Other applications vouch for their sellers, and need not name one."""
+    bot = real.db.run(lambda tx: applications.ensure_embedded_app(tx, real.vault, 0))
+    body = NEW | {"receivers": TO_ANNA}
+    unnamed = await real.seller.post(REQUESTS_PATH, json=body, headers=headers_of(bot))
+    assert refused_fields(unnamed) == ["receivers.0.destination"]
+    named = {**headers_of(bot), "Owner-Ref": "anna"}
+    assert (await real.seller.post(REQUESTS_PATH, json=body, headers=named)).status_code == 200
+    assert (await real.seller.post(REQUESTS_PATH, json=body)).status_code == 200
+
+
+@pytest.mark.parametrize("vouched", [True, False])
+async def test_a_stored_link_to_another_sellers_account_is_never_paid(
+    real: ServiceHarness, *, vouched: bool
+) -> None:
+    """An earlier version took it: neither real nor test money pays it, and every place says so."""
+    await connect(real)
+    made = (await real.create(receivers=TO_ANNA))["id"]
+    other = (await real.create(receivers=TO_ANNA))["id"]
+    change = "owner = 'ben'" if vouched else "owner = ''"
+    await real.db.transaction(
+        lambda tx: (
+            tx.execute(f"UPDATE payment_requests SET {change} WHERE id = :id", id=made),
+            tx.execute("UPDATE apps SET confirms = :flag", flag=int(not vouched)),
+            tx.execute("UPDATE payment_requests SET owner = 'anna' WHERE id = :id", id=other),
+        )
+    )
+    assert await told(real, made) == {NO_ACCOUNT}
+    assert await told(real, other) == {PAYABLE}
+    page = await real.anyone.get(f"/pay/{made}")
+    assert "Not open for payments yet" in page.text
+    assert (await real.pay(made)).status_code == 409
+    real.db.run(lambda tx: payout_accounts.write_offered(tx, []))
+    assert await told(real, made) == {NO_ACCOUNT}
+    assert (await real.pay(made)).status_code == 409
+    assert await real.rows("checkouts") == []

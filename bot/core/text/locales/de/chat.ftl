@@ -182,6 +182,7 @@ problem-name-empty = ⚠ Ein Name muss sein, zum Beispiel <i>Kaffee fürs Team</
 problem-name-long = ⚠ Das sind { $length } Zeichen, möglich sind { $most }. Bitte kürze den Namen.
 problem-description-empty = ⚠ Darin finde ich keinen Text. Bitte schreib einen Satz.
 problem-description-long = ⚠ Das sind { $length } Zeichen, möglich sind { $most }. Bitte kürze den Text.
+problem-destination-account = ⚠ Mit „account:“ beginnt kein Handle und keine Wallet-Adresse. Schick deine eigene, zum Beispiel <code>$anna</code>.
 problem-destination-empty = ⚠ Darin finde ich kein Handle. Schreib eines wie <code>$anna</code>.
 problem-destination-long = ⚠ Das sind { $length } Zeichen, möglich sind { $most }. Ist das wirklich ein Handle oder eine Wallet-Adresse?
 problem-destination-spaces = ⚠ Ein Handle oder eine Wallet-Adresse hat keine Leerzeichen und keine unsichtbaren Zeichen. Schick nur das Handle oder die Adresse, zum Beispiel <code>$anna</code>.

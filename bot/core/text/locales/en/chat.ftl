@@ -181,6 +181,7 @@ problem-name-empty = ⚠ It needs a name, like <i>Coffee for the team</i>.
 problem-name-long = ⚠ That's { $length } characters; the limit is { $most }. Please shorten it.
 problem-description-empty = ⚠ I couldn't find any text in that. Please type a sentence.
 problem-description-long = ⚠ That's { $length } characters; the limit is { $most }. Please shorten it.
+problem-destination-account = ⚠ A handle or wallet address can't start with “account:”. Type your own, like <code>$anna</code>.
 problem-destination-empty = ⚠ I couldn't find a handle in that. Type one like <code>$anna</code>.
 problem-destination-long = ⚠ That's { $length } characters; the limit is { $most }. Is it really a handle or wallet address?
 problem-destination-spaces = ⚠ A handle or wallet address can't contain spaces or invisible characters. Send just the handle or address, like <code>$anna</code>.
