@@ -14,6 +14,9 @@ SUBSCRIBER_BITS = 64
 """Bits of an IPv6 address that a network assigns to one subscriber, who chooses the others freely
 (RFC 6177)."""
 
+SITE_BITS = 48
+"""Bits that all networks of one site have in common at most (RFC 6177)."""
+
 LONGEST_HOST = 64
 """Characters kept of a host that a proxy names and that is no address."""
 
@@ -42,6 +45,15 @@ def parse_rate(value: Any) -> Rate | None:
 def subscriber_key(host: str) -> str:
     """Return the key of a peer: its address, of IPv6 the subscriber's network."""
     return _key(host[:LONGEST_HOST])
+
+
+def site_key(subscriber: str) -> str | None:
+    """Return the key of the site around an IPv6 network of `subscriber_key`; None for others."""
+    try:
+        network = ip_network(subscriber)
+    except ValueError:
+        return None
+    return str(network.supernet(new_prefix=SITE_BITS)) if network.version == 6 else None  # noqa: PLR2004 - IPv6
 
 
 @lru_cache(maxsize=4096)

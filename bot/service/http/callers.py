@@ -6,7 +6,7 @@ from fastapi import Depends, Request
 from starlette.responses import Response
 
 from bot.core.errors import FieldProblem, InvalidBody, Unauthorized
-from bot.core.net.rates import subscriber_key
+from bot.core.net.rates import site_key, subscriber_key
 from bot.service.http.openapi import OWNER
 from bot.service.http.payer_cookies import COOKIE
 from bot.service.http.service import Service, ServiceApp, ServiceState
@@ -104,8 +104,13 @@ def set_payer_cookie(request: Request, answer: Response) -> None:
 
 def holder(request: Request, request_id: str) -> Holder:
     """Return the holder of a checkout of a payment request that this payer would open."""
-    network = state(request).cookies.network(request_id, _address(request))
-    return Holder(network, _payer(request))
+    cookies, address = state(request).cookies, _address(request)
+    site = site_key(address)
+    return Holder(
+        cookies.network(request_id, address),
+        _payer(request),
+        site and cookies.network(request_id, site),
+    )
 
 
 def _payer(request: Request) -> str | None:

@@ -18,6 +18,10 @@ if TYPE_CHECKING:
 SHARE = 2
 """One network holds at most the unsold units divided by this, and claims the whole drop's."""
 
+MOST_OPEN, MOST_OPEN_OF_SITE = 100, 400
+"""Open checkouts of a link without units for one network, and for an IPv6 site around it: each
+makes calls to a provider that other sellers share."""
+
 LONGEST_INVOICE = 24 * 3600 * 1000
 """Milliseconds after which an invoice counts as expired, whatever its wallet says."""
 
@@ -146,11 +150,13 @@ class Settlement:
 class Holder:
     """Who opens a checkout: `payer` is the id in their cookie, None without one.
 
-    `network` identifies their address, None if addresses are not limited.
+    `network` identifies their address, None if addresses are not limited; `site` the IPv6 site
+    around it, None if it has none.
     """
 
     network: str | None = None
     payer: str | None = None
+    site: str | None = None
 
 
 UNKNOWN_HOLDER = Holder()
@@ -158,10 +164,15 @@ UNKNOWN_HOLDER = Holder()
 
 @dataclass(frozen=True, slots=True)
 class Held:
-    """Units of a request that are held for one network; `nameless`: for payers without a cookie."""
+    """Units of a request that are held for one network; `nameless`: for payers without a cookie.
+
+    `checkouts` hold them; `of_site` are those of the site around the network.
+    """
 
     total: int
     nameless: int
+    checkouts: int = 0
+    of_site: int = 0
 
 
 def may_reserve(holder: Holder, held: Held, unsold: int | None, cap: int, quantity: int) -> bool:
@@ -173,7 +184,9 @@ def may_reserve(holder: Holder, held: Held, unsold: int | None, cap: int, quanti
     """
     if holder.payer is None and held.nameless and held.nameless + quantity > cap:
         return False
-    return unsold is None or not held.total or held.total + quantity <= max(cap, unsold // SHARE)
+    if unsold is None:
+        return held.checkouts < MOST_OPEN and held.of_site < MOST_OPEN_OF_SITE
+    return not held.total or held.total + quantity <= max(cap, unsold // SHARE)
 
 
 def may_claim(units: Units | None, held: int, quantity: int) -> bool:

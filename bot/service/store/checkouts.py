@@ -23,11 +23,11 @@ if TYPE_CHECKING:
 
 INSERT = """
     INSERT INTO checkouts (id, request_id, token, state, user_data, quote, created_at, lapses_at,
-      network, payer, language, kind, way, account_id, automatic, host, external_id, reference,
+      network, payer, site, language, kind, way, account_id, automatic, host, external_id, reference,
       pay_with, look, opened_at, looked_at, expires_at, claimed_at, price, quantity, payer_name,
       message)
     VALUES (:id, :request_id, :token, :state, :user_data, :quote, :created_at, :lapses_at,
-      :network, :payer, :language, :kind, :way, :account_id, :automatic, :host, :external_id,
+      :network, :payer, :site, :language, :kind, :way, :account_id, :automatic, :host, :external_id,
       :reference, :pay_with, :look, :opened_at, :looked_at, :expires_at, :claimed_at,
       :price, :quantity, :payer_name, :message)
 """
@@ -65,8 +65,12 @@ OPEN_BY = (
 )
 BY_PAYER = f"SELECT {COLUMNS} {OPEN_BY} AND payer = :payer"
 HELD = (
-    "SELECT COALESCE(SUM(quantity), 0) AS total, MIN(lapses_at) AS until,"
+    "SELECT COALESCE(SUM(quantity), 0) AS total, MIN(lapses_at) AS until, COUNT(*) AS checkouts,"
     f" COALESCE(SUM(CASE WHEN payer IS NULL THEN quantity END), 0) AS nameless {OPEN_BY}"
+)
+OF_SITE = (
+    "SELECT COUNT(*) AS checkouts, MIN(lapses_at) AS until FROM checkouts"  # noqa: S608 - our own words
+    f" WHERE request_id = :request_id AND site = :site AND {HOLDS} AND +lapses_at > :now"
 )
 TO_CONFIRM = (
     "SELECT COALESCE(SUM(quantity), 0) AS held FROM checkouts"  # noqa: S608 - our own words
@@ -98,6 +102,7 @@ def insert(tx: Transaction, checkout: Checkout, holder: Holder) -> None:
         lapses_at=checkout.lapses_at,
         network=holder.network,
         payer=holder.payer,
+        site=holder.site,
         language=checkout.language,
         kind=checkout.kind,
         way=checkout.way,
@@ -198,10 +203,14 @@ def find_by_holder(tx: Transaction, request_id: str, holder: Holder, now: int) -
     )
 
 
-def count_held(tx: Transaction, request_id: str, network: str, now: int) -> tuple[Held, int]:
+def count_held(tx: Transaction, request_id: str, holder: Holder, now: int) -> tuple[Held, int]:
     """Count a request's units held by a network, and return when the first of them lapses."""
-    (row,) = tx.query(HELD, request_id=request_id, network=network, now=now)
-    return Held(row["total"], row["nameless"]), row["until"] or now
+    (row,) = tx.query(HELD, request_id=request_id, network=holder.network, now=now)
+    until, of_site = row["until"], 0
+    if holder.site:
+        (site,) = tx.query(OF_SITE, request_id=request_id, site=holder.site, now=now)
+        until, of_site = until or site["until"], site["checkouts"]
+    return Held(row["total"], row["nameless"], row["checkouts"], of_site), until or now
 
 
 def sweep(tx: Transaction, before: int, long_before: int, most: int) -> int:

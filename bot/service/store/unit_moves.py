@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 # The holder is personal data: it is stored only while the checkout holds its units.
-NOBODY = "network = NULL, payer = NULL"
+NOBODY = "network = NULL, payer = NULL, site = NULL"
 
 RESERVED, SOLD = "reserved_units", "paid_count"
 """Columns that count the units taken from those that remain."""

@@ -336,7 +336,7 @@ def _check_holds(
     holder = form.holder
     if not context.holds or holder.network is None:
         return
-    held, until = checkouts.count_held(tx, request.id, holder.network, now)
+    held, until = checkouts.count_held(tx, request.id, holder, now)
     units = request.units
     sold = form.quantity if _is_at_once(context, form) else 0
     unsold = units.remaining + units.reserved + sold if units else None

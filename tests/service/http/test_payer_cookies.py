@@ -15,6 +15,7 @@ import pytest
 from bot.core.net.rates import Rate
 from bot.service.app import create_app
 from bot.service.http.payer_cookies import FORM_TIME, PayerCookies
+from bot.service.model import checkout as model
 from tests.support.raw_http import NOBODY, open_web_server
 from tests.support.service_harness import (
     DROP,
@@ -195,6 +196,46 @@ async def test_the_cap_is_a_setting_and_holds_for_donations_too(
         statuses = [(await take(script, path, number)).status_code for number in range(10)]
         assert statuses == [303] * (cap or 10) + [429] * (10 - (cap or 10))
         assert (await buy(await it.browser(), path, "never")).status_code == 303
+
+
+@pytest.mark.parametrize(
+    ("cap", "per_network", "per_site", "opened"),
+    [(CAP, 3, 5, [3, 2, 0, 3]), (0, 3, 5, [4, 4, 4, 4])],
+)
+async def test_a_network_and_its_site_have_a_cap_on_links_without_units(
+    database_url: str,
+    monkeypatch: pytest.MonkeyPatch,
+    cap: int,
+    per_network: int,
+    per_site: int,
+    opened: list[int],
+) -> None:
+    """A browser's profile for each form is no way round; each makes calls to a provider.
+
+    Three networks, of which the third begins when its site has as many as it may, and another site.
+    """
+    monkeypatch.setattr(model, "MOST_OPEN", per_network)
+    monkeypatch.setattr(model, "MOST_OPEN_OF_SITE", per_site)
+    async with market(database_url, US, holds=cap) as it:
+        path = f"/pay/{(await it.service.create())['id']}"
+        networks = ["2001:db8:0:1::1", "2001:db8:0:2::1", "2001:db8:0:3::1", "2001:db8:9::1"]
+        found = []
+        for address in networks:
+            headers = {"X-Forwarded-For": address}
+            browsers = [await it.browser("127.0.0.1", **headers) for _ in range(4)]
+            found.append([await buy(browser, path, "never") for browser in browsers])
+        statuses = [[answer.status_code for answer in answers] for answers in found]
+        assert statuses == [[303] * number + [429] * (4 - number) for number in opened]
+        rows = await it.service.rows("checkouts")
+        assert len(rows) == sum(opened)
+        if cap:
+            assert found[0][3].headers["retry-after"] == str(RESERVATION // 1000)
+            first = found[0][0].headers["location"]
+            browser = await it.browser("127.0.0.1", **{"X-Forwarded-For": networks[0]})
+            await browser.post(first, data={"action": "cancel"})
+            assert (await buy(browser, path, "never")).status_code == 303
+            gone = [row for row in await it.service.rows("checkouts") if row["state"] != "open"]
+            assert [row["site"] for row in gone] == [None]
 
 
 async def test_a_known_payer_returns_to_the_open_checkout(database_url: str) -> None:

@@ -46,12 +46,17 @@ NAMELESS, KNOWN = Holder("n"), Holder("n", "p")
         (KNOWN, Held(4, 0), 37, 14, True),
         (KNOWN, Held(4, 0), 37, 15, False),
         (KNOWN, Held(4, 0), None, 100, True),
+        (KNOWN, Held(99, 0, 99, 399), None, 1, True),
+        (KNOWN, Held(100, 0, 100, 100), None, 1, False),
+        (KNOWN, Held(900, 0, 9, 400), None, 1, False),
+        (KNOWN, Held(900, 0, 99, 99), None, 100, True),
+        (KNOWN, Held(1, 0, 100, 400), 37, 1, True),
     ],
 )
 def test_a_network_holds_five_checkouts_without_cookies_and_half_of_the_unsold_units(
     *, holder: Holder, held: Held, unsold: int | None, quantity: int, may: bool
 ) -> None:
-    """Always at least five; donations have no units that could run out.
+    """Always at least five; a link without units has a hundred checkouts, whatever they take.
 
     A checkout of several units counts as many, but the first one may have what the seller allows.
     """

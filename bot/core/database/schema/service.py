@@ -158,9 +158,10 @@ SERVICE = (
     # `pay_with` and `look`, in JSON, are what the payer is shown and what the rail looks for,
     # `failure` says why it could not be opened. `lapses_at` is the end of its unit, `expires_at`
     # that of its invoice; `looked_at` is null where no wallet is asked. While it holds a unit,
-    # `network` is a keyed hash of the payer's address and `payer` the random id in their cookie,
-    # null without one; both are cleared when it is paid or given up. `language` is that of the
-    # receipt to email, null if none is.
+    # `network` is a keyed hash of the payer's address, `site` that of the IPv6 site around it, null
+    # without one, and `payer` the random id in their cookie, null without one; all three are
+    # cleared when it is paid or given up. `language` is that of the receipt to email, null if none
+    # is.
     """
     CREATE TABLE checkouts (
         id TEXT PRIMARY KEY,
@@ -171,6 +172,7 @@ SERVICE = (
         quote TEXT,
         network TEXT,
         payer TEXT,
+        site TEXT,
         language TEXT,
         created_at BIGINT NOT NULL,
         lapses_at BIGINT NOT NULL,
@@ -205,6 +207,10 @@ SERVICE = (
     """
     CREATE INDEX checkouts_held ON checkouts (request_id, network, payer, lapses_at)
     WHERE (state = 'opening' OR state = 'open' OR state = 'claimed')
+    """,
+    """
+    CREATE INDEX checkouts_of_site ON checkouts (request_id, site)
+    WHERE site IS NOT NULL AND (state = 'opening' OR state = 'open' OR state = 'claimed')
     """,
     """
     CREATE INDEX checkouts_given_up ON checkouts (lapses_at)
