@@ -136,7 +136,9 @@ async def test_a_webhook_has_one_alert_and_a_forged_one_none(tmp_path: Path) -> 
             assert await server.send(drop.id, forged | {"appSecret": secret}) == 401
         del forged["appSecret"]
         assert await server.send(drop.id, forged) == 401
-        address = drop.body["notifications"]["webhook"]["webhookUrl"]
+        hook = drop.body["notifications"]["webhook"]
+        assert hook.keys() == {"webhookUrl", "customParameters"}  # events are our own addition
+        address = hook["webhookUrl"]
         async with patient_client() as http:
             wrong = f"{address.rpartition('/')[0]}/{NEVER}"
             assert (await http.post(wrong, json=paid)).status_code == 404

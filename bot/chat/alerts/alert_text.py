@@ -22,6 +22,7 @@ from bot.chat.cards.rail_text import paid_by_lines, refund_hint, surplus_line, w
 from bot.chat.messages.buttons import markup
 from bot.chat.messages.payloads import Alert, TextMessage
 from bot.chat.messages.reply import TEXT_LIMIT, Reply, escaped, shown_units
+from bot.chat.model.paid_by import TEST_MONEY
 from bot.chat.model.payer_words import NO_WORDS
 from bot.core.money.amounts import format_money, format_short
 from bot.core.text.translations import t
@@ -196,7 +197,7 @@ def _short_head(group: Sequence[AlertPayment], total: str, name: str, language: 
 def _line(payment: AlertPayment, language: str) -> list[str]:
     """Return what a digest says of one payment: its payer, its pieces, its rail and its number."""
     paid = payment.paid_by
-    how = [] if paid is None else [way_text(paid.kind, language)]
+    how = [way_text(paid.kind, language)] if paid and paid.kind != TEST_MONEY else []
     if paid and not payment.underpaid:
         how += surplus_line(paid, (payment.amount, payment.currency), language)
     many = payment.quantity > 1

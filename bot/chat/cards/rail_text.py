@@ -6,7 +6,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from bot.chat.messages.reply import escaped
-from bot.chat.model.paid_by import BANK, LIGHTNING_KINDS
+from bot.chat.model.paid_by import BANK, LIGHTNING_KINDS, TEST_MONEY
 from bot.core.money.amounts import format_money
 from bot.core.text.rate_sources import rate_source_text
 from bot.core.text.translations import t
@@ -26,6 +26,8 @@ def way_text(kind: str, language: str) -> str:
         return t(language, "claims-by-bank")
     if kind in LIGHTNING_KINDS:
         return t(language, "claims-by-lightning")
+    if kind == TEST_MONEY:
+        return t(language, "claims-by-sandbox")
     return t(language, "claims-by-other", kind=escaped(kind, _KIND))
 
 
@@ -39,8 +41,11 @@ def reference_line(reference: str | None, language: str) -> list[str]:
 def paid_by_lines(paid: PaidBy, price: tuple[int, str] | None, language: str) -> list[str]:
     """Return how a payment was paid and, where it was converted, its worth in both currencies.
 
-    `price` is the sum that was asked in the price's currency; None leaves the worth out.
+    `price` is the sum that was asked in the price's currency; None leaves the worth out. Of test
+    money there is nothing to say: all of an installation is test money, or none.
     """
+    if paid.kind == TEST_MONEY:
+        return []
     way = way_text(paid.kind, language)
     lines = [t(language, "claims-how", way=way)]
     if paid.kind == BANK and paid.reference:

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 BANK = "bank"
+TEST_MONEY = "sandbox"
 LIGHTNING_KINDS = frozenset(["lightning", "lnbits", "nwc"])
 
 LONGEST_TEXT = 200

@@ -29,9 +29,9 @@ class SandboxRail:
         raise InvalidBody("This server takes test money, which needs no payout account.")
 
     def open_offline(self, asked: Asked) -> Opened:
-        """Return a checkout with an id made of its own, whose money is looked for when due."""
+        """Return a checkout with its reference, or an id made of its own, looked for when due."""
         return Opened(
-            external_id=f"{self.kind}-{asked.checkout_id}",
+            external_id=asked.reference or f"{self.kind}-{asked.checkout_id}",
             look=_arriving(asked),
             looks=_looks(asked),
             claimed=asked.manner is Manner.CLAIMED,

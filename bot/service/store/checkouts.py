@@ -82,7 +82,8 @@ UNPAID = (
 )
 FORGOTTEN = (
     f"SELECT id, request_id FROM checkouts WHERE {UNPAID} AND lapses_at <= :before"  # noqa: S608 - our own words
-    " AND (opened_at IS NULL OR account_id IS NULL OR lapses_at <= :long_before)"
+    " AND (opened_at IS NULL OR (account_id IS NULL AND claimed_at IS NULL)"
+    " OR lapses_at <= :long_before)"
     " ORDER BY lapses_at LIMIT :most"
 )
 FORGET = f"DELETE FROM checkouts WHERE id = :id AND {UNPAID}"  # noqa: S608 - our own words
@@ -216,7 +217,8 @@ def count_held(tx: Transaction, request_id: str, holder: Holder, now: int) -> tu
 def sweep(tx: Transaction, before: int, long_before: int, most: int) -> int:
     """Delete up to `most` unpaid checkouts that ended before `before`; return how many.
 
-    Those of real money stay until `long_before`: their sellers may still confirm them.
+    Those of real money, and those claimed, stay until `long_before`: their sellers may still
+    confirm them.
     """
     rows = tx.query(FORGOTTEN, before=before, long_before=long_before, most=most)
     for request_id in sorted({row["request_id"] for row in rows}):

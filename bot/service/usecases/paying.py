@@ -210,7 +210,7 @@ def _begin(
         price=order.price,
         quantity=order.quantity,
         words=form.words,
-        **_paid_to(tx, account),
+        **_paid_to(tx, account, form),
     )
     opened = rail.open_offline(checkout.asked(request.terms.product.name, details, form.manner))
     at_once = _is_at_once(context, form)
@@ -303,10 +303,13 @@ def _account(
     raise InvalidBody(UNKNOWN_WAY)
 
 
-def _paid_to(tx: Transaction, account: PayoutAccount | None) -> dict[str, Any]:
-    """Return the fields of a checkout that say where its money goes; none for test money."""
+def _paid_to(tx: Transaction, account: PayoutAccount | None, form: PaymentForm) -> dict[str, Any]:
+    """Return the fields of a checkout that say where its money goes; of test money a reference.
+
+    Only money that its seller has to confirm has one.
+    """
     if account is None:
-        return {}
+        return {"reference": _free_reference(tx)} if form.manner is Manner.CLAIMED else {}
     return {
         "kind": account.kind,
         "way": account.way,

@@ -236,10 +236,11 @@ class PaymentAnswer(Answer):
 
     `settlement` is set for money that came `late`, after its reservation had lapsed, that is
     `oversold`: no unit was left for it, or `underpaid`: it was less than the price and took none.
-    `paidBy` and `checkoutId` are those of real money. The amount is the sum of `quantity` pieces, 1
-    where it is left out; those of a drop of `totalUnits` are numbered from `firstUnit`. `name` and
-    `message` are the payer's words, and what follows them the seller's marks. `delivery` says
-    whether the payer has everything, or waits for a code.
+    `paidBy` is how it came, by the checkout `checkoutId`; test money that came whole and without a
+    claim has neither. The amount is the sum of `quantity` pieces, 1 where it is left out; those of
+    a drop of `totalUnits` are numbered from `firstUnit`. `name` and `message` are the payer's
+    words, and what follows them the seller's marks. `delivery` says whether the payer has
+    everything, or waits for a code.
     """
 
     transaction_id: Id

@@ -96,7 +96,7 @@ def payment(it: Payment, progress: DeliveryProgress | None = None) -> Json:
         completedAt=iso(it.completed_at),
         paid=_paid(it.paid),
         settlement=None if it.state is PaymentState.PAID else it.state,
-        **_real_money(it),
+        **_how(it),
         quantity=it.quantity if it.quantity > 1 else None,
         firstUnit=it.first_unit if it.of_units else None,
         totalUnits=it.of_units,
@@ -119,9 +119,10 @@ def _marks(it: Marks) -> Json:
     )
 
 
-def _real_money(it: Payment) -> Json:
-    """Return how real money came; nothing for test money."""
-    if it.rail == SANDBOX:
+def _how(it: Payment) -> Json:
+    """Return how money came; nothing for test money that came whole and without a claim."""
+    is_plain = it.rail == SANDBOX and it.external_id == f"{SANDBOX}-{it.checkout_id}"
+    if is_plain and it.state is not PaymentState.UNDERPAID:
         return {}
     return {"checkoutId": it.checkout_id, "paidBy": _paid_by(PaidBy.of(it))}
 

@@ -52,7 +52,7 @@ and would send the next ones too early.
 """
 
 EVENTS = ("payment", "checkout.claimed")
-"""What the receiver is told of by a service that takes real money."""
+"""What the receiver is told of by the embedded service; other servers may not know events."""
 
 
 class TelegramLead:
@@ -134,7 +134,7 @@ class TelegramLead:
             parts.client,
             Addresses(
                 f"{parts.receiver}{RECEIVER_PATH}", f"{settings.url}{IMAGES_PATH}",
-                events=EVENTS if parts.rails else (),
+                events=() if settings.payments_url else EVENTS,
                 bot_name=None if settings.payments_url else self._bot_name,
                 chat_page=f"{settings.url}{page}" if page else None,
             ),

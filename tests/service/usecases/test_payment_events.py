@@ -11,6 +11,7 @@ from bot.core import exact_json
 from bot.service.model.checkout import Settlement
 from bot.service.model.payout import BANK
 from bot.service.notify.webhook_delivery import WebhookDelivery
+from bot.service.store import checkouts
 from bot.service.usecases import claiming, settling
 from bot.service.usecases.delivery_queues import WEBHOOKS
 from bot.service.wire import json_answers
@@ -267,3 +268,41 @@ async def test_the_list_of_payments_is_unchanged_for_test_money(service: Service
     await service.pay(made["id"])
     (item,) = (await service.seller.get(f"{REQUESTS_PATH}/{made['id']}/payments")).json()["items"]
     assert not {"paidBy", "checkoutId"} & item.keys()
+
+
+async def test_a_claim_of_test_money_is_told_confirmed_and_listed(service: ServiceHarness) -> None:
+    """It has a reference of its own, and the calls of real money answer as they do there."""
+    made = await service.create(notifications={"webhook": HOOK | {"events": ALL}})
+    await service.pay(made["id"], manner="claimed")
+    (checkout,) = await service.rows("checkouts")
+    (body,) = await bodies(service)
+    ClaimEvent.model_validate(body)
+    reference = checkout["reference"]
+    assert (body["kind"], body["amount"], body["reference"]) == ("sandbox", 5, reference)
+    path = f"/v3/checkouts/{checkout['id']}"
+    assert (await service.seller.get(path)).json()["state"] == "claimed"
+    assert (await service.seller.post(f"{path}/confirm")).json()["state"] == "paid"
+    assert refusal_code(await service.seller.post(f"{path}/reject")) == (409, "wrongState")
+    (item,) = (await service.seller.get(f"{REQUESTS_PATH}/{made['id']}/payments")).json()["items"]
+    PaymentAnswer.model_validate(item)
+    assert (item["checkoutId"], item["paidBy"]["reference"]) == (checkout["id"], reference)
+    assert (await bodies(service))[-1]["checkoutId"] == checkout["id"]
+
+
+async def test_a_claim_of_test_money_is_rejected_and_may_still_be_confirmed(
+    service: ServiceHarness,
+) -> None:
+    """As one of real money, it is kept for months after it ended."""
+    made = await service.create(
+        expirationType="limit", totalUnits=2, notifications={"webhook": HOOK | {"events": ALL}}
+    )
+    await service.pay(made["id"], manner="claimed")
+    (checkout,) = await service.rows("checkouts")
+    path, now = f"/v3/checkouts/{checkout['id']}", service.clock()
+    assert (await service.seller.post(f"{path}/reject")).json()["state"] == "rejected"
+    assert service.db.run(lambda tx: checkouts.sweep(tx, now + 10**9, now, 9)) == 0
+    assert (await service.seller.post(f"{path}/confirm")).json()["state"] == "late"
+
+
+async def test_payout_accounts_are_refused_beside_test_money(service: ServiceHarness) -> None:
+    assert refusal_code(await connect(service, BANK)) == (400, "invalidBody")

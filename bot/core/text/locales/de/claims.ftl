@@ -7,12 +7,14 @@ command-payments = Deine letzten Zahlungen, und was auf dich wartet
 claims-waiting =
     { $kind ->
         [bank] 🏦
+        [sandbox] 🧪
        *[other] ⚡
     } <b>{ $amount }</b> für <b>{ $name }</b>: Ist das Geld da?
-    Jemand hat gemeldet, dass es { $how } unterwegs ist. Sieh { $kind ->
-        [bank] auf deinem Konto
-       *[other] in deiner Wallet
-    } nach und tippe dann auf einen Knopf.
+    Jemand hat gemeldet, dass es { $how } unterwegs ist. { $kind ->
+        [bank] Sieh auf deinem Konto nach und tippe dann auf einen Knopf.
+        [sandbox] Nachsehen kannst du nirgends: Tippe einfach auf den Knopf, den du ausprobieren möchtest.
+       *[other] Sieh in deiner Wallet nach und tippe dann auf einen Knopf.
+    }
 claims-reference = 🧾 <code>{ $reference }</code>
 claims-until =
     { $product ->
@@ -38,6 +40,7 @@ claims-ask-missing =
        *[other] { "" }, und das Stück kommt wieder in den Verkauf
     }. { $kind ->
         [bank] Eine Überweisung kann ein paar Tage dauern, vielleicht lohnt es sich zu warten.
+        [sandbox] Es ist Testgeld, du kannst es also gefahrlos ausprobieren.
        *[other] Sieh noch einmal in deiner Wallet nach, bevor du antwortest.
     }
 button-received = ✅ Erhalten
@@ -86,6 +89,7 @@ button-payment = 🧾 Einzelheiten
 
 claims-by-bank = per Überweisung
 claims-by-lightning = über Lightning
+claims-by-sandbox = in Testgeld
 claims-by-other = über { $kind }
 claims-how = Bezahlt { $way }
 claims-how-reference = Bezahlt { $way }, Verwendungszweck <code>{ $reference }</code>

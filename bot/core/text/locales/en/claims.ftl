@@ -7,12 +7,14 @@ command-payments = Your latest payments, and what's waiting for you
 claims-waiting =
     { $kind ->
         [bank] 🏦
+        [sandbox] 🧪
        *[other] ⚡
     } <b>{ $amount }</b> for <b>{ $name }</b>: has it arrived?
-    The payer says they've sent it { $how }. Look for this payment in your { $kind ->
-        [bank] bank account
-       *[other] wallet
-    }, then tap a button.
+    The payer says they've sent it { $how }. { $kind ->
+        [bank] Look for this payment in your bank account, then tap a button.
+        [sandbox] There's no account to look in, so just tap the button you'd like to try.
+       *[other] Look for this payment in your wallet, then tap a button.
+    }
 claims-reference = 🧾 <code>{ $reference }</code>
 claims-until =
     { $product ->
@@ -38,6 +40,7 @@ claims-ask-missing =
        *[other] { "" }, and the item will go back on sale
     }. { $kind ->
         [bank] A bank transfer can take a few days, so it may be worth waiting.
+        [sandbox] It's test money, so you can safely try this.
        *[other] Check your wallet once more before you answer.
     }
 button-received = ✅ Received
@@ -86,6 +89,7 @@ button-payment = 🧾 Details
 
 claims-by-bank = by bank transfer
 claims-by-lightning = by Lightning
+claims-by-sandbox = in test money
 claims-by-other = by { $kind }
 claims-how = Paid { $way }
 claims-how-reference = Paid { $way }, reference <code>{ $reference }</code>
