@@ -13,7 +13,7 @@ from bot.service.http import callers
 from bot.service.http.plain_route import PlainRoute
 from bot.service.http.service import Service
 from bot.service.model.checkout import Checkout
-from bot.service.model.checkout_states import CheckoutState
+from bot.service.model.checkout_states import ENDED, CheckoutState
 from bot.service.model.request import PaymentRequest
 from bot.service.page import checkout_values, forms, outcomes, pay_with, render
 from bot.service.store import checkouts, payments, requests
@@ -45,8 +45,7 @@ async def show(request: Request) -> Response:
         raise NotFound
     payment = await payments.read_of_checkout(service.db, held.id)
     if payment and payment.took_unit:
-        onward = outcomes.next_page(service, found, found.id, PaymentProgress(held.id, payment))
-        return RedirectResponse(onward, 303, render.HEADERS)
+        return await _onward(service, held)
     reader = forms.reader(request)
     values = checkout_values.checkout_page(reader, found, held, payment, now)
     others = held.stored_state is CheckoutState.OPEN and await _has_other_ways(service, found, now)
@@ -88,7 +87,8 @@ async def code(request: Request) -> Response:
 async def act(request: Request) -> Response:
     """Take the payer's word that the money was sent, or cancel, which frees the unit at once.
 
-    The unguessable address is the proof that the payer holds the checkout.
+    The unguessable address is the proof that the payer holds the checkout. Pressed twice, or after
+    the seller has answered, both lead to what became of the checkout.
     """
     service, held = await _held(request)
     action = (await forms.read(request)).get("action")
@@ -101,11 +101,10 @@ async def act(request: Request) -> Response:
     )
     if await service.db.transaction(cancel):
         log.info("checkout cancelled", request=held.request_id)
-    another = request.query_params.get("then") == "pay"
-    onward = (
-        f"/pay/{held.request_id}" if another else outcomes.checkout_path(held.request_id, held.id)
-    )
-    return RedirectResponse(onward, 303, render.HEADERS)
+    held = await checkouts.read(service.db, held.request_id, held.id) or held
+    if request.query_params.get("then") == "pay" and held.state(service.now()) in ENDED:
+        return RedirectResponse(f"/pay/{held.request_id}", 303, render.HEADERS)
+    return await _onward(service, held)
 
 
 async def _claim(request: Request, service: Service, held: Checkout) -> Response:
@@ -115,10 +114,23 @@ async def _claim(request: Request, service: Service, held: Checkout) -> Response
         await service.db.transaction(
             lambda tx: claiming.claim(tx, service.payment_context, held.request_id, held.id, now)
         )
-    except (NotPayable, WrongState):
+    except (NotFound, NotPayable, WrongState):
+        # Another press or the seller may have been faster than this one.
+        held = await checkouts.read(service.db, held.request_id, held.id) or held
+        if held.stored_state.is_settled:
+            return await _onward(service, held)
         return await _refused(request, service, held, now)
     log.info("payment claimed", request=held.request_id, checkout=held.id)
     return RedirectResponse(outcomes.checkout_path(held.request_id, held.id), 303, render.HEADERS)
+
+
+async def _onward(service: Service, held: Checkout) -> Response:
+    """Redirect to the receipt, or to the redirect, of a paid checkout, and else to its page."""
+    found = await requests.read_ever(service.db, held.request_id, service.now())
+    payment = await payments.read_of_checkout(service.db, held.id)
+    progress = PaymentProgress(held.id, payment)
+    onward = outcomes.next_page(service, found, held.request_id, progress)
+    return RedirectResponse(onward, 303, render.HEADERS)
 
 
 async def _refused(request: Request, service: Service, held: Checkout, now: int) -> Response:
@@ -129,7 +141,7 @@ async def _refused(request: Request, service: Service, held: Checkout, now: int)
     payment = await payments.read_of_checkout(service.db, held.id)
     values = checkout_values.checkout_page(reader, found, held, payment, now)
     values |= {"others": False, "link": _link(service, held)}
-    if held.state(now) is CheckoutState.LAPSED:
+    if held.state(now) is CheckoutState.LAPSED and not held.automatic:
         values |= checkout_values.unclaimed(reader, found, held)
     return outcomes.page("checkout.html", service, reader, found, values, status=409)
 

@@ -328,3 +328,33 @@ async def test_a_claim_made_again_keeps_a_confirmation_under_way(steps: ClaimSte
     await steps.pay()
     assert steps.messages == [asked]
     assert "received for Stickers" in asked.text
+
+
+SETTLED = dict.fromkeys(("paid", "late", "oversold"), claims.CONFIRMED)
+UNSETTLED = dict.fromkeys(
+    ("opening", "open", "claimed", "lapsed", "cancelled", "failed"), claims.WAITING
+)
+
+
+@pytest.mark.parametrize(
+    ("presses", "states"),
+    [
+        ((RECEIVED,), SETTLED | UNSETTLED | {"rejected": claims.WAITING}),
+        ((MISSING, SURE), SETTLED | UNSETTLED | {"rejected": claims.REJECTED}),
+    ],
+)
+async def test_a_decision_that_comes_too_late_ends_in_what_became_of_the_checkout(
+    steps: ClaimSteps, presses: tuple[str, ...], states: dict[str, str]
+) -> None:
+    """In every state that the service may name; where nothing was decided, the buttons stay."""
+    for number, (state, kept) in enumerate(states.items()):
+        asked = await steps.claim(checkoutId=f"c{number}")
+        for button in presses:
+            await steps.press(asked, button)
+        word = "confirm" if presses == (RECEIVED,) else "reject"
+        calls = await steps.answer(WRONG_STATE, checkout(state))
+        assert calls == [("POST", word), ("GET", f"c{number}")]
+        rows = {row["checkout_id"]: row["state"] for row in steps.chat.rows("claims")}
+        assert rows[f"c{number}"] == kept
+        assert bool(asked.buttons) is (kept != claims.CONFIRMED)
+        assert steps.chat.jobs == []
