@@ -6,11 +6,17 @@ them all with their defaults, and a test holds the two together.
 
 from __future__ import annotations
 
+import io
 import ipaddress
+import logging
+import os
 import re
-from typing import Annotated, Any, Literal
-from urllib.parse import SplitResult, urlsplit
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+from urllib.parse import urlsplit
 
+from dotenv import parser
 from pydantic import (
     AfterValidator,
     BeforeValidator,
@@ -28,12 +34,21 @@ from bot.core.errors import BotError, ConfigError
 from bot.core.mail import smtp
 from bot.core.money import amounts
 from bot.core.net.rates import Rate, parse_rate
-from bot.core.net.webhook_addresses import AllowList
+from bot.core.net.webhook_addresses import AllowList, literal_address
 from bot.core.text import contacts, links
 from bot.service.model import payout
 
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+logging.getLogger("dotenv").setLevel(logging.ERROR)  # `find_unknown` names unreadable lines
+
 TELEGRAM = "https://api.telegram.org"
-HTTP = ("http", "https")
+ENV_FILE = ".env"
+PORTS = {"http": 80, "https": 443}
+EVERYWHERE = ("0.0.0.0", "::")  # noqa: S104 - compared, not bound
+"""Values of HOST that stand for all addresses of the machine; `::` includes those of IPv4."""
+
 WEBHOOK_PORTS = (443, 80, 88, 8443)
 """The ports to which Telegram delivers updates (core.telegram.org/bots/api#setwebhook); another Bot
 API server delivers to any port, over plain http too."""
@@ -76,19 +91,46 @@ def _checked(check: Any) -> AfterValidator:
     return AfterValidator(validate)
 
 
-def _address(value: str) -> SplitResult:
-    parts = urlsplit(value)
-    has_blank = " " in value or not value.isprintable()  # urlsplit silently drops some
-    if parts.scheme not in HTTP or not parts.hostname or parts.port == 0 or has_blank:
+def _address(value: str) -> str:
+    """Return an address with scheme and host as they are compared: lower case, ASCII."""
+    parts = urlsplit(value.strip())
+    has_blank = re.search(r"\s", value.strip()) or not value.strip().isprintable()
+    if parts.scheme not in PORTS or not parts.hostname or parts.port == 0 or has_blank:
         raise ValueError("write a complete address, such as https://example.org")
-    return parts
+    user, at, _ = parts.netloc.rpartition("@")
+    try:
+        server = links.authority(urlsplit(f"//{parts.netloc[len(user + at) :]}"))
+    except ValueError:
+        raise ValueError(f"{parts.hostname} is not the name of a host") from None
+    server = server.removesuffix(f":{PORTS[parts.scheme]}")
+    return parts._replace(netloc=f"{user}{at}{server}").geturl()
 
 
 def _root(value: str) -> str:
-    parts = _address(value)
-    if parts.query or parts.fragment or parts.username:
+    address = _address(value)
+    parts = urlsplit(address)
+    if parts.query or parts.fragment or "@" in parts.netloc:
         raise ValueError("write the address without user, query and fragment")
-    return value.rstrip("/")
+    return address.rstrip("/")
+
+
+def _site(value: str) -> str:
+    root = _root(value)
+    if urlsplit(root).path:
+        raise ValueError(
+            "write the address without a path: pages lie at /pay, /qr and others of this host,"
+            " so give the bot a host of its own, such as https://pay.example.org"
+        )
+    return root
+
+
+def _host(value: str) -> str:
+    """Return the host to listen on: a name, or an address as it is usually spelled."""
+    if address := literal_address(value):
+        return str(getattr(address, "ipv4_mapped", None) or address)
+    if not re.fullmatch(r"[\w-]{1,63}(?:\.[\w-]{1,63})*\.?", value.strip()):
+        raise ValueError("write an address of this machine or its name: 127.0.0.1, :: or localhost")
+    return value.strip().lower()
 
 
 def _token(value: SecretStr) -> SecretStr:
@@ -124,12 +166,14 @@ def _sources(values: tuple[str, ...]) -> tuple[str, ...]:
         raise ValueError(
             f"write the addresses of sources, or {RATES_TABLE} alone for the packaged table"
         )
-    for value in values:
-        _address(value)
-    if len({urlsplit(value).netloc for value in values}) != len(values):
+    found = tuple(map(_address, values))
+    if len({urlsplit(value).netloc for value in found}) != len(found):
         raise ValueError("name each source once: they are told apart by their host")
-    return values
+    return found
 
+
+LONG = 8
+"""Characters from which on a name may have two slips, and a variable may be a misspelt setting."""
 
 RateSetting = Annotated[Rate | None, NoDecode, BeforeValidator(parse_rate)]
 Names = Annotated[tuple[str, ...], NoDecode, BeforeValidator(_split)]
@@ -141,7 +185,7 @@ class Settings(BaseSettings):
     """The operator's settings; `load` checks them as a whole."""
 
     model_config = SettingsConfigDict(
-        env_file=".env",
+        env_file=ENV_FILE,
         env_file_encoding="utf-8",
         extra="ignore",
         frozen=True,
@@ -154,10 +198,10 @@ class Settings(BaseSettings):
     telegram_rate: RateSetting = Rate(30, 1)
     telegram_chat_rate: RateSetting = Rate(1, 1)
     telegram_group_rate: RateSetting = Rate(20, 60)
-    public_url: Root | None = None
-    host: str = "127.0.0.1"
+    public_url: Annotated[str, AfterValidator(_site)] | None = None
+    host: Annotated[str, AfterValidator(_host)] = "127.0.0.1"
     port: Annotated[int, Field(ge=1, le=65535)] = 8080
-    forwarded_allow_ips: Annotated[Names, _checked(_network)] = ("127.0.0.1",)
+    forwarded_allow_ips: Annotated[Names, _checked(_network)] = ("127.0.0.1", "::1")
     database_url: Annotated[str, _checked(check_url), Field(repr=False)] = "sqlite:///data/bot.db"
     secret_key: SecretStr | None = None
     payments_url: Root | None = None
@@ -193,21 +237,97 @@ class Settings(BaseSettings):
     @property
     def url(self) -> str:
         """Return the address that payers and webhooks reach, without a trailing slash."""
-        return self.public_url or f"http://127.0.0.1:{self.port}"
+        return self.public_url or self.local_url
+
+    @property
+    def local_url(self) -> str:
+        """Return the address at which the machine itself reaches the bot."""
+        host = "127.0.0.1" if self.host in EVERYWHERE else self.host
+        return f"http://{f'[{host}]' if ':' in host else host}:{self.port}"
 
 
 def load(**given: Any) -> Settings:
     """Read the settings; `given` takes precedence over the environment.
 
-    Raises ConfigError with one line for each problem.
+    Raises ConfigError with one line for each problem, names that look misspelt among them.
     """
     try:
         settings = Settings(**given)
+        problems = list(_contradictions(settings))
     except ValidationError as error:
-        raise ConfigError([_line(problem) for problem in error.errors()]) from None
-    if problems := list(_contradictions(settings)):
-        raise ConfigError(problems)
+        problems = [_line(problem) for problem in error.errors()]
+    except (OSError, UnicodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "it isn't UTF-8 text"
+        raise ConfigError([f"{ENV_FILE}: can't be read: {reason}"]) from None
+    if problems:
+        raise ConfigError([*problems, *(str(one) for one in find_unknown() if one.is_mistake)])
     return settings
+
+
+@dataclass(frozen=True, slots=True)
+class UnknownName:
+    """A name in `.env` or the environment that is no setting, and what to do about it.
+
+    `is_mistake`: it was meant to be one; other names may be those of other programs.
+    """
+
+    name: str
+    advice: str
+    is_mistake: bool
+
+    def __str__(self) -> str:
+        return f"{self.name}: {self.advice}"
+
+
+def find_unknown() -> Iterator[UnknownName]:
+    """Yield the names of `.env` that aren't settings, its unreadable lines, and misspelt variables.
+
+    The environment has names of many programs, so there only a slip of one key counts.
+    """
+    file = Path(ENV_FILE)
+    text = io.StringIO(file.read_text("utf-8") if file.is_file() else "")
+    bindings = [*parser.parse_stream(text)]
+    written = {one.key.upper(): one.key for one in bindings if one.key and one.value}
+    known = {name.upper() for name in Settings.model_fields}
+    environment = {name.upper() for name in os.environ} - known
+    taken = {name for name in known if name in written or os.environ.get(name)}
+    for line in (one.original.line for one in bindings if one.error):
+        yield UnknownName(ENV_FILE, f"line {line} can't be read: write NAME=value", is_mistake=True)
+    for name in sorted(written.keys() - known):
+        if meant := _nearest(name, known):
+            advice = f"isn't a setting, so {ENV_FILE} sets nothing by it: did you mean {meant}?"
+            yield UnknownName(written[name], advice, is_mistake=True)
+        elif name not in environment:  # as where systemd reads the file too
+            advice = f"isn't a setting: nothing reads it from {ENV_FILE}"
+            yield UnknownName(written[name], advice, is_mistake=False)
+    for name in sorted(environment - written.keys()):
+        meant = _nearest(name, known) if "_" in name and len(name) >= LONG else None
+        if meant and meant not in taken and _slips(name, meant) == 1:
+            advice = f"isn't a setting, but a variable of the environment: did you mean {meant}?"
+            yield UnknownName(name, advice, is_mistake=True)
+
+
+def _nearest(name: str, known: set[str]) -> str | None:
+    """Return the setting that a name was meant to be: misspelt, or with other words around it."""
+    plain = re.sub(r"[^A-Z0-9]+", "_", name.upper()).strip("_")
+    by_slips = sorted((_slips(plain, one), one) for one in known)
+    if by_slips[0][0] <= (2 if len(plain) >= LONG else 1):
+        return by_slips[0][1]
+    within = (one for one in known if "_" in one and f"_{one}_" in f"_{plain}_")
+    return max(within, key=len, default=None)
+
+
+def _slips(one: str, other: str) -> int:
+    """Count the letters to add, leave out, replace or swap with their neighbours."""
+    before: list[int] = []
+    row = list(range(len(other) + 1))
+    for i, a in enumerate(one, start=1):
+        former, before, row = before, row, [i]
+        for j, b in enumerate(other, start=1):
+            row.append(min(before[j] + 1, row[-1] + 1, before[j - 1] + (a != b)))
+            if i > 1 and j > 1 and (a, one[i - 2]) == (other[j - 2], b):
+                row[j] = min(row[j], former[j - 2] + 1)
+    return row[-1]
 
 
 def secrets(settings: Settings) -> list[str]:

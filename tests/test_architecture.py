@@ -195,17 +195,15 @@ ROOMS = {
     "sandbox.web": Room("sandbox.bot_api sandbox.world", "starlette"),
     "sandbox.web.mailbox": Room("sandbox.world", "aiosmtpd"),
     # All of it put together.
-    "config": Room("service.model core", "pydantic pydantic_settings"),
+    "config": Room("service.model core", "dotenv pydantic pydantic_settings"),
     "wiring.web": Room("core", "httptools starlette structlog uvicorn"),
     "wiring.maintenance": Room("chat service config core"),
     "wiring.app": Room(
         "chat service sandbox wiring.web config core",
         "fastapi pydantic starlette structlog telegram",
     ),
-    "wiring.doctor": Room(
-        "chat service wiring.app wiring.maintenance wiring.web config core", "httpx"
-    ),
-    "cli": Room("chat service wiring config core", "click uvloop"),
+    "wiring.doctor": Room("chat service wiring.app wiring.maintenance config core", "httpx"),
+    "cli": Room("chat service wiring config core", "click structlog uvloop"),
     "__main__": Room("cli core.lasting"),
 }
 

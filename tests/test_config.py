@@ -36,12 +36,22 @@ def test_without_any_setting_the_defaults_hold() -> None:
 
 WEBHOOK = {"TELEGRAM_MODE": "webhook"}
 FROM = {"SMTP_FROM": "shop@example.org"}
-FREE = {"HOST", "SECRET_KEY", "APP_ID", "APP_SECRET", "METRICS_TOKEN"}
+FREE = {"SECRET_KEY", "APP_ID", "APP_SECRET", "METRICS_TOKEN"}
 """Settings that may be any text."""
 
 BAD: list[tuple[dict[str, str], list[str]]] = [
     ({"PUBLIC_URL": "example.org"}, ["PUBLIC_URL: write a complete address"]),
     ({"PUBLIC_URL": "https://example.org:99999"}, ["PUBLIC_URL: Port out of range"]),
+    ({"PUBLIC_URL": "https://example.org/shop"}, ["PUBLIC_URL: write the address without a path"]),
+    ({"PUBLIC_URL": "HTTPS://example.org/a/"}, ["PUBLIC_URL: write the address without a path"]),
+    ({"PUBLIC_URL": "https://example.org/;a"}, ["PUBLIC_URL: write the address without a path"]),
+    ({"PUBLIC_URL": "https://example.org?a"}, ["PUBLIC_URL: write the address without user"]),
+    ({"PUBLIC_URL": "https://example.org#a"}, ["PUBLIC_URL: write the address without user"]),
+    ({"PUBLIC_URL": "https://-shop .org"}, ["PUBLIC_URL: write a complete address"]),
+    ({"PUBLIC_URL": "https://xn--a.org"}, ["PUBLIC_URL: xn--a.org is not the name of a host"]),
+    ({"HOST": "http://127.0.0.1"}, ["HOST: write an address of this machine or its name"]),
+    ({"HOST": "127.0.0.1:8080"}, ["HOST: write an address of this machine or its name"]),
+    ({"HOST": "a..b"}, ["HOST: write an address of this machine or its name"]),
     ({"TELEGRAM_API_URL": "ftp://example.org"}, ["TELEGRAM_API_URL: write a complete address"]),
     ({"TELEGRAM_MODE": "pigeon"}, ["TELEGRAM_MODE: "]),
     ({"TELEGRAM_RATE": "30/hour"}, ["TELEGRAM_RATE: write a rate such as 30/second"]),
@@ -94,6 +104,7 @@ BAD: list[tuple[dict[str, str], list[str]]] = [
         ["RATES_URLS: write the addresses of sources"],
     ),
     ({"RATES_URLS": "https://a.example/x,https://a.example/y"}, ["RATES_URLS: name each source"]),
+    ({"RATES_URLS": "https://a.example/x,HTTPS://A.example/y"}, ["RATES_URLS: name each source"]),
     ({"PAYER_HOLDS": "-1"}, ["PAYER_HOLDS: "]),
     ({"REDIRECT_SCHEMES": "myapp,javascript"}, ["REDIRECT_SCHEMES: javascript opens no app"]),
     ({"REDIRECT_SCHEMES": "DATA"}, ["REDIRECT_SCHEMES: data opens no application"]),
@@ -172,6 +183,25 @@ def test_a_trailing_slash_of_an_address_is_removed(monkeypatch: pytest.MonkeyPat
     assert config.load().url == "https://pay.example.org"
 
 
+@pytest.mark.parametrize(
+    ("host", "url"),
+    [
+        ("127.0.0.1", "http://127.0.0.1:8080"),
+        ("0.0.0.0", "http://127.0.0.1:8080"),
+        ("::", "http://127.0.0.1:8080"),
+        ("::1", "http://[::1]:8080"),
+        ("[2001:db8::7]", "http://[2001:db8::7]:8080"),
+        ("192.168.1.7", "http://192.168.1.7:8080"),
+        ("localhost", "http://localhost:8080"),
+        ("shop.local", "http://shop.local:8080"),
+    ],
+)
+def test_without_public_url_links_lead_to_where_the_bot_listens(host: str, url: str) -> None:
+    settings = config.load(host=host)
+    assert (settings.local_url, settings.url) == (url, url)
+    assert config.load(host=host, public_url="https://a.example").url == "https://a.example"
+
+
 def test_every_setting_that_can_be_wrong_has_a_case() -> None:
     named = {problem.partition(":")[0] for _, problems in BAD for problem in problems}
     assert named | FREE == {name.upper() for name in config.Settings.model_fields}
@@ -196,12 +226,28 @@ def test_all_problems_are_reported_at_once(monkeypatch: pytest.MonkeyPatch) -> N
         ("telegram_rate", "0", None),
         ("telegram_chat_rate", "2/second", Rate(2, 1)),
         ("telegram_group_rate", " 20/minute ", Rate(20, 60)),
-        ("public_url", "https://example.org/shop/", "https://example.org/shop"),
+        ("telegram_api_url", "HTTPS://API.Telegram.org:443", "https://api.telegram.org"),
+        ("telegram_api_url", "http://bot_api:8081/telegram/", "http://bot_api:8081/telegram"),
+        ("public_url", " HTTPS://Example.ORG// ", "https://example.org"),
+        ("public_url", "HTTP://Example.ORG:80", "http://example.org"),
+        ("public_url", "https://example.org:8443/?#", "https://example.org:8443"),
+        ("public_url", "https://köln.example", "https://xn--kln-sna.example"),
+        ("public_url", "https://[2001:DB8:0::1]:8443", "https://[2001:db8::1]:8443"),
+        ("payments_url", "HTTPS://Pay.Example.org/v1/@shop/", "https://pay.example.org/v1/@shop"),
         ("host", "::", "::"),
+        ("host", "[::1]", "::1"),
+        ("host", "0:0::1", "::1"),
+        ("host", "::ffff:127.0.0.1", "127.0.0.1"),
+        ("host", "127.1", "127.0.0.1"),
+        ("host", " Localhost ", "localhost"),
+        ("host", "", "127.0.0.1"),
         ("port", "65535", 65535),
         ("forwarded_allow_ips", "10.0.0.0/8, ::1,", ("10.0.0.0/8", "::1")),
+        ("forwarded_allow_ips", "", ("127.0.0.1", "::1")),
         ("forwarded_allow_ips", "*", ("*",)),
         ("database_url", "sqlite:////var/lib/bot.db", "sqlite:////var/lib/bot.db"),
+        ("database_url", "SQLite:///bot.db", "SQLite:///bot.db"),
+        ("database_url", "PostgreSQL://b@db.example/b", "PostgreSQL://b@db.example/b"),
         ("instrument_currency", "MNEE", "MNEE"),
         ("smtp_url", "", None),
         ("smtp_from", "", None),
@@ -232,7 +278,8 @@ def test_a_valid_value_is_accepted(
     monkeypatch: pytest.MonkeyPatch, name: str, text: str, value: object
 ) -> None:
     monkeypatch.setenv(name.upper(), text)
-    assert getattr(config.load(), name) == value
+    others = {"app_id": "a", "app_secret": "s", "secret_key": "k"}
+    assert getattr(config.load(**others), name) == value
 
 
 def test_another_bot_api_server_delivers_to_any_address(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -250,6 +297,94 @@ def test_the_environment_takes_precedence_over_the_file(
     monkeypatch.setenv("PORT", "9002")
     settings = config.load()
     assert (settings.host, settings.port, settings.app_id) == ("0.0.0.0", 9002, None)
+
+
+MISSPELT = [
+    ("PUBLIC_ULR", "PUBLIC_URL"),
+    ("public_urls", "PUBLIC_URL"),
+    ("PUBLICURL", "PUBLIC_URL"),
+    ("PUBLIC-URL", "PUBLIC_URL"),
+    ("BOT_TOKN", "BOT_TOKEN"),
+    ("TELEGRAM_BOT_TOKEN", "BOT_TOKEN"),
+    ("BOT_TOKEN_FILE", "BOT_TOKEN"),
+    ("SMTP_FROM_NAME", "SMTP_FROM"),
+    ("RAIL", "RAILS"),
+    ("PROT", "PORT"),
+    ("export DATABASE_URI", "DATABASE_URL"),
+]
+
+
+@pytest.mark.parametrize(("written", "meant"), MISSPELT)
+def test_a_misspelt_setting_in_the_file_is_named_with_the_nearest_right_one(
+    tmp_path: Path, written: str, meant: str
+) -> None:
+    (tmp_path / ".env").write_text(f'\ufeffPORT="9001"\r\n{written}=x\r\n', "utf-8")
+    name = written.removeprefix("export ")
+    text = f"{name}: isn't a setting, so .env sets nothing by it: did you mean {meant}?"
+    (found,) = config.find_unknown()
+    assert (str(found), found.is_mistake) == (text, True)
+    assert config.load().port == 9001
+    with pytest.raises(ConfigError) as caught:
+        config.load(port=0)
+    assert caught.value.problems[1:] == (text,)
+
+
+def test_other_names_in_the_file_are_those_of_other_programs(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """One that the environment has too was read from the file by another program, as systemd."""
+    (tmp_path / ".env").write_text("EDITOR=vi\nTZ=UTC\nCOMPOSE_FILE=\nPUBLIC_ULR=\n", "utf-8")
+    monkeypatch.delenv("EDITOR", raising=False)
+    monkeypatch.setenv("TZ", "UTC")
+    assert [(str(one), one.is_mistake) for one in config.find_unknown()] == [
+        ("EDITOR: isn't a setting: nothing reads it from .env", False)
+    ]
+
+
+def test_a_line_of_the_file_that_cannot_be_read_is_named_but_not_quoted(tmp_path: Path) -> None:
+    (tmp_path / ".env").write_text("PORT=9001\nBOT_TOKEN: 1:a-secret\nPUBLIC URL=x\n", "utf-8")
+    assert [str(one) for one in config.find_unknown() if one.is_mistake] == [
+        ".env: line 2 can't be read: write NAME=value",
+        ".env: line 3 can't be read: write NAME=value",
+    ]
+
+
+def test_a_file_in_another_encoding_is_one_line(tmp_path: Path) -> None:
+    for encoding in ("utf-16", "latin-1"):
+        (tmp_path / ".env").write_text("OPERATOR_CONTACT=é", encoding)
+        with pytest.raises(ConfigError) as caught:
+            config.load()
+        assert caught.value.problems == (".env: can't be read: it isn't UTF-8 text",)
+
+
+@pytest.mark.parametrize(
+    ("name", "meant"),
+    [("PUBLIC_ULR", "PUBLIC_URL"), ("PAYMENT_URL", "PAYMENTS_URL"), ("BOT_TOKN", "BOT_TOKEN")],
+)
+def test_a_variable_that_is_a_slip_away_from_a_setting_is_named(
+    monkeypatch: pytest.MonkeyPatch, name: str, meant: str
+) -> None:
+    monkeypatch.setenv(name, "x")
+    (found,) = config.find_unknown()
+    words = f"isn't a setting, but a variable of the environment: did you mean {meant}?"
+    assert str(found) == f"{name}: {words}"
+    monkeypatch.setenv(meant, "123:abc" if meant == "BOT_TOKEN" else "https://a.example")
+    assert [*config.find_unknown()] == []
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("HOSTS", "PORTS", "PROT", "HOSTNAME", "HOSTTYPE", "PATH", "RAIL", "LOGLEVEL", "APP_IDS"),
+        *("TELEGRAM_BOT_TOKEN", "TELEGRAM_API_ID", "TELEGRAM_API_KEY", "SECRET_KEY_BASE"),
+        *("SMTP_USER", "SMTP_HOST", "APP_SECRET_KEY", "BOT_SERVICE_PORT", "DATABASE_HOST"),
+    ],
+)
+def test_variables_of_other_programs_are_no_misspelt_settings(
+    monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    monkeypatch.setenv(name, "x")
+    assert [*config.find_unknown()] == []
 
 
 def test_settings_do_not_change() -> None:

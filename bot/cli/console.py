@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 import click
+import structlog
 
 from bot import config
 from bot.cli.export_formats import in_ascii
@@ -29,6 +30,8 @@ if TYPE_CHECKING:
     from bot.config import Settings
     from bot.core.database.database import Database, Transaction
     from bot.core.database.vault import Vault
+
+log = structlog.get_logger()
 
 T = TypeVar("T")
 
@@ -79,9 +82,12 @@ class Moment(click.ParamType[int]):
 
 
 def settings() -> Settings:
-    """Load the settings, and configure logging by them."""
+    """Load the settings, configure logging by them, and log the names that are none."""
     loaded = config.load()
     configure_logging(loaded.log_level, loaded.log_format, config.secrets(loaded))
+    for one in config.find_unknown():
+        say = log.warning if one.is_mistake else log.info
+        say("unknown setting", name=sanitize.line(one.name), reason=sanitize.line(one.advice))
     return loaded
 
 

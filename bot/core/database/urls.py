@@ -34,7 +34,7 @@ class Address:
 
 def is_postgres(url: str) -> bool:
     """Return whether a DATABASE_URL names a PostgreSQL server."""
-    return url.partition("://")[0] in SCHEMES
+    return url.partition("://")[0].lower() in SCHEMES
 
 
 def check_url(url: str) -> None:

@@ -107,6 +107,7 @@ def _read_relays(urls: list[str], allow: AllowList) -> tuple[str, ...]:
 
 def _check_relay(url: str, allow: AllowList) -> None:
     scheme, _, rest = url.partition("://")
+    scheme = scheme.lower()
     try:
         host = check_url(f"{_HTTP.get(scheme, scheme)}://{rest}", allow)
     except ForbiddenAddress:

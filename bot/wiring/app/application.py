@@ -109,8 +109,8 @@ class Application:
         self._replica = make_replica(foundation, role)
         raise_file_limit()
         shorten_switch_interval()
-        self._socket = listen(settings.host, settings.port)
-        self._own_socket = listen("127.0.0.1", 0)
+        self._sockets = listen(settings.host, settings.port)
+        (self._own_socket,) = listen("127.0.0.1", 0)
         self._ops = self._make_ops(foundation)
         self._service = self._make_service(foundation, has_receiver=chat)
         self._app = self._service.app if self._service else FastAPI(openapi_url=None)
@@ -149,7 +149,7 @@ class Application:
         server = WebServer(
             self._receive, proxies, SERVER_PATIENCE, refused, self._own_socket, public=public
         )
-        serving = asyncio.create_task(server.serve(sockets=[self._socket]))
+        serving = asyncio.create_task(server.serve(sockets=self._sockets))
         try:
             if self._service is not None and self._role.serves:
                 self._parts.work(self._db, self._service.jobs)

@@ -48,7 +48,7 @@ def prepare(settings: Settings) -> Stage:
     """
     world = World(inline_feedback=True)
     people.cast(world)
-    here = f"http://127.0.0.1:{settings.port}"
+    here = settings.local_url
     chosen = "database_url" in settings.model_fields_set
     changes: dict[str, object] = {
         "bot_token": SecretStr(TOKEN),

@@ -1,6 +1,6 @@
 """The examination: all checks of what an operator can get wrong.
 
-Here are those of the machine and of the contact.
+Here are those of names that aren't settings, of the machine and of the contact.
 """
 
 from __future__ import annotations
@@ -11,10 +11,12 @@ import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from bot import config
 from bot.config import TELEGRAM
 from bot.core import clock
 from bot.core.database import private_files
 from bot.core.database.database import is_postgres, sqlite_path
+from bot.core.text import sanitize
 from bot.wiring.app.foundation import key_path
 from bot.wiring.doctor import (
     database_checks,
@@ -53,7 +55,7 @@ async def examine(settings: Settings, now: Callable[[], int] = clock.now) -> lis
     )
     others = [finding for group in groups for finding in group]
     machine = [*_check_disk(settings), *_check_key(settings), *_check_file_limit()]
-    return [*report.findings, *machine, *others, *_check_contact(settings)]
+    return [*_check_names(), *report.findings, *machine, *others, *_check_contact(settings)]
 
 
 async def _limited(name: str, checks: Awaitable[list[Finding]]) -> list[Finding]:
@@ -62,6 +64,14 @@ async def _limited(name: str, checks: Awaitable[list[Finding]]) -> list[Finding]
             return await checks
     except TimeoutError:
         return [fix(name, f"no answer within {LONGEST:.0f} seconds: try again later")]
+
+
+def _check_names() -> list[Finding]:
+    """Check that what was written as a setting is one; names of other programs are only listed."""
+    return [
+        (fix if one.is_mistake else ok)(sanitize.line(one.name), one.advice)
+        for one in config.find_unknown()
+    ]
 
 
 def _check_disk(settings: Settings) -> list[Finding]:

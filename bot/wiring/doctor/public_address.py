@@ -16,7 +16,6 @@ import httpx
 from bot.core.net import http_client
 from bot.core.ops.endpoints import DEPLOYMENT
 from bot.wiring.doctor.finding import Finding, fix, ok
-from bot.wiring.web.server import loopback
 
 if TYPE_CHECKING:
     from bot.config import Settings
@@ -58,10 +57,10 @@ async def check(settings: Settings, deployment: str | None) -> list[Finding]:
 def _check_form(settings: Settings) -> Finding | None:
     parts = urlsplit(settings.url)
     host = parts.hostname or ""
-    if "." not in host and ":" not in host:
-        text = f"{host} has no dot, and Telegram refuses such links in buttons: use a full name"
-    elif settings.public_url is None:
+    if settings.public_url is None:
         text = f"not set, so payers are sent to {settings.url}: set the address they can reach"
+    elif "." not in host and ":" not in host:
+        text = f"{host} has no dot, and Telegram refuses such links in buttons: use a full name"
     elif parts.scheme == "http" and not _is_private(host):
         text = UNSAFE.format(settings.url)
     else:
@@ -82,7 +81,7 @@ async def _check_name(settings: Settings) -> Finding | None:
     try:
         async with asyncio.timeout(RESOLVE_SECONDS):
             await asyncio.get_running_loop().getaddrinfo(host, None, type=socket.SOCK_STREAM)
-    except (OSError, TimeoutError):
+    except (OSError, UnicodeError, TimeoutError):
         text = f"{host} isn't in the DNS: add a record that points to this machine"
         return fix("PUBLIC_URL", text)
     return None
@@ -90,7 +89,7 @@ async def _check_name(settings: Settings) -> Finding | None:
 
 async def _check_server(settings: Settings, deployment: str | None) -> list[Finding]:
     """Check that PUBLIC_URL leads to the bot, if it is running."""
-    inside = f"http://{loopback(settings.host)}:{settings.port}"
+    inside = settings.local_url
     async with httpx.AsyncClient(
         timeout=TIMEOUT, trust_env=False, verify=http_client.ssl_context(), follow_redirects=False
     ) as http:
@@ -141,7 +140,7 @@ async def _ask(http: httpx.AsyncClient, root: str) -> Answer:
             days = _valid_days(response.extensions.get("network_stream"))
             deployment = response.headers.get(DEPLOYMENT)
             return Answer(response.status_code, deployment=deployment, days=days)
-    except httpx.HTTPError as error:
+    except (httpx.HTTPError, httpx.InvalidURL) as error:
         return Answer(problem=_describe(error))
 
 

@@ -9,7 +9,7 @@ import logging
 import os
 import socket
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import uvicorn
 
@@ -29,6 +29,10 @@ IDLE_SECONDS = 20
 """For which a connection may be idle: longer than clients keep theirs (httpx five seconds), or a
 call that is sent just when we close would lose its answer."""
 
+SEVERAL = {"::": ("::", "0.0.0.0"), "localhost": ("127.0.0.1", "::1")}  # noqa: S104 - the operator's choice
+"""Hosts that stand for several addresses, whatever `/etc/hosts` says."""
+
+OTHER_PORTS = (8081, 8082)
 PORT_ERRORS = (errno.EADDRINUSE, errno.EACCES)
 
 
@@ -118,26 +122,37 @@ def _network(proxy: str) -> str:
     return proxy if proxy == "*" else str(ipaddress.ip_network(proxy, strict=False))
 
 
-def listen(host: str, port: int) -> socket.socket:
-    """Open the listening socket. Raises ConfigError if the address can't be used."""
-    family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    try:
-        return socket.create_server((host, port), family=family, backlog=BACKLOG)
-    except OSError as error:
-        if error.errno in PORT_ERRORS:
-            reason = f"PORT: can't listen on {host}:{port} ({os.strerror(error.errno)})"
-            problem = f"{reason}: choose another port, such as PORT=8081"
-        else:
-            problem = f"HOST: {host} is not an address of this machine: try 127.0.0.1 or 0.0.0.0"
-        raise ConfigError([problem]) from error
+def listen(host: str, port: int) -> list[socket.socket]:
+    """Open a listening socket for each address of a host; `::` stands for those of IPv4 too.
+
+    These have a socket of their own: on one for both, callers over IPv4 would look like IPv6 and no
+    proxy would be trusted. Raises ConfigError if none can be used.
+    """
+    opened: list[socket.socket] = []
+    for family, address in _addresses(host, port):
+        try:
+            opened.append(socket.create_server(address, family=family, backlog=BACKLOG))
+        except OSError as error:
+            if error.errno not in PORT_ERRORS:
+                continue  # another machine's address, or one of IPv6 where there is none
+            for one in opened:
+                one.close()
+            where = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+            reason = f"PORT: can't listen on {where} ({os.strerror(error.errno)})"
+            other = next(one for one in OTHER_PORTS if one != port)
+            raise ConfigError([f"{reason}: choose another port, such as PORT={other}"]) from error
+    if not opened:
+        raise ConfigError(
+            [f"HOST: {host} is not an address of this machine: try 127.0.0.1 or 0.0.0.0"]
+        )
+    return opened
 
 
-def loopback(host: str) -> str:
-    """Return the address at which a listener on `host` is reached from its own machine."""
-    try:
-        address = ipaddress.ip_address(host)
-    except ValueError:
-        return host
-    if not address.is_unspecified:
-        return host
-    return "127.0.0.1" if address.version == 4 else "::1"  # noqa: PLR2004 - IP versions
+def _addresses(host: str, port: int) -> Iterator[tuple[socket.AddressFamily, Any]]:
+    """Yield the addresses of a host, each once and with its family; none for an unknown name."""
+    for name in SEVERAL.get(host, (host,)):
+        try:
+            found = socket.getaddrinfo(name, port, type=socket.SOCK_STREAM)
+        except (OSError, UnicodeError):
+            continue
+        yield from dict.fromkeys((family, address) for family, _, _, _, address in found)

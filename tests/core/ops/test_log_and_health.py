@@ -349,7 +349,8 @@ async def test_a_request_cancelled_by_the_stop_ends_without_a_traceback(
             entered.set()
             await receive()
 
-    with listen("127.0.0.1", 0) as socket:
+    (socket,) = listen("127.0.0.1", 0)
+    with socket:
         server = WebServer(EndCancelled(reads), (), 0)
         serving = asyncio.create_task(server.serve(sockets=[socket]))
         reader, writer = await asyncio.open_connection(*socket.getsockname())

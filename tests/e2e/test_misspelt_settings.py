@@ -1,0 +1,64 @@
+"""Names in `.env` and the environment that are no settings are named by a start and by doctor."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.support.product_process import run_command, start_bot
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+FILE = "PUBLIC_ULR=https://example.org\nEDITOR=vi\nBOT_TOKEN: 42:secret-of-a-test\n"
+MISTAKES = {
+    ".env": "line 3 can't be read: write NAME=value",
+    "PUBLIC_ULR": "isn't a setting, so .env sets nothing by it: did you mean PUBLIC_URL?",
+    "SMTP_URI": "isn't a setting, but a variable of the environment: did you mean SMTP_URL?",
+}
+OTHER = "isn't a setting: nothing reads it from .env"
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / ".env").write_text(FILE)
+    return tmp_path
+
+
+@pytest.mark.parametrize("command", [("service",), ("demo", "--no-browser")], ids=" ".join)
+async def test_a_start_warns_of_names_that_are_no_settings(
+    folder: Path, command: tuple[str, ...]
+) -> None:
+    secret = ["secret-of-a-test"]
+    async with start_bot(folder, *command, unseen=secret, SMTP_URI="smtp://mail") as run:
+        await run.ready()
+        for name, advice in MISTAKES.items():
+            line = await run.line(f"name={name}")
+            assert ("[warning" in line, "unknown setting" in line, advice in line) == (True,) * 3
+        line = await run.line("name=EDITOR")
+        assert f'[info     ] unknown setting name=EDITOR reason="{OTHER}"' in line
+        assert not any("dotenv" in line for line in run.err)
+
+
+async def test_a_command_that_a_misspelt_setting_fails_names_it(folder: Path) -> None:
+    given = {"SMTP_URI": "smtp://mail", "SMTP_FROM": "shop@example.org"}
+    code, out, err = await run_command(folder, "apps", "list", **given)
+    named = [f"{name}: {advice}" for name, advice in MISTAKES.items()]
+    assert (code, out) == (2, [])
+    assert err == ["SMTP_URL: SMTP_FROM needs the server that takes the emails", *named]
+
+
+async def test_doctor_has_them_fixed_and_lists_the_names_of_others(folder: Path) -> None:
+    code, out, err = await run_command(folder, "doctor", SMTP_URI="smtp://mail")
+    assert (code, err) == (1, [])
+    found = [f"FIX  {name}: {advice}" for name, advice in MISTAKES.items()]
+    assert out[:4] == [found[0], f"ok   EDITOR: {OTHER}", *found[1:]]
+
+
+async def test_a_file_that_cannot_be_read_is_one_line(tmp_path: Path) -> None:
+    await asyncio.to_thread((tmp_path / ".env").write_bytes, b"OPERATOR_CONTACT=\xe9")
+    for command in ("service", "doctor"):
+        code, out, err = await run_command(tmp_path, command)
+        assert (code, out, err) == (2, [], [".env: can't be read: it isn't UTF-8 text"])
