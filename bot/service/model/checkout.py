@@ -22,6 +22,9 @@ MOST_OPEN, MOST_OPEN_OF_SITE = 100, 400
 """Open checkouts of a link without units for one network, and for an IPv6 site around it: each
 makes calls to a provider that other sellers share."""
 
+NETWORKS_OF_SITE = 4
+"""An IPv6 site's claims count as those of so many networks."""
+
 LONGEST_INVOICE = 24 * 3600 * 1000
 """Milliseconds after which an invoice counts as expired, whatever its wallet says."""
 

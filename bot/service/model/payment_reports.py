@@ -121,7 +121,8 @@ class WebhookReport(PaymentReport):
 class ClaimReport:
     """A webhook to `url`: a payer says that the money of a checkout was sent.
 
-    `amount` in minor units of `currency`, the payer's.
+    `amount` in minor units of `currency`, the payer's. The payer's network has claimed `unproven`
+    payments of the request, this one among them, that their seller has not confirmed.
     """
 
     app_id: str
@@ -134,6 +135,7 @@ class ClaimReport:
     claimed_at: int
     url: str
     custom_parameters: str | None = None
+    unproven: int = 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any
 from bot.core import exact_json
 from bot.core.database.columns import of_table
 from bot.service.model import quote
-from bot.service.model.checkout import Checkout, Held
-from bot.service.model.checkout_states import CheckoutState
+from bot.service.model.checkout import NETWORKS_OF_SITE, Checkout, Held
+from bot.service.model.checkout_states import ENDED, HOLDING, CheckoutState
 from bot.service.model.payer_words import PayerWords
 from bot.service.model.rail_answers import PayWith
 from bot.service.store import requests
-from bot.service.store.state_conditions import GIVEN_UP, HOLDS
+from bot.service.store.state_conditions import GIVEN_UP, HOLDS, one_of
 
 if TYPE_CHECKING:
     from bot.core.database.database import Database, Row, Transaction
@@ -75,6 +75,12 @@ OF_SITE = (
 TO_CONFIRM = (
     "SELECT COALESCE(SUM(quantity), 0) AS held FROM checkouts"  # noqa: S608 - our own words
     f" WHERE request_id = :request_id AND {HOLDS} AND lapses_at > :now AND automatic = 0"
+)
+UNPROVEN = (
+    "SELECT COUNT(CASE WHEN c.network = o.network THEN 1 END) AS own,"  # noqa: S608 - our own words
+    " COUNT(CASE WHEN c.site = o.site THEN 1 END) AS of_site FROM checkouts o JOIN checkouts c"
+    " ON c.request_id = o.request_id AND c.claimed_at IS NOT NULL"
+    f" AND {one_of((*HOLDING, *ENDED)).replace('state', 'c.state')} WHERE o.id = :id"
 )
 UNPAID = (
     f"{GIVEN_UP} AND NOT EXISTS"  # noqa: S608 - our own words
@@ -212,6 +218,15 @@ def count_held(tx: Transaction, request_id: str, holder: Holder, now: int) -> tu
         (site,) = tx.query(OF_SITE, request_id=request_id, site=holder.site, now=now)
         until, of_site = until or site["until"], site["checkouts"]
     return Held(row["total"], row["nameless"], row["checkouts"], of_site), until or now
+
+
+def count_unproven(tx: Transaction, checkout_id: str) -> int:
+    """Count the claims of the request from a checkout's network that nobody has confirmed.
+
+    A site of IPv6 has as many networks as it likes, so its claims count too, a quarter each.
+    """
+    (row,) = tx.query(UNPROVEN, id=checkout_id)
+    return max(row["own"], row["of_site"] // NETWORKS_OF_SITE, 1)
 
 
 def sweep(tx: Transaction, before: int, long_before: int, most: int) -> int:

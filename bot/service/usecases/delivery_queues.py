@@ -24,7 +24,7 @@ from bot.service.model.payment_reports import (
 )
 from bot.service.model.recipient import RecipientState
 from bot.service.model.request import Kind, PaymentState, WebhookEvent
-from bot.service.store import deliveries, joined_letters, recipients
+from bot.service.store import checkouts, deliveries, joined_letters, recipients
 from bot.service.usecases.letters import recipient_consent
 from bot.service.usecases.letters.letter_limits import MAILS
 from bot.service.usecases.letters.payer_receipts import RECEIPTS
@@ -149,6 +149,7 @@ def _queue_claim_webhook(
         claimed_at=at,
         url=webhook.url,
         custom_parameters=webhook.custom_parameters,
+        unproven=checkouts.count_unproven(tx, checkout.id),
     )
     _put_webhook(tx, report, deliveries.insert(tx, report, outbox.new_id(at)), at)
 

@@ -324,7 +324,11 @@ class WebhookEvent(Answer):
 
 
 class ClaimEvent(Answer):
-    """Body of the webhook of a claim: its payer says that the money was sent."""
+    """Body of the webhook of a claim: its payer says that the money was sent.
+
+    The payer's network has `unprovenClaims` of this request that were not confirmed, this one among
+    them; 1 where it is left out. Many of them are likely not to be honest.
+    """
 
     event: Literal["checkout.claimed"]
     checkout_id: Id
@@ -335,6 +339,7 @@ class ClaimEvent(Answer):
     reference: str | None = None
     custom_parameters: dict[str, Any]
     claimed_at: Time
+    unproven_claims: Annotated[int, Field(ge=2)] | None = None
 
 
 class DeliveryItem(Answer):

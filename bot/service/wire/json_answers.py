@@ -190,6 +190,7 @@ def _claim(it: ClaimReport) -> Json:
         reference=it.reference,
         customParameters=_parameters(it.custom_parameters),
         claimedAt=iso(it.claimed_at),
+        unprovenClaims=it.unproven if it.unproven > 1 else None,
     )
 
 

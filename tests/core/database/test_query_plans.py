@@ -46,6 +46,7 @@ STATEMENTS = [
     (series.TAKE, ["outbox_pkey", "outbox_due", "outbox_leased"]),
     (checkouts.HELD, ["checkouts_held"]),
     (checkouts.BY_PAYER, ["checkouts_held"]),
+    (checkouts.UNPROVEN, ["checkouts_pkey", "checkouts_claimed"]),
     (payments.WITH_LAST_UNIT, ["payments_units"]),
     (deliveries.WAITS, ["payments_units"]),
     (joined_letters.STRANDED, ["outbox_joined"]),

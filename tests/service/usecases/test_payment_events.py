@@ -8,14 +8,16 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from bot.core import exact_json
-from bot.service.model.checkout import Settlement
+from bot.service.model.checkout import Holder, Settlement
 from bot.service.model.payout import BANK
+from bot.service.model.rail_answers import Manner
 from bot.service.notify.webhook_delivery import WebhookDelivery
 from bot.service.store import checkouts
 from bot.service.usecases import claiming, settling
 from bot.service.usecases.delivery_queues import WEBHOOKS
 from bot.service.wire import json_answers
 from bot.service.wire.answer_schemas import ClaimEvent, DeliveryItem, PaymentAnswer, WebhookEvent
+from tests.support.checkout_steps import begin
 from tests.support.real_rails import TO_ANNA, connect, make_bank, open_real_service
 from tests.support.service_harness import (
     LOOPBACK,
@@ -302,6 +304,32 @@ async def test_a_claim_of_test_money_is_rejected_and_may_still_be_confirmed(
     assert (await service.seller.post(f"{path}/reject")).json()["state"] == "rejected"
     assert service.db.run(lambda tx: checkouts.sweep(tx, now + 10**9, now, 9)) == 0
     assert (await service.seller.post(f"{path}/confirm")).json()["state"] == "late"
+
+
+async def claims_from(service: ServiceHarness, request_id: str, *holders: Holder) -> list[int]:
+    """Claim a payment for each holder; return how many unproven ones each event tells."""
+    for holder in holders:
+        token = f"{len(await service.rows('checkouts')):032d}"
+        await begin(service, request_id, None, token, manner=Manner.CLAIMED, holder=holder)
+    events = [body for body in await bodies(service) if "event" in body]
+    for body in events:
+        ClaimEvent.model_validate(body)
+    return [body.get("unprovenClaims", 1) for body in events][-len(holders) :]
+
+
+async def test_a_claim_says_how_many_its_network_has_that_nobody_confirmed(
+    service: ServiceHarness,
+) -> None:
+    """A number without the address; of the site around an IPv6 network a quarter counts."""
+    made = await service.create(notifications={"webhook": HOOK | {"events": ALL}})
+    one, other, nobody = Holder("one"), Holder("other"), Holder()
+    assert await claims_from(service, made["id"], one, one, other, one) == [1, 2, 1, 3]
+    first = next(row for row in await service.rows("checkouts") if row["network"] == "one")
+    confirmed = await service.seller.post(f"/v3/checkouts/{first['id']}/confirm")
+    assert confirmed.json()["state"] == "paid"
+    assert await claims_from(service, made["id"], one, nobody, nobody) == [3, 1, 1]
+    of_site = [Holder(f"of site {number}", site="site") for number in range(8)]
+    assert await claims_from(service, made["id"], *of_site) == [1] * 7 + [2]
 
 
 async def test_payout_accounts_are_refused_beside_test_money(service: ServiceHarness) -> None:

@@ -213,6 +213,10 @@ SERVICE = (
     WHERE site IS NOT NULL AND (state = 'opening' OR state = 'open' OR state = 'claimed')
     """,
     """
+    CREATE INDEX checkouts_claimed ON checkouts (request_id, network)
+    WHERE claimed_at IS NOT NULL
+    """,
+    """
     CREATE INDEX checkouts_given_up ON checkouts (lapses_at)
     WHERE (state = 'lapsed' OR state = 'cancelled' OR state = 'failed' OR state = 'rejected')
     """,
