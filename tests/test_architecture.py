@@ -99,7 +99,7 @@ ROOMS = {
     "service.lightning": Room("service.model core.errors core.text", pure=True),
     "service.nostr": Room(
         "service.model core.errors core.exact_json core.net core.text",
-        "coincurve cryptography websockets",
+        "coincurve cryptography structlog websockets",
     ),
     "service.rails": Room(
         "service.banking service.lightning service.model service.nostr core", "httpx"

@@ -58,7 +58,10 @@ class LocalRelay:
 
 
 class NwcWallet:
-    """A wallet service; `lies` change a method's true result, `errors` and `silent` replace it."""
+    """A wallet service; `lies` change a method's true result, `errors` and `silent` replace it.
+
+    Each answer is sent as often as `copies`, at once, every time as another event.
+    """
 
     def __init__(self, *relays: str, methods: tuple[str, ...] = RECEIVE) -> None:
         self.relays, self.methods = relays, methods
@@ -69,6 +72,7 @@ class NwcWallet:
         self.heard: list[dict[str, Any]] = []
         self.errors: dict[str, str] = {}
         self.silent: set[str] = set()
+        self.copies = 1
         self.lies: dict[str, Callable[[dict[str, Any]], dict[str, Any]]] = {}
         self.network = "mainnet"
         self._preimages: dict[str, str] = {}
@@ -182,7 +186,8 @@ class NwcWallet:
 
     async def _answer(self, event: nostr.Event, scheme: str, body: dict[str, Any]) -> None:
         tags = [["p", event.author().to_hex()], ["e", event.id().to_hex()]]
-        await self.send(RESPONSE, self.seal(scheme, json.dumps(body)), tags)
+        sealed = [self.seal(scheme, json.dumps(body)) for _ in range(self.copies)]
+        await asyncio.gather(*(self.send(RESPONSE, one, tags) for one in sealed))
 
     async def get_info(self, _params: dict[str, Any]) -> dict[str, Any]:
         return {"alias": "wallet", "network": self.network, "methods": list(self.methods)}

@@ -18,7 +18,9 @@ if TYPE_CHECKING:
     from bot.service.nostr.relays import Relays
     from tests.support.scripted_relay import Request
 
-WALLET, APP, STRANGER = (SecretKey(f"{number:064x}") for number in (7, 8, 9))
+WALLET, APP, STRANGER, LOUD = (SecretKey(f"{number:064x}") for number in (7, 8, 9, 10))
+"""A wallet, our own key, somebody else's, and another wallet."""
+
 TO_APP = Cryptor(WALLET.shared_with(APP.public))
 
 
@@ -26,28 +28,32 @@ def now() -> int:
     return int(time.time() * 1000)
 
 
-def answer(request: Request, body: Any = None, **changes: Any) -> dict[str, Any]:
+def answer(
+    request: Request, body: Any = None, wallet: SecretKey = WALLET, **changes: Any
+) -> dict[str, Any]:
     """The wallet's answer to a request, or one with other parts."""
     text = body or {"result_type": "get_info", "result": {"methods": ["make_invoice"]}}
     parts = {
-        "key": WALLET,
+        "key": wallet,
         "kind": RESPONSE,
         "tags": (("p", APP.public), ("e", request.event["id"])),
-        "content": TO_APP.seal(Scheme.NIP44, json.dumps(text)),
+        "content": Cryptor(wallet.shared_with(APP.public)).seal(Scheme.NIP44, json.dumps(text)),
         "created_at": request.event["created_at"],
     } | changes
     return sign_event(**parts).as_json()
 
 
-def connection(*urls: str) -> Connection:
+def connection(*urls: str, wallet: SecretKey = WALLET) -> Connection:
     relays = "&".join(f"relay={url}" for url in urls)
-    text = f"nostr+walletconnect://{WALLET.public}?{relays}&secret={8:064x}"
+    text = f"nostr+walletconnect://{wallet.public}?{relays}&secret={8:064x}"
     return parse_connection(text, LOOPBACK)
 
 
-async def call(relays: Relays, *urls: str, patience: tuple[float, ...] = (5.0,)) -> dict[str, Any]:
-    wallets = Wallets(relays, now)
-    return await wallets.call(connection(*urls), Scheme.NIP44, Call("get_info", {}, patience))
+async def call(
+    relays: Relays, *urls: str, patience: tuple[float, ...] = (5.0,), wallet: SecretKey = WALLET
+) -> dict[str, Any]:
+    asked = connection(*urls, wallet=wallet)
+    return await Wallets(relays, now).call(asked, Scheme.NIP44, Call("get_info", {}, patience))
 
 
 async def honest(request: Request) -> None:

@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 import secrets
+from collections import deque
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from functools import partial
+from typing import TYPE_CHECKING, Any, cast
 from urllib.parse import urlsplit
 
 from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import WebSocketException
+from websockets.frames import Frame, Opcode
 
 from bot.core import exact_json
 from bot.core.errors import BadAnswer, ForbiddenAddress, Unreachable
@@ -25,8 +29,9 @@ if TYPE_CHECKING:
 
     from bot.core.net.guarded_socket import GuardedDialler
 
-MAX_FRAME = 128 * 1024
-"""Bytes of a message; a relay's largest event has 64 KiB."""
+MAX_FRAME = 576 * 1024
+"""Bytes of a message: the largest events that relays take have 512 KiB. A longer one can't be
+skipped, and ends the connection of all; what is long for its subscription is dropped unread."""
 
 DIAL_SECONDS = 6.0
 """Seconds for look-up, TCP, TLS and WebSocket, of the ten that a whole ask may take."""
@@ -34,18 +39,28 @@ DIAL_SECONDS = 6.0
 PING_SECONDS = 20.0
 """Seconds between pings, and until a connection without an answer to one is given up."""
 
-FRAMES_PER_ASK = 25
-MOST_FRAMES = 400
-"""Messages that a relay may send: as many more for each ask, which needs three, up to the most. A
-relay that floods is cut off."""
+FRAMES_PER_ASK, BYTES_PER_ASK = 25, 160 * 1024
+"""What may come for one subscription, which needs three messages. Beyond it is closed alone: the
+events are its wallet's, and the connection is shared with other wallets."""
 
-BYTES_PER_ASK = 160 * 1024
-MOST_BYTES = 16 * BYTES_PER_ASK
-"""Bytes likewise: pings and the like are answered without being messages."""
+FRAGMENT_COST = 64
+"""Bytes that a frame counts for beside its own: relays send a message in fragments of 4 KiB, and
+one in fragments of a byte takes as much time as a long one."""
+
+LATE_FRAMES, LATE_BYTES = 4_000, 16 * 1024 * 1024
+"""What may come for one subscription until the relay has read that it is closed; each is dropped
+unread. A relay that sends more is cut off."""
+
+MOST_FRAMES, MOST_BYTES = 400, 16 * BYTES_PER_ASK
+"""What may come for no subscription, such as pings and notices: as many more for each ask as that
+may have, up to the most. A relay that sends more is cut off."""
+
+MOST_ENDED = 200
+"""Subscriptions that are remembered after their end: what is on its way is counted for them."""
 
 PIECE = 4 * 1024
-"""Bytes that are parsed before frames are counted: 80,000 pings, which fit into the bytes of one
-ask, would stop the event loop for a second."""
+"""Bytes that are parsed before frames are counted: 80,000 pings, which fit into what is received
+at once, would stop the event loop for a second."""
 
 SILENT_SECONDS = 3.0
 """Seconds of an ask without a single message, after which the connection counts as dead: half-open
@@ -54,30 +69,47 @@ ones are noticed by pings only later."""
 MOST_HEARD = 32
 """Events that wait for their asker; what comes beyond is dropped."""
 
+NOISE = "the wallet sent more than was asked for"
+FLOOD = "the relay sent more than was asked for"
 
-class BoundedConnection(ClientConnection):
-    """A WebSocket that is cut off once its peer has sent `bytes_left` bytes or too many frames.
+_NAME = re.compile(rb'\s*\[\s*"(?:EVENT|EOSE|CLOSED|OK)"\s*,\s*"([0-9a-f]{16,64})"')
+"""The subscription or event that a message is about, read without parsing the message."""
 
-    `frames_left` counts pings and fragments too.
-    """
 
-    bytes_left = BYTES_PER_ASK
-    frames_left = MOST_FRAMES
+@dataclass(slots=True)
+class Budget:
+    """Frames and bytes that may still come."""
+
+    frames: int
+    size: int
+
+    def spend(self, size: int, frames: int = 1) -> bool:
+        """Count what came; return whether the budget had room for it."""
+        self.frames -= frames
+        self.size -= size
+        return self.frames >= 0 and self.size >= 0
+
+
+class MeteredConnection(ClientConnection):
+    """A WebSocket that drops the frames that `admit` refuses, before anything is done for them."""
+
+    def __init__(self, *args: Any, admit: Admit, **options: Any) -> None:
+        super().__init__(*args, **options)
+        self._admit = admit
 
     def data_received(self, data: bytes) -> None:
-        self.bytes_left -= len(data)
         for start in range(0, len(data), PIECE):
-            if self.bytes_left < 0 or self.frames_left < 0:
-                self.transport.abort()
+            if self.transport.is_closing():
                 return
             super().data_received(data[start : start + PIECE])
 
     def process_event(self, event: Received) -> None:
-        self.frames_left -= 1
-        super().process_event(event)
+        if not isinstance(event, Frame) or self._admit(event):
+            super().process_event(event)
 
 
-Dial = Callable[[str], Awaitable[BoundedConnection]]
+Admit = Callable[[Frame], bool]
+Dial = Callable[[str, Admit], Awaitable[ClientConnection]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,17 +143,37 @@ class Ask:
             self.heard.put_nowait(heard)
 
 
+class Subscription:
+    """An ask at one relay, None once it is `over`, and what may still come for it."""
+
+    def __init__(self, ask: Ask) -> None:
+        self.ask: Ask | None = ask
+        self.wallet = ask.where.author
+        self.problem = ""
+        self.over = asyncio.Event()
+        self.budget = Budget(FRAMES_PER_ASK, BYTES_PER_ASK)
+        self.late = Budget(LATE_FRAMES, LATE_BYTES)
+
+    def end(self, problem: str) -> None:
+        """End the ask, whose problem is the first one."""
+        self.problem = self.problem or problem
+        self.ask = None
+        self.over.set()
+
+
 def guarded_dial(dialler: GuardedDialler, tls: ssl.SSLContext) -> Dial:
     """Return how a relay is dialled: past no address guard, no redirect and no proxy."""
 
-    async def dial(url: str) -> BoundedConnection:
+    async def dial(url: str, admit: Admit) -> ClientConnection:
         parts = urlsplit(url)
         host, secure = parts.hostname or "", parts.scheme == "wss"
+        metered = partial(MeteredConnection, admit=admit)
         sock = await dialler.connect(host, parts.port or (443 if secure else 80), DIAL_SECONDS)
         try:
-            made = await connect(
+            return await connect(
                 url,
-                create_connection=BoundedConnection,
+                # any callable that makes a connection will do
+                create_connection=cast("type[ClientConnection]", metered),
                 sock=sock,
                 ssl=tls if secure else None,
                 server_hostname=host if secure else None,
@@ -138,25 +190,30 @@ def guarded_dial(dialler: GuardedDialler, tls: ssl.SSLContext) -> Dial:
         except BaseException:
             sock.close()
             raise
-        assert isinstance(made, BoundedConnection)
-        return made
 
     return dial
 
 
 class RelayConnection:
-    """A connection with one task, which dials and then reads until the relay goes or `end`."""
+    """A connection with one task, which dials and then reads until the relay goes or `end`.
 
-    def __init__(self, url: str, dial: Dial) -> None:
+    `noisy` is called with the wallet's key where too much comes for one of its subscriptions.
+    """
+
+    def __init__(self, url: str, dial: Dial, noisy: Callable[[str], None]) -> None:
         self.url = url
         self.asks = 0
         self._dial = dial
-        self._asked: dict[str, Ask] = {}
-        self._frames_left = FRAMES_PER_ASK
+        self._noisy = noisy
+        # by the subscription's own name, and by the id of the event that was sent for it
+        self._asked: dict[str, Subscription] = {}
+        self._ended: deque[tuple[str, ...]] = deque()
+        self._spare = Budget(MOST_FRAMES, MOST_BYTES)
         self._frames = 0
+        self._current: Subscription | None = None  # of the message whose fragments come
+        self._dropping = False
         self._ready = asyncio.Event()
-        self._over = asyncio.Event()
-        self._socket: BoundedConnection | None = None
+        self._socket: ClientConnection | None = None
         self._problem = ""
         self.task = asyncio.create_task(self._run(), name=f"relay {urlsplit(url).hostname}")
 
@@ -167,36 +224,46 @@ class RelayConnection:
     async def ask(self, ask: Ask) -> None:
         """Send the question and put what answers it, until this call is cancelled.
 
-        Raises Unreachable when the relay can't be reached or goes.
+        Raises Unreachable when the relay can't be reached or goes, or the wallet is too noisy.
         """
         await self._ready.wait()
         if self._problem:
             raise Unreachable(self._problem)
         now = asyncio.get_running_loop().time
-        subscription, seen, began = secrets.token_hex(8), self._frames, now()
-        self._asked[subscription] = ask
-        self._allow_another()
+        name, seen, began = secrets.token_hex(8), self._frames, now()
+        names = (name, ask.event.id) if ask.event else (name,)
+        subscription = Subscription(ask)
+        self._asked |= dict.fromkeys(names, subscription)
+        self._spare.frames = min(self._spare.frames + FRAMES_PER_ASK, MOST_FRAMES)
+        self._spare.size = min(self._spare.size + BYTES_PER_ASK, MOST_BYTES)
         try:
-            await self._send(["REQ", subscription, ask.where.as_json()])
+            await self._send(["REQ", name, ask.where.as_json()])
             if ask.event:
                 await self._send(["EVENT", ask.event.as_json()])
-            await self._over.wait()
-            raise Unreachable(self._problem)
+            await subscription.over.wait()
+            raise Unreachable(subscription.problem)
         finally:
-            del self._asked[subscription]
+            subscription.end("")
+            self._remember(names)
             if self._frames == seen and now() - began > SILENT_SECONDS:
                 self.end("the relay is silent")
             if self.usable:
                 with suppress(Unreachable, TimeoutError):
                     async with asyncio.timeout(1):
-                        await self._send(["CLOSE", subscription])
+                        await self._send(["CLOSE", name])
 
-    def _allow_another(self) -> None:
-        """Allow the relay what one ask more needs."""
-        assert self._socket
-        self._frames_left = min(self._frames_left + FRAMES_PER_ASK, MOST_FRAMES)
-        self._socket.bytes_left = min(self._socket.bytes_left + BYTES_PER_ASK, MOST_BYTES)
-        self._socket.frames_left = MOST_FRAMES
+    def _remember(self, names: tuple[str, ...]) -> None:
+        """Keep an ended subscription for what is still on its way, and forget the oldest."""
+        self._ended.append(names)
+        if len(self._ended) > MOST_ENDED:
+            for name in self._ended.popleft():
+                self._asked.pop(name, None)
+
+    def silence(self, wallet: str) -> None:
+        """End what is asked of a wallet here, and nothing else."""
+        for subscription in self._asked.values():
+            if subscription.ask and subscription.wallet == wallet:
+                subscription.end(NOISE)
 
     def end(self, problem: str) -> None:
         """Close the connection at once; whoever still asks hears that the relay is gone."""
@@ -209,7 +276,7 @@ class RelayConnection:
     async def _run(self) -> None:
         try:
             async with asyncio.timeout(DIAL_SECONDS):
-                self._socket = await self._dial(self.url)
+                self._socket = await self._dial(self.url, self._admit)
             self._ready.set()
             async for frame in self._socket:
                 self._hear(frame)
@@ -218,7 +285,8 @@ class RelayConnection:
         finally:
             self._problem = self._problem or "the relay closed the connection"
             self._ready.set()
-            self._over.set()
+            for subscription in self._asked.values():
+                subscription.end(self._problem)
             if self._socket:
                 await self._socket.close()
 
@@ -229,32 +297,57 @@ class RelayConnection:
         except (OSError, WebSocketException) as error:
             raise Unreachable(f"the relay is gone: {type(error).__name__}") from error
 
-    def _hear(self, frame: str | bytes) -> None:
+    def _admit(self, frame: Frame) -> bool:
+        """Return whether a frame is read; count it for the subscription that it is about.
+
+        Fragments count for the message that they belong to, pings for the connection.
+        """
         self._frames += 1
-        self._frames_left -= 1
-        if self._frames_left < 0:
-            self.end("the relay sent more than was asked for")
+        starts = frame.opcode in (Opcode.TEXT, Opcode.BINARY)
+        if starts:
+            found = _NAME.match(frame.data)
+            self._current = self._asked.get(bytes(found[1]).decode()) if found else None
+        of_message = starts or frame.opcode is Opcode.CONT
+        about = self._current if of_message else None
+        self._count(about, len(frame.data), int(starts))
+        if starts:
+            self._dropping = about is not None and about.ask is None
+        return self.usable and not (of_message and self._dropping)
+
+    def _count(self, about: Subscription | None, size: int, messages: int) -> None:
+        """Count a frame; what is too much ends its subscription, or the connection."""
+        if about is None:
+            if not self._spare.spend(size):
+                self.end(FLOOD)
             return
+        if not about.late.spend(size):
+            self.end(FLOOD)
+        if not about.budget.spend(size + FRAGMENT_COST, messages) and about.problem != NOISE:
+            about.problem = NOISE
+            self._noisy(about.wallet)
+
+    def _hear(self, frame: str | bytes) -> None:
         try:
-            message = exact_json.loads(frame, depth=5)
-            self._dispatch(message)
+            self._dispatch(exact_json.loads(frame, depth=5))
         except (exact_json.JsonError, BadAnswer):
             return  # as if it had not come: a relay is trusted with nothing
 
     def _dispatch(self, message: Any) -> None:
         match message:
-            case ["EVENT", str(subscription), event] if ask := self._asked.get(subscription):
+            case [str(kind), str(name), *rest] if subscription := self._asked.get(name):
+                if ask := subscription.ask:
+                    self._answer(ask, kind, rest)
+
+    def _answer(self, ask: Ask, kind: str, rest: list[Any]) -> None:
+        match kind, rest:
+            case "EVENT", [event]:
                 read = read_event(event)
                 if ask.where.matches(read):
                     ask.tell(read)
-            case ["EOSE", str(subscription), *_] if ask := self._asked.get(subscription):
+            case "EOSE", _:
                 ask.tell(NoMore(self.url))
-            case ["CLOSED", str(subscription), *why] if ask := self._asked.get(subscription):
+            case ("CLOSED", why) | ("OK", [False, *why]):
                 ask.tell(Refusal(self.url, _text(why)))
-            case ["OK", str(event_id), False, *why]:
-                for ask in self._asked.values():
-                    if ask.event and ask.event.id == event_id:
-                        ask.tell(Refusal(self.url, _text(why)))
 
 
 def _text(parts: list[Any]) -> str:

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import asyncio
 from contextlib import asynccontextmanager
+from functools import partial
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
+import structlog
+
 from bot.core.errors import Unreachable
 from bot.core.net import webhook_addresses
-from bot.service.nostr.relay_connection import MOST_HEARD, Ask, Refusal, RelayConnection
+from bot.service.nostr.relay_connection import MOST_HEARD, NOISE, Ask, Refusal, RelayConnection
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator, Sequence
@@ -21,13 +24,18 @@ ASKS = 16
 """Simultaneous asks on a connection: relays commonly allow twenty subscriptions."""
 
 MOST_CONNECTIONS = 200
-"""Simultaneous connections to all relays: at most 125 MiB, if all of them send their largest."""
+"""Simultaneous connections to all relays: some 200 MiB, if all of them send their largest."""
 
 ZONE_CONNECTIONS = 40
 """Of these, to relays of one zone: its owner can invent names, all of which stay silent."""
 
 IDLE_SECONDS = 30.0
 """Seconds without an ask after which a connection is closed."""
+
+NOISY_SECONDS = 300.0
+"""Seconds in which a wallet is not asked at a relay, after it sent more than was asked for."""
+
+log = structlog.get_logger()
 
 
 def zone_of(url: str) -> str:
@@ -43,6 +51,8 @@ class Relays:
         self._idle = idle
         self._open: dict[str, list[RelayConnection]] = {}
         self._ends: dict[RelayConnection, asyncio.TimerHandle] = {}
+        # by relay and wallet's key: until when it is not asked there, the oldest first
+        self._noisy: dict[tuple[str, str], float] = {}
 
     @property
     def connections(self) -> int:
@@ -76,7 +86,7 @@ class Relays:
 
     async def _ask(self, url: str, ask: Ask) -> None:
         try:
-            connection = self._connection(url)
+            connection = self._connection(url, ask.where.author)
             connection.asks += 1
             try:
                 await connection.ask(ask)
@@ -86,17 +96,30 @@ class Relays:
         except Unreachable as error:
             ask.tell(Refusal(url, str(error)))
 
-    def _connection(self, url: str) -> RelayConnection:
+    def _connection(self, url: str, wallet: str) -> RelayConnection:
+        """Return a connection with room for an ask. Raises Unreachable."""
+        if self._noisy.get((url, wallet), 0) > asyncio.get_running_loop().time():
+            raise Unreachable(NOISE)
         for connection in self._open.get(url, ()):
             if connection.usable and connection.asks < ASKS:
                 if timer := self._ends.pop(connection, None):
                     timer.cancel()
                 return connection
         self._make_room(zone_of(url))
-        connection = RelayConnection(url, self._dial)
+        connection = RelayConnection(url, self._dial, partial(self._silence, url))
         self._open.setdefault(url, []).append(connection)
         connection.task.add_done_callback(lambda _: self._forget(connection))
         return connection
+
+    def _silence(self, url: str, wallet: str) -> None:
+        """Ask a wallet nothing at a relay for a while; others there notice nothing."""
+        now = asyncio.get_running_loop().time()
+        self._noisy = {known: until for known, until in self._noisy.items() if until > now}
+        self._noisy[url, wallet] = now + NOISY_SECONDS
+        for connection in self._open.get(url, ()):
+            connection.silence(wallet)
+        host = urlsplit(url).hostname
+        log.warning("a wallet sends too much", relay=host, wallet=wallet, seconds=NOISY_SECONDS)
 
     def _make_room(self, zone: str) -> None:
         """Make room for a connection to a zone. Raises Unreachable where all are in use."""

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import socket
 import time
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from websockets.asyncio.server import serve
@@ -17,9 +18,12 @@ from bot.core.net.http_client import ssl_context
 from bot.core.net.webhook_addresses import AllowList
 from bot.service.nostr.relay_connection import BYTES_PER_ASK, guarded_dial
 from bot.service.nostr.relays import Relays, zone_of
-from tests.support.relay_calls import call, honest
+from tests.support.relay_calls import APP, LOUD, STRANGER, answer, call, honest
 from tests.support.scripted_relay import Request, scripted_relay
 from tests.support.service_harness import LOOPBACK
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 PING = b"\x89\x00"
 """A frame of RFC 6455 without a payload."""
@@ -93,6 +97,65 @@ async def test_pings_are_counted_also_where_their_bytes_are_few(relays: Relays) 
     async with scripted_relay(flood) as relay:
         with pytest.raises(Unreachable, match="no relay takes the request"):
             await call(relays, relay.url)
+
+
+def _fragments(request: Request) -> bytes:
+    """A message in 3,000 fragments."""
+    first = json.dumps(["EVENT", request.subscription])[:-1].encode() + b',"'
+    return bytes([1, len(first)]) + first + b"\x00\x01x" * 3_000 + b'\x80\x02"]'
+
+
+def _text(*message: Any) -> bytes:
+    """A frame of RFC 6455 with a message."""
+    text = json.dumps(message).encode()
+    if len(text) < 126:
+        return bytes([0x81, len(text)]) + text
+    return b"\x81\x7f" + len(text).to_bytes(8, "big") + text
+
+
+def _event(request: Request, **changes: Any) -> bytes:
+    return _text("EVENT", request.subscription, answer(request, wallet=LOUD, **changes))
+
+
+NOISE: dict[str, Callable[[Request], bytes]] = {
+    "answers": lambda request: _event(request) * 1_000,
+    "a wrong signature": lambda request: _event(request, key=STRANGER) * 1_000,
+    "another kind": lambda request: _event(request, kind=23196) * 1_000,
+    "another request": lambda request: _event(request, tags=(("p", APP.public),)) * 1_000,
+    "large events": lambda request: _event(request, content="x" * 500_000) * 20,
+    "ends": lambda request: _text("EOSE", request.subscription) * 1_000,
+    "refusals": lambda request: _text("CLOSED", request.subscription, "") * 1_000,
+    "acknowledgements": lambda request: _text("OK", request.event["id"], 1, "") * 1_000,
+    "nonsense": lambda request: _text("EVENT", request.subscription, None) * 1_000,
+    "fragments": _fragments,
+}
+
+
+@pytest.mark.parametrize("noise", NOISE)
+@pytest.mark.parametrize("began", ["asked", "answered"])
+async def test_a_noisy_wallet_costs_no_other_at_its_relay_the_connection(
+    relays: Relays, noise: str, began: str
+) -> None:
+    """Also where the noise begins after the answer, when nobody listens any more."""
+    requests: asyncio.Queue[Request] = asyncio.Queue()
+    async with scripted_relay(requests.put) as relay:
+        other = asyncio.create_task(call(relays, relay.url))
+        waits = await requests.get()
+        noisy = asyncio.create_task(call(relays, relay.url, wallet=LOUD))
+        request = await requests.get()
+        if began == "answered":
+            await request.send_event(answer(request, wallet=LOUD))
+            assert await noisy
+        await request.send_bytes(NOISE[noise](request))
+        await honest(waits)
+        assert await other == {"methods": ["make_invoice"]}
+        await asyncio.gather(noisy, return_exceptions=True)
+        with pytest.raises(Unreachable, match="the wallet sent more than was asked for"):
+            await call(relays, relay.url, wallet=LOUD)
+        again = asyncio.create_task(call(relays, relay.url))
+        await honest(await requests.get())
+        assert await again
+        assert relay.connections == 1
 
 
 async def test_relays_of_one_zone_leave_room_for_others(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 from typing import TYPE_CHECKING, Any
 
@@ -21,8 +22,10 @@ from bot.service.model.rail_answers import (
 )
 from bot.service.rails import nwc
 from bot.service.rails.nwc import NwcRail
+from tests.support.free_ports import free_port
 from tests.support.lightning_invoices import InvoiceDraft
 from tests.support.nwc_wallet import PAY, LocalRelay, NwcWallet
+from tests.support.tcp_relay import open_tcp_relay
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -313,6 +316,30 @@ async def test_one_of_two_relays_is_enough(rail: NwcRail, relay: LocalRelay) -> 
         await relay.stop()
         wallet.settle(made.external_id)
         assert isinstance(await look(rail, wallet, made), Arrived)
+
+
+async def test_a_wallet_that_answers_hundreds_of_times_costs_no_other_the_relay(
+    rail: NwcRail, relay: LocalRelay
+) -> None:
+    port = free_port()
+    async with (
+        open_tcp_relay(str(relay.port), port) as passage,
+        NwcWallet(relay.url) as wallet,
+        NwcWallet(relay.url) as noisy,
+    ):
+        noisy.copies = 400
+        for each in (wallet, noisy):
+            each.relays = (f"ws://127.0.0.1:{port}",)
+        made = await opened(rail, wallet)
+        flood = asyncio.create_task(rail.open(ask(noisy)))
+        assert [await look(rail, wallet, made) for _ in range(3)] == [Waiting()] * 3
+        await flood
+        refused = await rail.open(ask(noisy))
+        assert await look(rail, wallet, made) == Waiting()
+        assert len(passage.served) == 1
+        await rail.close()
+    assert isinstance(refused, Unavailable)
+    assert "the wallet sent more than was asked for" in refused.detail
 
 
 async def test_each_wallet_has_a_lane_of_its_own(rail: NwcRail, relay: LocalRelay) -> None:
