@@ -34,21 +34,31 @@ STOPPING = {"process": "stopping"}
 
 
 class CachedCheck:
-    """A check of another server, run once in a while, however often it is called."""
+    """A check of another server, run once in a while, however often it is called.
+
+    `known` returns what is wrong without asking, as of a server that was never reached.
+    """
 
     def __init__(
-        self, check: Check, clock: Callable[[], float] = time.monotonic, *, ok: bool = False
+        self,
+        check: Check,
+        clock: Callable[[], float] = time.monotonic,
+        *,
+        known: Callable[[], str | None] | None = None,
     ) -> None:
-        """Assume success at first if `ok`, so that the first call waits for nothing."""
         self._check = check
         self._clock = clock
+        self._known = known or _nothing
         self._task: asyncio.Task[None] | None = None
-        self._result: str | None = None if ok else "no answer yet"
-        self._is_ok = ok
+        # One that is known to be reached counts as answering, so that the first call need not wait.
+        self._result: str | None = None if known else "no answer yet"
+        self._is_ok = known is not None
         self._checked_at = float("-inf")
 
     async def __call__(self) -> str | None:
         """Return the last result; the first call after a while waits for a new one."""
+        if problem := self._known():
+            return problem
         if self._task is None and self._clock() - self._checked_at >= FRESH_SECONDS:
             self._task = asyncio.create_task(self._run())
         if self._task is not None and not self._is_ok:
@@ -71,9 +81,8 @@ class CachedCheck:
 class Readiness:
     """Checks by name; each returns None or what is wrong, in words that anyone may read.
 
-    `needed` are run each time. So are `at_first` while this process leads and has not been ready:
-    a lead that takes over while Telegram is down must keep serving payers. `servers` are those of
-    other servers; one of the name of an `at_first` is the lead's matter alone.
+    `needed` are run each time. So are `at_first` while this process leads and has not been ready.
+    `servers` are those of other servers; one with the name of an `at_first` is the lead's alone.
     """
 
     needed: dict[str, Check] = field(default_factory=dict)
@@ -83,15 +92,14 @@ class Readiness:
     is_stopping: bool = False
     _was_ready: bool = False
 
-    def watch(self, name: str, check: Check) -> None:
-        """Add the check of another server; one that is needed at first was reached by then."""
-        self.servers[name] = CachedCheck(check, ok=name in self.at_first)
+    def watch(self, name: str, check: Check, known: Callable[[], str | None] | None = None) -> None:
+        """Add the check of another server; `known` returns what is wrong without asking it."""
+        self.servers[name] = CachedCheck(check, known=known)
 
     async def ask(self) -> tuple[str, dict[str, str]]:
         """Return `OK`, `DEGRADED` or `NOT_READY`, and the result of each check; never raises.
 
-        If a needed check fails, a server's check of the same name is not run: a server that was
-        never reached has no state.
+        If a needed check fails, a server's check of the same name is not run.
         """
         if self.is_stopping:
             return NOT_READY, STOPPING
@@ -118,6 +126,10 @@ class Readiness:
 
     async def close(self) -> None:
         await asyncio.gather(*(check.close() for check in self.servers.values()))
+
+
+def _nothing() -> None:
+    return None
 
 
 async def _run_all(checks: Mapping[str, Check]) -> dict[str, str | None]:

@@ -256,9 +256,7 @@ class Application:
         side = TelegramSide(foundation, *self._provider_access())
         for router in side.routers():
             self._app.router.routes.extend(router.routes)
-        self._ops.readiness.at_first["telegram"] = side.problem
-        for name, check in side.checks().items():
-            self._ops.readiness.watch(name, check)
+        side.watch(self._ops.readiness)
         self._closers.append(side.close)
         return side
 

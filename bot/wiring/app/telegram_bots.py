@@ -32,10 +32,15 @@ OTHERS_AT_ONCE = CALLBACKS_AT_ONCE + PHOTOS_AT_ONCE + FILES_AT_ONCE + 2
 included: neither waits for the other."""
 
 
+ANSWER_SECONDS = 3.0
+"""For which a start waits for Telegram's first answer, which may refuse the token."""
+
+
 class TelegramBots:
     """Clients of one bot, each with connections of its own.
 
-    `problem` says why Telegram was not reached yet; None once it was.
+    `problem` says why Telegram was not reached yet; None once it was. `asked` is set as soon
+    as the first call has ended, or has taken so long that payers are served without its answer.
     """
 
     def __init__(self, root: str, token: str) -> None:
@@ -43,6 +48,7 @@ class TelegramBots:
         self.others = make_bot(root, token, OTHERS_AT_ONCE)
         self.searches = make_bot(root, token, SEARCHES_AT_ONCE)
         self.problem: str | None = "not reached yet"
+        self.asked = asyncio.Event()
         self._reached = asyncio.Event()
         self._chosen = asyncio.Event()
         self._chosen.set()
@@ -52,6 +58,7 @@ class TelegramBots:
 
         Raises ConfigError if it refuses the token.
         """
+        asyncio.get_running_loop().call_later(ANSWER_SECONDS, self.asked.set)
         await self._until_done(self._initialize)
         log.info("telegram reached", bot=self.messages.username)
         self._reached.set()
@@ -77,6 +84,7 @@ class TelegramBots:
                 await step()
             except TelegramError as error:
                 self.problem = type(error).__name__
+                self.asked.set()
                 wait = RETRIES.delay_or_last(failed) / 1000
                 log.warning("telegram not reached", reason=describe_error(error), again_in=wait)
                 await asyncio.sleep(wait)
@@ -105,11 +113,9 @@ class TelegramBots:
         except InvalidToken:
             log.warning("the bot api server has no deleteWebhook: polling all the same")
 
-    async def check(self) -> str | None:
-        """Return what is wrong with the connection; None if Telegram answers."""
-        if self.problem is None:
-            await self.others.get_me()
-        return self.problem
+    async def check(self) -> None:
+        """Ask Telegram whether it answers. Raises TelegramError."""
+        await self.others.get_me()
 
     async def close(self) -> None:
         for bot in (self.messages, self.others, self.searches):

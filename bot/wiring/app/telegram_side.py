@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from bot.chat.payments.webhook import Proof
     from bot.chat.provider.client import Client
     from bot.core.database.slices import Lead
-    from bot.core.ops.readiness import Check
+    from bot.core.ops.readiness import Readiness
     from bot.wiring.app.foundation import Foundation
 
 
@@ -61,16 +61,21 @@ class TelegramSide:
         bots = self._parts.bots
         return None if bots.problem else bots.messages.username
 
-    async def problem(self) -> str | None:
-        """Return why Telegram was not reached yet; None once it was: messages can wait then."""
-        return self._parts.bots.problem
+    def watch(self, readiness: Readiness) -> None:
+        """Add the checks of Telegram and of a payment service that is another server.
 
-    def checks(self) -> dict[str, Check]:
-        """Return the checks of Telegram and of a payment service that is another server."""
-        parts = self._parts
-        if parts.settings.payments_url is None:
-            return {"telegram": parts.bots.check}
-        return {"telegram": parts.bots.check, "payments": parts.client.check_access}
+        Messages can wait for Telegram. Its first answer is awaited, so that a deployment with a
+        wrong token is never ready, and doesn't end the process before it.
+        """
+        bots, client = self._parts.bots, self._parts.client
+
+        async def asked() -> str | None:
+            return None if bots.asked.is_set() else bots.problem
+
+        readiness.at_first["telegram"] = asked
+        readiness.watch("telegram", bots.check, lambda: bots.problem)
+        if self._parts.settings.payments_url is not None:
+            readiness.watch("payments", client.check_access)
 
     async def reach(self) -> None:
         """Connect to Telegram, retrying forever. Raises ConfigError if it refuses the token."""

@@ -79,7 +79,7 @@ async def test_only_needed_checks_make_it_not_ready(
 
 
 async def test_a_server_that_is_needed_at_first_has_one_result() -> None:
-    """Telegram is needed until it was reached."""
+    """Telegram is needed until it was asked once."""
     asked = Readiness(at_first={"telegram": says("not reached yet")})
     asked.watch("telegram", says(None))
     assert await asked.ask() == (NOT_READY, {"telegram": "not reached yet"})
@@ -105,7 +105,25 @@ async def test_a_ready_replica_that_takes_over_while_telegram_is_away_stays_read
     assert await asked.ask() == (DEGRADED, {"database": "ok", "telegram": "away"})
 
 
-async def test_a_replica_that_begins_as_the_lead_waits_for_telegram() -> None:
+async def test_a_server_that_was_never_reached_degrades_until_it_is_and_is_not_asked(
+    other: Other,
+) -> None:
+    problem: str | None = "NetworkError"
+    asked = Readiness({"database": says(None)})
+    asked.watch("telegram", other, lambda: problem)
+    for _ in range(2):
+        assert await asked.ask() == (DEGRADED, {"database": "ok", "telegram": "NetworkError"})
+    assert other.asked == 0
+    problem = None
+    assert await asked.ask() == (OK, {"database": "ok", "telegram": "ok"})
+    await asyncio.sleep(0)
+    assert other.asked == 1
+    problem = "BadRequest"
+    assert await asked.ask() == (DEGRADED, {"database": "ok", "telegram": "BadRequest"})
+    await asked.close()
+
+
+async def test_a_replica_that_begins_as_the_lead_waits_until_telegram_was_asked() -> None:
     asked = Readiness({"database": says(None)}, {"telegram": says("away")})
     asked.watch("telegram", says("away"))
     for _ in range(2):
