@@ -12,7 +12,7 @@ from bot.core.ops.metrics import Metrics
 from bot.service.rails.exchange_rates import SandboxExchange
 from bot.service.rates.stored_rates import StoredRates
 from bot.wiring.app.exchange import ExchangeSide
-from tests.support.rate_sources import coinbase, serve_sources, yadio
+from tests.support.rate_sources import coinbase, kraken, serve_sources, yadio
 from tests.support.service_harness import Clock
 
 if TYPE_CHECKING:
@@ -58,3 +58,15 @@ async def test_metrics_show_the_age_of_each_source_and_what_can_be_converted(
         found[1].status = 200
         await made.job.tick()
         assert "exchange_rates_usable_currencies 1.0" in (await metrics.render()).decode()
+
+
+async def test_metrics_count_the_currencies_in_which_a_source_is_not_used(db: Database) -> None:
+    bodies = (coinbase(EUR="5", USD="6"), yadio(EUR="5", USD="6"), kraken(EUR="50", USD="6"))
+    async with serve_sources(*bodies) as found:
+        made = side(db, Clock(), "lightning", ",".join(one.url for one in found))
+        assert made.job
+        await made.job.tick()
+        text = (await Metrics(db, Clock(), (), gauges=[*made.gauges]).render()).decode()
+    for one, number in zip(found, ("0.0", "0.0", "1.0"), strict=True):
+        assert f'exchange_rates_outlying_currencies{{source="{one.name}"}} {number}' in text
+    assert "exchange_rates_usable_currencies 2.0" in text

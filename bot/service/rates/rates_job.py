@@ -36,6 +36,9 @@ SHORTEST_WAIT, LONGEST_WAIT = 60.0, 120.0
 READ_SECONDS = 60.0
 """Seconds after which a replica reads what the asking one has stored: far less than prices last."""
 
+QUIET = 3_600_000
+"""Milliseconds that prices have to agree until their next disagreement is news for the log."""
+
 RECENT = 55_000
 """Milliseconds: a source that another process has asked since is not asked again."""
 
@@ -63,6 +66,8 @@ class RatesJob:
         self._urls = {sources.name_of(url): url for url in urls}
         self._now = now
         self._failing: set[str] = set()
+        # by source, and "" for all: currencies in which they disagree, and when they did last
+        self._disagreeing: dict[str, tuple[set[str], int]] = {}
         rates.replace(db.run(exchange_rates.read))
 
     async def run(self) -> None:
@@ -92,6 +97,7 @@ class RatesJob:
         ]
         await asyncio.gather(*map(self._refresh, due))
         await self.read()
+        self._log_disagreements()
 
     async def _refresh(self, name: str) -> None:
         """Ask one source and store its prices; log its first failure, and the end of them."""
@@ -107,6 +113,31 @@ class RatesJob:
         if name in self._failing:
             log.info("exchange rates from a source again", source=name)
             self._failing.remove(name)
+
+    def _log_disagreements(self) -> None:
+        """Log each price that is not used, and each currency that isn't converted, once."""
+        medians = self._rates.medians()
+        disputed = [code for code, median in medians.items() if not median.agrees]
+        for source, currencies in {**self._rates.outlying(), "": disputed}.items():
+            known, since = self._disagreeing.get(source, (set(), 0))
+            if currencies:
+                self._disagreeing[source] = (known | set(currencies), self._now())
+            elif known and self._now() - since > QUIET:
+                del self._disagreeing[source]
+                log.info("exchange rates agree again", source=source or "all")
+            if not (news := [code for code in currencies if code not in known]):
+                continue
+            if source:
+                median = medians[news[0]]
+                (price,) = [one.price for one in median.outliers if one.source == source]
+                log.warning(
+                    "a source of exchange rates is too far from the others, and not used",
+                    source=source,
+                    currencies=news,
+                    example=f"1 BTC is {price:f} {news[0]}, for others {median.price:f}",
+                )
+            else:
+                log.warning("exchange rates are too far apart to convert", currencies=news)
 
 
 async def _attempt(work: Callable[[], Awaitable[None]]) -> None:

@@ -63,11 +63,22 @@ class StoredRates:
         ]
         return median(prices, self._now(), len(self._sources))
 
+    def medians(self) -> dict[str, Median]:
+        """Return the median of each currency that enough fresh sources have."""
+        currencies = sorted({code for _, known in self._prices.values() for code in known})
+        return {code: found for code in currencies if (found := self.median(code))}
+
     def count_usable(self) -> int:
         """Return the number of currencies whose prices can be converted now."""
-        currencies = {code for _, known in self._prices.values() for code in known}
-        medians = map(self.median, currencies)
-        return sum(1 for found in medians if found is not None and found.agrees)
+        return sum(1 for found in self.medians().values() if found.agrees)
+
+    def outlying(self) -> dict[str, list[str]]:
+        """Return, for each source, the currencies whose prices are used without it."""
+        found: dict[str, list[str]] = {name: [] for name in self._sources}
+        for currency, agreed in self.medians().items():
+            for outlier in agreed.outliers:
+                found[outlier.source].append(currency)
+        return found
 
     def answered(self) -> dict[str, int | None]:
         """Return when each source answered last, None for never."""

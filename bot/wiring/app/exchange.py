@@ -66,4 +66,10 @@ def _gauges(stored: StoredRates, now: Callable[[], int]) -> tuple[Gauge, ...]:
             (),
             lambda: {(): stored.count_usable()},
         ),
+        Gauge(
+            "exchange_rates_outlying_currencies",
+            "Currencies in which a source is too far from the others, and is not used.",
+            ("source",),
+            lambda: {(source,): len(codes) for source, codes in stored.outlying().items()},
+        ),
     )

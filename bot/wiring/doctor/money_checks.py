@@ -11,17 +11,19 @@ from bot.config import RATES_TABLE
 from bot.core.errors import ConfigError, PeerError
 from bot.service.model.payout import BANK
 from bot.service.rates import sources
-from bot.service.rates.median import MOST_SPREAD, Price, median
+from bot.service.rates.median import MOST_SPREAD
 from bot.service.rates.rates_job import ask
+from bot.service.rates.stored_rates import StoredRates
 from bot.wiring.app.exchange import asks_sources
 from bot.wiring.app.rails import build_rails
 from bot.wiring.doctor.finding import Finding, fix, ok
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
     from decimal import Decimal
 
     from bot.config import Settings
+    from bot.service.rates.median import Median
 
 SAMPLE = ("USD", "EUR")
 """Currencies of which every known source has the price."""
@@ -112,7 +114,7 @@ async def _check_rates(
         fix("RATES_URLS", f"{name}: {answer}; check its address, or replace it")
         for name, answer in failed.items()
     ]
-    return [*found, _compare(known, len(names), now(), facts)]
+    return [*found, *_compare(known, names, now(), facts)]
 
 
 def _describe_outage(failed: Mapping[str, str]) -> str:
@@ -133,25 +135,49 @@ async def _ask(url: str) -> dict[str, Decimal] | str:
 
 
 def _compare(
-    known: Mapping[str, Mapping[str, Decimal]], configured: int, now: int, facts: MoneyFacts
-) -> Finding:
-    """Compare the sources by the first currency that enough of them have."""
-    for currency in SAMPLE:
-        prices = [Price(name, has[currency], now) for name, has in known.items() if currency in has]
-        found = median(prices, now, configured)
-        if found is not None:
-            break
-    else:
+    known: Mapping[str, Mapping[str, Decimal]], names: Sequence[str], now: int, facts: MoneyFacts
+) -> list[Finding]:
+    """Compare the sources by the first of SAMPLE that enough of them have, and in all others."""
+    rates = StoredRates(names, lambda: now)
+    rates.replace({name: (now, prices) for name, prices in known.items()})
+    medians = rates.medians()
+    sampled = [code for code in SAMPLE if code in medians]
+    if not sampled:
         text = "too few sources answer, so prices can't be converted: add others"
-        return fix("RATES_URLS", text)
-    apart = f"1 BTC is {found.price:.2f} {currency}, {found.source}, {found.spread:.2%} apart"
+        return [fix("RATES_URLS", text)]
+    found = medians[sampled[0]]
+    apart = f"1 BTC is {found.price:.2f} {sampled[0]}, {found.source}, {found.spread:.2%} apart"
     if not found.agrees:
         text = f"{apart}: more than {MOST_SPREAD:.0%}, so nothing is converted. Replace one of them"
-        return fix("RATES_URLS", text)
-    if configured == 1:
+        return [fix("RATES_URLS", text)]
+    if len(names) == 1:
         text = f"{found.source} is the only source, so nothing is noticed if it's wrong: add others"
-        return fix("RATES_URLS", text)
-    if facts.rated_at is None:
-        return ok("RATES_URLS", apart)
-    minutes = max(0, now - facts.rated_at) / 60_000
-    return ok("RATES_URLS", f"{apart}; the bot stored rates {minutes:.1f} minutes ago")
+        return [fix("RATES_URLS", text)]
+    if facts.rated_at is not None:
+        apart += f"; the bot stored rates {max(0, now - facts.rated_at) / 60_000:.1f} minutes ago"
+    return [*_name_outliers(sampled, medians), ok("RATES_URLS", apart + _describe_rest(medians))]
+
+
+def _name_outliers(sampled: Sequence[str], medians: Mapping[str, Median]) -> list[Finding]:
+    """Return a finding for each source that is wrong about a currency that all have."""
+    found = {one.source: (code, one) for code in sampled for one in medians[code].outliers}
+    return [
+        fix(
+            "RATES_URLS",
+            f"{source}: 1 BTC is {one.price:.2f} {code} there, too far from the others, so it isn't"
+            " used; check its address, or replace it",
+        )
+        for source, (code, one) in found.items()
+    ]
+
+
+def _describe_rest(medians: Mapping[str, Median]) -> str:
+    """Name the currencies in which sources differ, as they do where official rates are not paid."""
+    disputed = [code for code, found in medians.items() if not found.agrees]
+    outlying = [code for code, found in medians.items() if code not in SAMPLE and found.outliers]
+    told = ""
+    if outlying:
+        told += f"; used without one that is too far off: {', '.join(outlying)}"
+    if disputed:
+        told += f"; too far apart to be converted: {', '.join(disputed)}"
+    return told

@@ -98,15 +98,56 @@ async def test_rates_older_than_ten_minutes_sell_nothing(db: Database, clock: Cl
     assert rates.euro() is None
 
 
-async def test_sources_too_far_apart_sell_nothing(db: Database, clock: Clock) -> None:
-    async with exchange(db, clock) as rates:
-        rates.sources[1].body = kraken(EUR="80000")
-        await rates.job.tick()
+async def test_two_sources_too_far_apart_sell_nothing(db: Database, clock: Clock) -> None:
+    async with exchange(db, clock, THREE[0], yadio(EUR="80000", USD="80800")) as rates:
+        with capture_logs() as logs:
+            for _ in range(3):
+                await rates.job.tick()
+                clock.advance(90)
         assert rates.euro() is None
         found = rates.rates.median("EUR")
         assert found
         assert not found.agrees
-        assert rates.rates.rate("USD", "SAT")  # of the two others
+        assert rates.rates.rate("USD", "SAT")
+    assert logs == [
+        {
+            "event": "exchange rates are too far apart to convert",
+            "log_level": "warning",
+            "currencies": ["EUR"],
+        }
+    ]
+
+
+@pytest.mark.parametrize("price", ["720000", "7200", "7200000000000", "0.00072", "74000"])
+async def test_one_wrong_source_of_three_is_left_out_and_named(
+    db: Database, clock: Clock, price: str
+) -> None:
+    async with exchange(db, clock) as rates:
+        wrong, truth = rates.sources[1], rates.sources[1].body
+        wrong.body = kraken(EUR=price)
+        with capture_logs() as logs:
+            for _ in range(3):
+                await rates.job.tick()
+                clock.advance(90)
+        found = rates.euro()
+        names = sorted(one.name for one in (rates.sources[0], rates.sources[2]))
+        assert found
+        assert found.source == f"median of {names[0]} and {names[1]}"
+        assert abs(found.rate * 72100 - 10**8) < Decimal("1e-18")
+        assert rates.rates.outlying() == {wrong.name: ["EUR"]} | {name: [] for name in names}
+        (line,) = logs
+        assert (line["log_level"], line["source"], line["currencies"]) == (
+            "warning",
+            wrong.name,
+            ["EUR"],
+        )
+        assert line["example"] == f"1 BTC is {price} EUR, for others 72100"
+        wrong.body = truth
+        with capture_logs() as logs:
+            await rates.job.tick()
+            clock.advance(HOUR)
+            await rates.job.tick()
+    assert [(line["log_level"], line["source"]) for line in logs] == [("info", wrong.name)]
 
 
 async def test_one_source_down_is_no_error_two_are(db: Database, clock: Clock) -> None:

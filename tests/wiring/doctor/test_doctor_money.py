@@ -138,6 +138,35 @@ async def test_sources_too_far_apart_are_reported() -> None:
     )
 
 
+async def test_a_source_that_contradicts_two_others_is_named_and_they_do() -> None:
+    bodies = (coinbase(USD="80000", EUR="7"), kraken(USD="804000", EUR="7"), yadio(USD="80200"))
+    async with serve_sources(*bodies) as found:
+        _, outlier, rates = await checked(**converting(found))
+        names = sorted((found[0].name, found[2].name))
+    told = (
+        f"{found[1].name}: 1 BTC is 804000.00 USD there, too far from the others, so it isn't used;"
+        " check its address, or replace it"
+    )
+    assert outlier == ("RATES_URLS", False, told)
+    told = f"1 BTC is 80100.00 USD, median of {names[0]} and {names[1]}, 0.25% apart"
+    assert rates == ("RATES_URLS", True, told)
+
+
+async def test_currencies_in_which_sources_differ_are_listed() -> None:
+    """Official and street rates do, without a fault of a source."""
+    bodies = (
+        coinbase(USD="80000", ARS="1", LBP="7", JPY="1"),
+        kraken(USD="80400", ARS="2", LBP="7", JPY="1"),
+        yadio(USD="80200", ARS="3", LBP="9", JPY="1"),
+    )
+    async with serve_sources(*bodies) as found:
+        _, rates = await checked(**converting(found))
+    assert rates[1]
+    assert rates[2].endswith(
+        "0.50% apart; used without one that is too far off: LBP; too far apart to be converted: ARS"
+    )
+
+
 async def test_a_source_that_no_other_checks_is_reported() -> None:
     async with serve_sources(AGREED[0]) as sources:
         rates = (await checked(**converting(sources)))[-1]
