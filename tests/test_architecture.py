@@ -171,7 +171,7 @@ ROOMS = {
         " chat.requests chat.store chat.times core",
         "structlog",
     ),
-    "chat.dialogue.events": Room("chat.messages core", "telegram"),
+    "chat.dialogue.events": Room("chat.messages chat.model core", "telegram"),
     "chat.payments": Room(
         "chat.alerts chat.cards chat.messages chat.model chat.provider chat.store core",
         "structlog",

@@ -106,6 +106,7 @@ COMPOSED: dict[str, list[tuple[str, ...]]] = {
         (word,)
         for word in (*KINDS, *HOURS, *FILES, *MANAGED, *MARKS, *PROFILE_STEPS, "previous", "next")
     ],
+    "button-file-{}": [("yes",), ("no",), ("photo",)],
     "button-goods-{}": [(word,) for word in (*GOODS_KINDS, "again")],
     "button-payout-{}": [(kind,) for kind in REAL_KINDS],
     "button-edit-{}": [(field,) for field in EDITS],

@@ -11,6 +11,7 @@ from bot.chat.forms.flow import start_new
 from bot.chat.forms.form import take_message
 from bot.chat.forms.inputs import take_press
 from bot.chat.forms.stored_draft import read_draft, write_draft
+from bot.chat.model.attachment import Attachment, Enclosure
 from bot.chat.model.draft import Seller
 from bot.chat.model.profile import PROFILE_STEPS
 from bot.chat.model.wish import Wish
@@ -40,6 +41,11 @@ class MessageInput:
 
     text: str
     photo: str | None = None
+    file: Attachment | None = None
+
+    @property
+    def sent(self) -> Enclosure | None:
+        return Enclosure(self.photo, self.file) if self.photo or self.file else None
 
 
 @dataclass(frozen=True)
@@ -65,6 +71,8 @@ class Talk:
     replies: list[Reply] = field(default_factory=list)
     toast: str | None = None
     wishes: list[Wish] = field(default_factory=list)
+    waiting: list[Wish] = field(default_factory=list)
+    """Requests that wait for their photo."""
     changes: list[Change] = field(default_factory=list)
     photos: list[Photo] = field(default_factory=list)
     then: Action | None = None
@@ -80,11 +88,14 @@ class Talk:
             self.draft = replace(seal_secrets(self.form, VAULT), touched_at=self.now)
         if outcome.wish is not None:
             assert Wish.from_json(outcome.wish.to_json()) == outcome.wish
-            self.wishes.append(outcome.wish)
+            if outcome.photo is None:
+                self.wishes.append(outcome.wish)
+            else:
+                self.waiting.append(outcome.wish)
         if outcome.setting is not None:
             self.set(outcome.setting)
         self.changes.extend(filter(None, [outcome.change]))
-        if outcome.photo is not None:
+        if outcome.photo is not None and outcome.wish is None:
             self.photos.append(Photo(outcome.photo, self.form.id))
         self.connects.extend(filter(None, [outcome.connect]))
         self.then = outcome.then
@@ -113,7 +124,7 @@ class Talk:
             self.take(
                 take_press(self.draft, given.action, self.seller, self.now)
                 if isinstance(given, ButtonInput)
-                else take_message(self.draft, given.text, given.photo, self.seller, self.now)
+                else take_message(self.draft, given.text, given.sent, self.seller, self.now)
             )
         return self
 

@@ -41,19 +41,30 @@ FROM_INLINE = "new"
 
 
 def handle_message(context: EventContext, event: MessageEvent) -> None:
-    """Handle a message: a command, or the answer to a question."""
+    """Handle a message: a command, or the answer to a question.
+
+    Nothing that came with a command is dropped in silence.
+    """
+    sent = event.enclosure
     if getting_paid.is_misplaced(context.draft, event.text):
         context.reply(Reply(context.text("payout-connection-elsewhere")))
     elif event.command is None:
         apply_outcome(context, _take_message(context, event))
+    elif sent is not None and event.command not in ("new", *KINDS):
+        context.reply(Reply(context.text("file-unused-command")))
+        handle_message(context, replace(event, photo=None, file=None, is_unusable=False))
     elif event.command == "start" and _open_link(context, event.text):
         return
     elif event.command in ("new", "getpaid", *KINDS) and not context.may_create:
         context.reply(Reply(context.text("not-allowed")))
     elif event.command in KINDS:
         form = one_line(
-            event.command, event.text, listings.short_id(6), context.seller, context.draft
-        )
+            event.command, event.text, listings.short_id(6), context.seller, context.draft,
+            sent=sent,
+        )  # fmt: skip
+        apply_outcome(context, form)
+    elif event.command == "new":
+        form = new_form(context.draft, listings.short_id(6), context.seller, sent)
         apply_outcome(context, form)
     elif (event.command, event.text) == ("start", FROM_INLINE) and context.may_create:
         _greet(context, again=False)
@@ -65,16 +76,16 @@ def handle_message(context: EventContext, event: MessageEvent) -> None:
 def _take_message(context: EventContext, event: MessageEvent) -> Outcome:
     """Return what follows from a message that is no command."""
     if context.draft is None and context.may_create:
-        offer = offer_line(event.text, listings.short_id(6), context.seller)
+        offer = offer_line(event.text, listings.short_id(6), context.seller, event.enclosure)
         if offer is not None:
-            return replace(offer, photo=event.photo)
+            return offer
     if context.draft is not None and event.file is not None:
         outcome = take_file(context.draft, event.file, context.seller, context.now)
         if outcome is not None:
             return outcome
     is_given = context.draft is not None and takes_goods(context.draft)
-    given = (event.linked or event.text if is_given else event.text, event.photo)
-    return take_message(context.draft, *given, context.seller, context.now)
+    text = event.linked or event.text if is_given else event.text
+    return take_message(context.draft, text, event.enclosure, context.seller, context.now)
 
 
 def _open_link(context: EventContext, payload: str) -> bool:

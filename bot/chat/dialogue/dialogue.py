@@ -28,9 +28,12 @@ from bot.chat.messages.payloads import CallbackAnswer, new_message
 from bot.chat.messages.reply import Reply
 from bot.chat.model.draft import TEST_MONEY
 from bot.chat.model.profile import NO_PROFILE
-from bot.chat.store import payouts, queries, sellers
+from bot.chat.store import payouts, sellers
+from bot.chat.store import queries as listing_queries
 from bot.core.errors import Unreadable
-from bot.core.outbox import bulk_changes, lanes, outbox
+from bot.core.outbox import bulk_changes, lanes, outbox, queries
+from bot.core.outbox.queries import WAITING
+from bot.core.outbox.queue_policy import REPLY
 from bot.core.text.translations import choose, t
 
 if TYPE_CHECKING:
@@ -106,7 +109,7 @@ class Chat:
         """Resume the form of a downloaded photo; `photo` is its data, or why there is none."""
         context = self._context_of(tx, message)
         if context is not None:
-            form_effects.receive_photo(context, message.body.draft_id, photo)
+            form_effects.receive_photo(context, message.body, photo)
 
     def receive_file(self, tx: Transaction, message: Message, found: Fetched) -> None:
         """Resume the form of a file that was fetched, or could not be."""
@@ -127,7 +130,13 @@ class Chat:
         draft = sellers.find_draft(tx, chat_id, wanted.seller_id)
         hints, now = hints_for(tx, person, draft, None), self._now()
         seller = replace(self._paid(tx, seller, wanted.seller_id), hints=hints)
-        return EventContext(tx, self._queues, person, seller, draft, now, self._vault)
+        return EventContext(
+            tx, self._queues, person, seller, draft, now, self._vault,
+            may_create=self._may_create(person),
+        )  # fmt: skip
+
+    def _may_create(self, person: Person) -> bool:
+        return not self._allowed or person.id in self._allowed
 
     async def search(self, seller_id: int, text: str, limit: int, start: int) -> list[Card]:
         """Return cards of the seller's requests that can be shared and match `text`.
@@ -139,7 +148,7 @@ class Chat:
         def look(tx: Transaction) -> list[Card]:
             seller = sellers.find_seller(tx, seller_id)
             zone, profile = (seller.zone, seller.profile) if seller else (None, NO_PROFILE)
-            found = queries.search_listings(tx, seller_id, text, limit, start)
+            found = listing_queries.search_listings(tx, seller_id, text, limit, start)
             return [
                 card_of(one, now, zone=zone, profile=profile, raised=raised_of(tx, one))
                 for one in found
@@ -173,11 +182,44 @@ class Chat:
         The secret is deleted from the chat too.
         """
         context = self._turn(tx, event.person)
+        if event.album_id is not None:
+            counted = self._of_album(tx, message, event)
+            if counted is None:
+                bulk_changes.rewrite(tx, message.id, ERASED, None)
+                return
+            event = counted
         handle_message(context, event)
         if getting_paid.is_secret(_answered(event, context.draft), event.text):
             getting_paid.delete_secret(context, event)
         if _keeps_nothing(event, context.draft):
             bulk_changes.rewrite(tx, message.id, ERASED, None)
+
+    def _of_album(
+        self, tx: Transaction, message: Message, event: MessageEvent
+    ) -> MessageEvent | None:
+        """Return the message that counts of an album; None where the album was answered already.
+
+        It is the first one with words, else the first one. The album's other messages are stored by
+        now, since its first one waits for them (chat/telegram/intake.py); they come here later, in
+        any order. Words that come much later still count.
+        """
+        seller_id, album_id = event.person.id, event.album_id
+        answered = sellers.answered_album(tx, seller_id)
+        if answered == f"{album_id}+" or (answered == album_id and not event.has_words):
+            return None
+        found = [event]
+        updates = self._queues.updates
+        for other in queries.newest_of_lane(tx, updates, message.lane, REPLY, WAITING):
+            try:
+                read_as = read(other.body or {}, self._bot_name())
+            except Unreadable:
+                continue
+            if isinstance(read_as, MessageEvent) and read_as.album_id == album_id:
+                found.append(read_as)
+        counted = min(found, key=lambda one: (not one.has_words, one.message_id or 0))
+        words = "+" if counted.has_words else ""
+        sellers.save_answered_album(tx, seller_id, f"{album_id}{words}")
+        return counted
 
     def _turn(
         self, tx: Transaction, person: Person, press: PressEvent | None = None
@@ -194,7 +236,7 @@ class Chat:
             now=now,
             vault=self._vault,
             bot_name=self._bot_name(),
-            may_create=not self._allowed or person.id in self._allowed,
+            may_create=self._may_create(person),
             operator_contact=self._operator_contact,
             press=press,
         )  # fmt: skip

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from telegram.constants import ChatMemberStatus, ChatType
 
-from bot.chat.messages.attachment import Attachment
 from bot.chat.messages.buttons import decode
+from bot.chat.model.attachment import Attachment, Enclosure
 from bot.core.errors import Unreadable
 
 if TYPE_CHECKING:
@@ -34,6 +34,14 @@ to use if Telegram sends none. An animation also comes as a document, which is t
 PHOTO_FILE = (".jpg", "image/jpeg")
 """Telegram makes a JPEG of every photo."""
 
+UNUSABLE = (
+    *("sticker", "story", "contact", "dice", "game", "poll", "venue", "location", "checklist"),
+    *("paid_media", "live_photo", "photo", *FILE_NAMES),
+)
+"""Fields of a message that a person fills with something to send, without a use here or without
+what is needed to use it. Any other message without a text, a photo or a file is Telegram's own word
+on what happened in the chat, such as a pin, and is for nobody here."""
+
 LARGEST_ID = 2**63 - 1
 """The largest id that the database takes; Telegram's have 52 bits."""
 
@@ -56,11 +64,12 @@ class Person:
 
 @dataclass(frozen=True, slots=True)
 class MessageEvent:
-    """A message: a command with its arguments, or text (empty for pictures and the like).
+    """A message: a command with its arguments, or text; either may be the caption of a file.
 
     `photo` is the file_id of the picture that came with it, the largest of its sizes, `file` any
-    file, a picture too. `message_id` is None where a server of the Bot API sends none. `linked` is
-    the text with the addresses behind its words, None for one without such links.
+    file, a picture too; `is_unusable` is whether something else came. `message_id` is None where a
+    server of the Bot API sends none. `linked` is the text with the addresses behind its words, None
+    for one without such links, and for a command.
     """
 
     person: Person
@@ -70,6 +79,24 @@ class MessageEvent:
     file: Attachment | None = None
     message_id: int | None = None
     linked: str | None = None
+    is_unusable: bool = False
+
+    @property
+    def has_words(self) -> bool:
+        """Return whether it is more than a file."""
+        return bool(self.text) or self.command is not None
+
+    @property
+    def enclosure(self) -> Enclosure | None:
+        """Return what came with the words; None for a message of words alone."""
+        if self.photo is None and self.file is None and not self.is_unusable:
+            return None
+        return Enclosure(self.photo, self.file)
+
+    @property
+    def album_id(self) -> str | None:
+        """Return the album that its file belongs to; None for one by itself."""
+        return self.file.album_id if self.file else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,20 +165,25 @@ def read(raw: Mapping[str, Any], bot_name: str) -> Event | None:
 
 
 def _spoke(message: Mapping[str, Any], bot_name: str) -> MessageEvent | None:
+    """Read a message; None for one that brings nothing of a person's, or that isn't for the bot."""
+    text = _text(message, "text") or _text(message, "caption")
+    photo, file = _photo(message), _attachment(message)
+    is_unusable = not (file or photo) and any(_holds(message, name) for name in UNUSABLE)
+    if not (text or file or photo or is_unusable):
+        return None
     person = _person(message, _object(message, "chat"))
     if bot_name and _text(_object(message, "via_bot"), "username") == bot_name:
         return None  # posted inline by this bot into its own chat
-    text = _text(message, "text") or _text(message, "caption")
     message_id = _number(message, "message_id") or None
-    command = COMMAND.fullmatch(text)
+    command, linked, name = COMMAND.fullmatch(text), None, None
     if command is None:
-        file = _attachment(message)
         linked = _linked(message, text)
-        return MessageEvent(person, text, None, _photo(message), file, message_id, linked)
-    name, _, addressee = command[1].partition("@")
-    if addressee and addressee.lower() != bot_name.lower():
-        return None
-    return MessageEvent(person, command[2].strip(), name.lower(), message_id=message_id)
+    else:
+        name, _, addressee = command[1].partition("@")
+        if addressee and addressee.lower() != bot_name.lower():
+            return None
+        text, name = command[2].strip(), name.lower()
+    return MessageEvent(person, text, name, photo, file, message_id, linked, is_unusable)
 
 
 def _linked(message: Mapping[str, Any], text: str) -> str | None:
@@ -249,6 +281,12 @@ def _query_id(query: Mapping[str, Any]) -> str:
 def _object(told: Mapping[str, Any], field: str) -> Mapping[str, Any]:
     value = told.get(field)
     return value if isinstance(value, dict) else {}
+
+
+def _holds(message: Mapping[str, Any], field: str) -> bool:
+    """Return whether a field of a message has any content."""
+    value = message.get(field)
+    return isinstance(value, dict | list) and bool(value)
 
 
 def _text(told: Mapping[str, Any], field: str) -> str:

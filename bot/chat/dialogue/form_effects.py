@@ -12,14 +12,15 @@ from bot.chat.dialogue.mark_jobs import send_mark
 from bot.chat.dialogue.seller_profile import save_profile
 from bot.chat.fields.registry import EDITS, POSTER_TEXT, UNITS
 from bot.chat.forms import goods_form
-from bot.chat.forms.form import edit_form, take_picture
+from bot.chat.forms.form import edit_form, line_with_photo, take_picture
 from bot.chat.forms.profile_form import PHOTO_STEP
 from bot.chat.messages.jobs import AddCodes, CreateRequest
 from bot.chat.messages.payloads import FileDownload, PhotoDownload
 from bot.chat.messages.reply import Reply, escaped
 from bot.chat.model.goods import CODES
 from bot.chat.model.payment_key import PaymentKey
-from bot.chat.model.profile import PROFILE_STEPS
+from bot.chat.model.profile import PROFILE_STEPS, ProfileHints
+from bot.chat.model.wish import Wish
 from bot.chat.requests import audit_trail, edit_rules
 from bot.chat.store import (
     listings,
@@ -37,9 +38,8 @@ from bot.core.outbox import outbox
 
 if TYPE_CHECKING:
     from bot.chat.forms.outcome import Change, MarkNote, NewCodes, Outcome, Setting
-    from bot.chat.messages.attachment import Attachment
+    from bot.chat.model.attachment import Attachment
     from bot.chat.model.draft import Draft
-    from bot.chat.model.wish import Wish
     from bot.chat.store.listings import Listing
 
 NAME = 200
@@ -59,12 +59,8 @@ def apply_outcome(context: EventContext, outcome: Outcome) -> None:
         questions.remove_buttons(context.tx, context.queues, place, context.now)
     if outcome.setting is not None:
         _save(context, outcome.setting)
-    if outcome.photo is not None and outcome.draft is not None:
-        # Photos are downloaded in the order of sending.
-        portrait = outcome.draft.step == PHOTO_STEP
-        body = PhotoDownload(outcome.photo, outcome.draft.id, person.id, portrait)
-        queue, lane = context.queues.photos, str(person.chat_id)
-        outbox.put(context.tx, queue, lane, body, context.now)
+    if outcome.photo is not None:
+        _fetch_photo(context, outcome, outcome.photo)
     if outcome.fetch is not None and outcome.draft is not None:
         _fetch(context, outcome.fetch, outcome.draft)
     for reply in outcome.replies:
@@ -75,7 +71,7 @@ def apply_outcome(context: EventContext, outcome: Outcome) -> None:
 
 def _carry_out(context: EventContext, outcome: Outcome, draft: Draft | None) -> None:
     """Queue what the service has to do, and save a note."""
-    if outcome.wish is not None:
+    if outcome.wish is not None and outcome.photo is None:
         _wish(context, outcome.wish)
     if outcome.change is not None:
         _apply_change(context, outcome.change)
@@ -160,6 +156,20 @@ def _apply_change(context: EventContext, change: Change) -> None:
         context.add_job(edit_rules.job_of(change, context.reply_to()))
 
 
+def _fetch_photo(context: EventContext, outcome: Outcome, file_id: str) -> None:
+    """Queue the download of a photo; photos of one chat are downloaded in the order of sending."""
+    draft, wish, seller_id = outcome.draft, outcome.wish, context.person.id
+    if wish is not None:
+        name, made_id = context.seller.hints.name, listings.short_id(6)
+        body = PhotoDownload(file_id, made_id, seller_id, wish=wish.to_json(), seller_name=name)
+    elif draft is not None:
+        body = PhotoDownload(file_id, draft.id, seller_id, draft.step == PHOTO_STEP)
+    else:
+        return
+    lane = str(context.person.chat_id)
+    outbox.put(context.tx, context.queues.photos, lane, body, context.now)
+
+
 def _fetch(context: EventContext, file: Attachment, draft: Draft) -> None:
     """Queue the download of a file; files of one chat are downloaded in the order of sending."""
     for_codes = draft.form == goods_form.FORM
@@ -231,8 +241,8 @@ def removal_obstacle(context: EventContext, listing: Listing) -> str | None:
     )
 
 
-def receive_photo(context: EventContext, draft_id: str, photo: bytes | str) -> None:
-    """Resume the form `draft_id` with its photo: the data, or the reason why there is none.
+def receive_photo(context: EventContext, wanted: PhotoDownload, photo: bytes | str) -> None:
+    """Resume a form with its photo: the data, or the reason why there is none.
 
     The photo is deleted if its form has ended, and so is the photo that it replaces.
     """
@@ -242,7 +252,16 @@ def receive_photo(context: EventContext, draft_id: str, photo: bytes | str) -> N
         image = seller_images.add_image(tx, seller_id, photo, context.now)
     else:
         problem = f"photo-{photo}"
-    outcome = take_picture(draft, draft_id, image, problem, context.seller)
+    wish = Wish.from_json(wanted.wish) if wanted.wish else None
+    if wish is None:
+        outcome = take_picture(draft, wanted.draft_id, image, problem, context.seller)
+    else:
+        context = replace(
+            context, seller=replace(context.seller, hints=ProfileHints(wanted.seller_name))
+        )
+        outcome = line_with_photo(
+            wish, wanted.draft_id, image, problem, context.seller, current=draft
+        )
     apply_outcome(context, outcome)
     if outcome.change is None:  # otherwise a job needs it
         seller_images.delete_unused(tx, [image, draft.image if draft else None])

@@ -137,6 +137,15 @@ def goods_readings(draft: Draft, seller: Seller) -> Rows:
     )
 
 
+def file_answers(draft: Draft, seller: Seller) -> Rows:
+    """Offer to give a file to buyers, or not; a picture may be meant as the photo instead."""
+    no = "photo" if draft.file is not None and draft.file.is_picture else "no"
+    return tuple(
+        (button(draft, t(seller.language, f"button-file-{word}"), "file", word),)
+        for word in ("yes", no)
+    )
+
+
 def payer_fields(draft: Draft, seller: Seller) -> Rows:
     """Offer what payers can be asked for; each button carries the state that it leads to."""
     rows = []

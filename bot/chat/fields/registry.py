@@ -363,11 +363,14 @@ EDITS = {
 """The fields that can be edited (interface, section 4.3), by the name of the edit, as its menu
 orders them; the poster's text among them, which the service does not know."""
 
+FILE_STEP = "file"
+"""The step that asks whether buyers get a file that came with other words."""
+
 PATH = ("kind", "name", "amount", "currency", "units", "destination", "review")
 """The steps of a new request without options."""
 
 STEPS = {
-    "new": (*PATH, "options", *OPTIONS, "zone"),
+    "new": (*PATH, "options", *OPTIONS, "zone", FILE_STEP),
     "line": ("amount", "currency", "destination"),
     "settings": ("destination", "zone", "quiet", "summary", *PROFILE_STEPS),
     "payout": (*PAYOUT_STEPS, CHECKING, FOUND, SAVING),

@@ -27,6 +27,7 @@ CHOICE_OFFERED = ("donation",)
 """The kinds of requests whose payers choose the amount by default."""
 
 _HANDLE = 48  # UTF-16 units of one of several receivers
+_FILE_NAME = 80
 
 
 def shown_amount(amount: Decimal | None, currency: str | None, seller: Seller) -> str:
@@ -136,6 +137,14 @@ def goods_question(draft: Draft, seller: Seller) -> str:
     key = "ask-which-goods" if len(draft.readings) > 1 else "ask-long-goods"
     question = t(seller.language, key, count=lists[0].count or 0, most=MAX_TEXT)
     return "\n".join(filter(None, [question, ends_line(lists[0], seller.language)]))
+
+
+def file_question(draft: Draft, seller: Seller) -> str:
+    """Ask whether buyers get a file that came with other words; it may be one of several."""
+    file, language = draft.file, seller.language
+    question = t(language, "ask-file", name=escaped(file.name if file else "", _FILE_NAME))
+    is_one_of_several = file is not None and file.album_id is not None
+    return f"{question}\n\n{t(language, 'ask-file-album')}" if is_one_of_several else question
 
 
 def units_line(draft: Draft, seller: Seller) -> str | None:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import zlib
 from typing import TYPE_CHECKING
 
-from bot.chat.fields.offers import TICK, button, in_rows
-from bot.chat.fields.registry import FIELDS, MENU, PATH, STEPS, UNITS, field_at
+from bot.chat.fields.offers import TICK, button, file_answers, in_rows
+from bot.chat.fields.registry import FIELDS, FILE_STEP, MENU, PATH, STEPS, UNITS, field_at
 from bot.chat.forms.sellers.payout_texts import payout_rows
 from bot.chat.forms.sellers.profile_texts import profile_rows
 from bot.chat.model.profile import PROFILE_STEPS
@@ -121,6 +121,7 @@ _OFFERS: dict[str, Callable[[Draft, Seller], Rows]] = {
     "summary": _summary_rows,
     "review": _review_rows,
     "options": _options_rows,
+    FILE_STEP: file_answers,
     **dict.fromkeys(PROFILE_STEPS, profile_rows),
     **dict.fromkeys(STEPS["payout"], payout_rows),
 }

@@ -8,7 +8,15 @@ from typing import TYPE_CHECKING
 from bot.chat.fields.field import Typed
 from bot.chat.fields.offers import goals
 from bot.chat.fields.receiver_shares import minor_of, shares_of
-from bot.chat.fields.registry import BY_NAME, PATH, RECEIVERS, STEPS, field_at
+from bot.chat.fields.registry import (
+    BY_NAME,
+    FILE_STEP,
+    GOODS,
+    PATH,
+    RECEIVERS,
+    STEPS,
+    field_at,
+)
 from bot.chat.fields.typed_text import AmbiguousAmount
 from bot.chat.forms.bot_texts import menu, settings
 from bot.chat.forms.button_rows import moment_rows
@@ -17,22 +25,61 @@ from bot.chat.forms.prompts import ask_which, path, prompt, resume_prompt
 from bot.chat.messages.reply import Problem, Reply, escaped
 from bot.chat.model.amount_choice import in_minor
 from bot.chat.model.draft import Draft, Seller
+from bot.chat.model.goods import MAX_FILE
 from bot.chat.model.profile import PROFILE_STEPS
 from bot.chat.model.wish import Wish, options_of
 from bot.chat.times.moments import Choice
 from bot.core.text.translations import t
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from bot.chat.fields.field import Field
     from bot.chat.messages.reply import Action
+    from bot.chat.model.attachment import Enclosure
 
 _TIMED_SETTINGS = ("quiet", "summary")
 
 
-def start_new(draft_id: str, seller: Seller, paused: Draft | None = None) -> Outcome:
+def start_new(
+    draft_id: str, seller: Seller, paused: Draft | None = None, sent: Enclosure | None = None
+) -> Outcome:
     """Begin a new request at its first question, in place of any form under way."""
     asks = not seller.has_destination
-    return go_on(Draft(draft_id, "new", "kind", asks_destination=asks, paused=paused), seller)
+    first = Draft(draft_id, "new", "kind", asks_destination=asks, paused=paused)
+    return enclose(first, sent, seller, lambda draft: go_on(draft, seller))
+
+
+def enclose(
+    draft: Draft, sent: Enclosure | None, seller: Seller, go: Callable[[Draft], Outcome]
+) -> Outcome:
+    """Take what came with words for a new request, then `go` on with these.
+
+    A photo is fetched. Whether buyers get a file is asked once all else is answered. What has no
+    use is named.
+    """
+    if sent is None:
+        return go(draft)
+    may_deliver = GOODS.is_offered(draft, seller)
+    if sent.photo is not None and (sent.is_photo or not may_deliver):
+        outcome = go(replace(draft, photos_due=draft.photos_due + 1))
+        return replace(outcome, photo=sent.photo)
+    if sent.file is None:
+        note = t(seller.language, "file-unused")
+    elif not may_deliver:
+        note = t(seller.language, "file-unused-service")
+    elif sent.file.size is not None and sent.file.size > MAX_FILE:
+        note = t(seller.language, "problem-goods-too-large")
+    else:
+        return go(replace(draft, file=sent.file))
+    return with_note(go(draft), note)
+
+
+def with_note(outcome: Outcome, note: str) -> Outcome:
+    """Put a note before the first reply of an outcome."""
+    first, *others = outcome.replies or (Reply(""),)
+    text = "\n\n".join(filter(None, (note, first.text)))
+    return replace(outcome, replies=(replace(first, text=text), *others))
 
 
 def ask_step(draft: Draft, step: str, seller: Seller, note: str | None = None) -> Outcome:
@@ -105,7 +152,7 @@ def go_back(draft: Draft, step: str, seller: Seller) -> Outcome:
         if draft.form == "settings":
             then = ("profile",) if draft.step in PROFILE_STEPS else ("settings",)
         return resume(draft.paused, seller) if draft.paused else Outcome(None, then=then)
-    if step == "options":
+    if step in ("options", FILE_STEP):
         draft = replace(draft, in_menu=False)
         if blocking_step(draft, seller) is None:
             return ask_step(draft, "review", seller)
@@ -124,7 +171,8 @@ def go_back(draft: Draft, step: str, seller: Seller) -> Outcome:
 def unanswered_step(draft: Draft, seller: Seller) -> str | None:
     """Return the first step without a required answer."""
     steps = (step for step in STEPS[draft.form] if step in BY_NAME)
-    return next((step for step in steps if BY_NAME[step].is_open(draft, seller)), None)
+    found = next((step for step in steps if BY_NAME[step].is_open(draft, seller)), None)
+    return FILE_STEP if found is None and draft.file is not None else found
 
 
 def blocking_step(draft: Draft, seller: Seller) -> str | None:

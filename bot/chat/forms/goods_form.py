@@ -9,18 +9,19 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from bot.chat.fields.goods_text import CodeList, read_codes, read_message
-from bot.chat.fields.registry import GOODS
+from bot.chat.fields.registry import FILE_STEP, GOODS
 from bot.chat.forms import flow
 from bot.chat.forms.button_rows import ways_out
 from bot.chat.forms.outcome import NewCodes, Outcome, Press
 from bot.chat.messages.reply import Problem, Reply
+from bot.chat.model.attachment import Enclosure
 from bot.chat.model.draft import Draft
 from bot.chat.model.goods import CODES, MAX_FILE, Goods
 from bot.core.text.translations import t
 
 if TYPE_CHECKING:
-    from bot.chat.messages.attachment import Attachment
     from bot.chat.messages.reply import Action
+    from bot.chat.model.attachment import Attachment
     from bot.chat.model.draft import Seller
 
 FORM = STEP = "codes"
@@ -174,4 +175,19 @@ def _goods_pressed(draft: Draft, words: Action, seller: Seller, _now: int) -> Ou
     return None if chosen is None else _set(draft, chosen, seller)
 
 
-VERBS: dict[str, Press] = {"goods": _goods_pressed}
+def _file_pressed(draft: Draft, words: Action, seller: Seller, _now: int) -> Outcome | None:
+    """Take a file as what buyers get, as the photo, or not at all."""
+    file = draft.file
+    if file is None:
+        return None
+    if flow.unanswered_step(draft, seller) != FILE_STEP:
+        return flow.go_on(draft, seller)
+    draft = replace(draft, file=None)
+    if words == ("yes",):
+        single = replace(file, album_id=None)
+        return take_file(replace(draft, step=GOODS.name, readings=()), single, seller)
+    sent = Enclosure(file.file_id) if words == ("photo",) and file.is_picture else None
+    return flow.enclose(draft, sent, seller, lambda draft: flow.go_on(draft, seller))
+
+
+VERBS: dict[str, Press] = {"goods": _goods_pressed, FILE_STEP: _file_pressed}

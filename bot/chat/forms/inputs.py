@@ -13,6 +13,7 @@ from bot.chat.fields.registry import (
     ASKS,
     BY_NAME,
     ENDS,
+    FILE_STEP,
     GOAL,
     GOODS,
     INSTRUMENT,
@@ -45,7 +46,7 @@ _FORM_VERBS = {
             *("kind", "keep", "back", "amount", "currency", "choose", "goal"),
             *("create", "continue", "restart", "cancel"),
             *("options", "open", "clear", "done", "instrument", "ask", "moment", "zone"),
-            *("later", "goods"),
+            *("later", "goods", FILE_STEP),
         ]
     ),
     "line": frozenset(["amount", "currency", "choose", "continue", "cancel"]),
@@ -179,6 +180,7 @@ _ANSWERS: dict[str, Callable[[Draft, str, Seller], Outcome]] = {
     "destination": _destination_typed,
     "review": _press_please,
     "options": _press_please,
+    FILE_STEP: _press_please,
     GOODS.name: goods_form.take_text,
     goods_form.STEP: goods_form.take_codes,
     **dict.fromkeys(mark_form.MARKS, mark_form.take_note),
@@ -192,6 +194,8 @@ def _create_pressed(draft: Draft, words: Action, seller: Seller, now: int) -> Ou
     """
     if flow.blocking_step(draft, seller) is not None:
         return flow.go_on(draft, seller)
+    if draft.photos_due:
+        return Outcome(draft, toast=t(seller.language, "toast-photo-coming"))
     if draft.step != "review" or words != (fingerprint(draft, seller),):
         review = flow.ask_step(replace(draft, in_menu=False), "review", seller)
         return replace(review, toast=t(seller.language, "toast-changed"))

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from bot.chat.messages.attachment import Attachment
     from bot.chat.messages.reply import Action, Reply
+    from bot.chat.model.attachment import Attachment
     from bot.chat.model.draft import Draft, Seller
     from bot.chat.model.wish import Wish
 
@@ -69,8 +69,9 @@ class Outcome:
     The caller stores `draft` (None: no draft), sends `replies`, creates `wish`, makes `change`,
     saves the `setting` of the seller, has the service check (PROBE) or save (SAVE) the payout
     account of the draft as `connect` says, and fetches the file `photo` for the draft (empty: the
-    seller's profile photo at Telegram), fetches the file `fetch` for what buyers get, sends the new
-    `codes` and saves the `note` on a payment, all in one transaction.
+    seller's profile photo at Telegram) or for the `wish`, which is then created once it is here,
+    fetches the file `fetch` for what buyers get, sends the new `codes` and saves the `note` on a
+    payment, all in one transaction.
     Then it acts on `then` as if that button had been pressed.
     """
 

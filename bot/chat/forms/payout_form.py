@@ -14,7 +14,7 @@ from bot.chat.forms import flow
 from bot.chat.forms.outcome import PROBE, SAVE, Outcome, Press, Setting
 from bot.chat.forms.prompts import prompt
 from bot.chat.forms.sellers.payout_texts import fingerprint, refusal_text, saved_reply
-from bot.chat.messages.reply import Problem, Reply
+from bot.chat.messages.reply import Problem
 from bot.chat.model.draft import Draft, Seller
 from bot.chat.model.payout import (
     CHECKING,
@@ -125,11 +125,9 @@ def with_warning(outcome: Outcome, currency: str | None, seller: Seller) -> Outc
     warning = unpaid_currency(currency, seller)
     if warning is None:
         return outcome
-    first, *others = outcome.replies or (Reply(""),)
     if outcome.draft is not None and outcome.draft.step == "review":
         return outcome  # which has it
-    text = "\n\n".join(filter(None, (warning, first.text)))
-    return replace(outcome, replies=(replace(first, text=text), *others))
+    return flow.with_note(outcome, warning)
 
 
 def token(draft: Draft) -> str:

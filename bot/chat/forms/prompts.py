@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from bot.chat.fields.offers import button
-from bot.chat.fields.registry import FIELDS, PATH, UNITS, field_at
-from bot.chat.fields.wording import shown_amount
+from bot.chat.fields.registry import FIELDS, FILE_STEP, PATH, UNITS, field_at
+from bot.chat.fields.wording import file_question, shown_amount
 from bot.chat.forms.button_rows import rows, ways_out
 from bot.chat.forms.sellers.payout_texts import payout_question
 from bot.chat.forms.sellers.profile_texts import profile_question
@@ -83,6 +83,8 @@ def _question(draft: Draft, seller: Seller) -> str:
     if draft.step == "review":
         lines = (field.line(draft, seller) for field in FIELDS)
         return "\n".join([t(seller.language, "review"), *filter(None, lines)])
+    if draft.step == FILE_STEP:
+        return file_question(draft, seller)
     if draft.form == "payout":
         return payout_question(draft, seller)
     if draft.step in PROFILE_STEPS:

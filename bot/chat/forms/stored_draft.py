@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from bot.chat.fields.registry import PATH, STEPS
 from bot.chat.fields.typed_text import FINEST
 from bot.chat.model.amount_choice import read_draft_choice
+from bot.chat.model.attachment import Attachment
 from bot.chat.model.draft import Draft, Portion
 from bot.chat.model.goods import Goods, are_all_goods, are_goods, goods_of
 from bot.chat.model.payout import FOUND, PAYOUT_STEPS, WAYS, PayoutAccount, PayoutAnswer
@@ -18,6 +19,7 @@ from bot.chat.model.stored_json import (
     fits,
     is_amount,
     is_currency,
+    is_whole,
     list_of,
     list_of_texts,
     parsed,
@@ -63,6 +65,7 @@ def _draft_of(found: object, depth: int = _MAX_DEPTH) -> Draft | None:
             "readings": goods_of(found["readings"]),
             "answers": tuple(PayoutAnswer(**answer) for answer in found["answers"]),
             "found": None if found["found"] is None else _account_of(found["found"]),
+            "file": None if found["file"] is None else Attachment(**found["file"]),
         }
     )
 
@@ -129,6 +132,7 @@ def _or_none(check: Callable[[Any], bool]) -> Callable[[object], bool]:
 
 
 _ACCOUNT = shape_of(PayoutAccount, currencies=list_of_texts)
+_FILE = shape_of(Attachment, size=lambda value: value is None or is_whole(value))
 _SHAPE = shape_of(
     Draft,
     id=_matches(r"[a-z0-9]{6}"),
@@ -146,6 +150,8 @@ _SHAPE = shape_of(
     way=_or_none(lambda value: value in WAYS),
     answers=list_of(shape_of(PayoutAnswer)),
     found=_or_none(lambda value: fits(value, _ACCOUNT)),
+    file=_or_none(lambda value: fits(value, _FILE)),
+    photos_due=lambda value: value == 0 or is_whole(value),
     listing=_or_none(_matches(r"[a-z0-9]{10}")),
     payment=_or_none(_matches(r"[a-z0-9]{10}:[0-9]{1,14}:[0-9a-f]{8}")),
 )

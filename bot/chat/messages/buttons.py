@@ -42,6 +42,7 @@ _DRAFT_WORDS = (
     r"offer:[0-9a-f]{8}|accent:[a-z]{1,16}|telegram-photo",
     r"save:[0-9a-f]{8}|change|later|land:[A-Z]{2}",
     r"goods:(?:codes|one|again)",
+    r"file:(?:yes|no|photo)",
 )
 _WAY = r"(?:bank-(?:sepa|pix|upi|swiss)|lightning|lnbits|nwc)"
 _PAYMENT = r"[a-z0-9]{10}:[0-9]{1,14}:[0-9a-f]{8}"

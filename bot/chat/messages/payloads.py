@@ -9,8 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from bot.chat.messages.attachment import Attachment  # noqa: TC001 - payloads are parsed by their types
 from bot.chat.messages.buttons import markup
+from bot.chat.model.attachment import Attachment  # noqa: TC001 - payloads are parsed by their types
 from bot.chat.model.paid_by import PaidBy  # noqa: TC001 - payloads are parsed by their types
 from bot.chat.model.payer_words import NO_WORDS, PayerWords
 from bot.core.outbox.payload_kinds import PayloadKinds
@@ -238,12 +238,16 @@ class PhotoDownload:
     """A photo that a seller sent for a form, still to be fetched.
 
     An empty `file_id` stands for the seller's profile photo. A `portrait` is made a small square.
+    It came with a line that was complete where there is a `wish`, the JSON of the request to create
+    once the photo is here; `seller_name` as in the job that creates it.
     """
 
     file_id: str
     draft_id: str
     seller_id: int
     portrait: bool = False
+    wish: str | None = None
+    seller_name: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from decimal import Decimal
 
     from bot.chat.model.amount_choice import AmountChoice
+    from bot.chat.model.attachment import Attachment
     from bot.chat.model.goods import Goods
     from bot.chat.model.payout import PayoutAccount, PayoutAnswer
     from bot.chat.model.profile import Profile, ProfileHints
@@ -108,6 +109,8 @@ class Draft(RequestOptions):
     `poster_text` the text on its poster. With `in_menu` an answer leads back to "More options".
     `step_after_zone` is the step that waits for the time zone. `payment` is the key of the payment
     that was paid back. `readings` are what a message of goods may mean, while its seller is asked.
+    `file` came with other words; its seller is still to be asked whether buyers get it. So many
+    photos of a new request as `photos_due` says are being fetched.
     `way`, `answers` and `found` belong to a payout account: its way, what its
     seller typed, and what the service found. A form that `must_resume` takes no text until its
     seller presses Continue. `touched_at` (epoch ms) is set on a draft that was stored.
@@ -134,6 +137,8 @@ class Draft(RequestOptions):
     way: str | None = None
     answers: tuple[PayoutAnswer, ...] = ()
     found: PayoutAccount | None = None
+    file: Attachment | None = None
+    photos_due: int = 0
     choice: AmountChoice[Decimal] | None = None
     must_resume: bool = False
     touched_at: int | None = field(default=None, compare=False)

@@ -82,6 +82,17 @@ def mark_greeted(tx: Transaction, seller_id: int, now: int) -> bool:
     return bool(tx.execute(sql, id=seller_id, now=now))
 
 
+def answered_album(tx: Transaction, seller_id: int) -> str | None:
+    """Return the last album that was answered, as `save_answered_album` stored it."""
+    row = tx.one("SELECT album FROM sellers WHERE id = :id", id=seller_id)
+    return row["album"] if row else None
+
+
+def save_answered_album(tx: Transaction, seller_id: int, album: str) -> None:
+    """Store the album of which one message was answered, so that no other one of it is."""
+    tx.execute("UPDATE sellers SET album = :album WHERE id = :id", id=seller_id, album=album)
+
+
 def save_destination(tx: Transaction, seller_id: int, destination: str) -> None:
     """Store where a seller's money goes."""
     sql = "UPDATE sellers SET destination = :destination WHERE id = :id"

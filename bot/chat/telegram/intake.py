@@ -65,6 +65,10 @@ QUOTED = ("reply_to_message", "quote", "pinned_message", "external_reply")
 be a receipt with what was bought."""
 
 
+ALBUM_WAIT = 1_000
+"""Milliseconds for which the first message of an album waits for the others: Telegram sends each as
+an update of its own, and only one of them has the caption."""
+
 PRESSED = ("message_id", "chat", "date", "photo")
 """What is stored of the message below which a button was pressed: its text and its other buttons
 may show what was bought, or what a payer wrote."""
@@ -104,7 +108,11 @@ class Intake:
             key = f"update-{self._bot_id}-{update['update_id']:012d}"
             lane, account = lane_of(update), account_of(update)
             kept = _alone(update)
-            if outbox.put(tx, self._queue, lane, kept, now, key=key, account=account):
+            is_part = "media_group_id" in _object(update.get("message"))
+            due_at = now + ALBUM_WAIT if is_part else None
+            if outbox.put(
+                tx, self._queue, lane, kept, now, key=key, account=account, due_at=due_at
+            ):
                 tx.count("telegram_updates", next(filter(update.__contains__, KINDS), "other"))
 
 

@@ -82,6 +82,23 @@ class Person:
         media = self.world.files.add(kind, Upload(name, data))
         return self._say(chat or self.chat, media.content | _caption(caption), None)
 
+    def send_album(self, *parts: tuple[str, str, bytes, str]) -> list[Message]:
+        """Send files together, each as kind, name, data and caption. Errors: as `send_photo`.
+
+        Each is a message of its own, as Telegram has it; the same media_group_id holds them
+        together.
+        """
+        album = {"media_group_id": _query_id()}
+        found = [self.world.files.add(kind, Upload(name, data)) for kind, name, data, _ in parts]
+        return [
+            self._say(self.chat, media.content | _caption(part[3]) | album, None)
+            for media, part in zip(found, parts, strict=True)
+        ]
+
+    def send_content(self, content: Json, chat: Chat | None = None) -> Message:
+        """Send what a client makes by itself: a service message, a sticker, a place."""
+        return self._say(chat or self.chat, content, None, service=True)
+
     def edit(self, message: Message, text: str) -> None:
         """Change a message of one's own; the bot gets edited_message."""
         if message.sender.id != self.id:

@@ -15,8 +15,8 @@ from bot.chat.dialogue.events import (
     SearchEvent,
     read,
 )
-from bot.chat.messages.attachment import Attachment
 from bot.chat.messages.reply import Button
+from bot.chat.model.attachment import Attachment
 from bot.core.errors import Unreadable
 from bot.sandbox.world.model import Draft
 from tests.support.chat_harness import BOT_NAME, ChatHarness
@@ -100,8 +100,9 @@ def test_a_picture_is_named_by_the_largest_of_its_sizes_also_when_sent_as_a_file
 )
 def test_a_picture_that_cannot_be_read_is_none(message: dict[str, Any]) -> None:
     who = {"from": {"id": 7}, "chat": {"id": 7}}
-    event = read({"update_id": 1, "message": {**who, **message}}, BOT_NAME)
-    assert event == MessageEvent(Person(7, 7, private=True, tag=None), "")
+    event = read({"update_id": 1, "message": {**who, **message, "caption": "x"}}, BOT_NAME)
+    assert isinstance(event, MessageEvent)
+    assert (event.text, event.photo, event.file) == ("x", None, None)
 
 
 @pytest.mark.parametrize(
@@ -310,17 +311,23 @@ SPARSE: list[tuple[dict[str, Any], Event | None]] = [
         MessageEvent(Person(7, -7, private=False, tag=None), "", "help"),
     ),
     (
-        {"message": {"from": {"id": 7, "language_code": 5}, "chat": {"id": 7, "type": 1}}},
-        MessageEvent(Person(7, 7, private=True, tag=None), ""),
+        {
+            "message": {
+                "from": {"id": 7, "language_code": 5}, "chat": {"id": 7, "type": 1}, "text": "hi",
+            }
+        },
+        MessageEvent(Person(7, 7, private=True, tag=None), "hi"),
     ),
     (
-        {"message": {"from": {"id": 7}, "chat": {"id": 7}, "text": 5, "date": 10**20}},
-        MessageEvent(Person(7, 7, private=True, tag=None), ""),
+        {
+            "message": {
+                "from": {"id": 7}, "chat": {"id": 7}, "date": 10**20, "text": "hi", "entities": 5,
+            }
+        },
+        MessageEvent(Person(7, 7, private=True, tag=None), "hi"),
     ),
-    (
-        {"message": {"from": {"id": 7}, "chat": {"id": 7}, "entities": 5, "poll": {}}},
-        MessageEvent(Person(7, 7, private=True, tag=None), ""),
-    ),
+    ({"message": {"from": {"id": 7}, "chat": {"id": 7}, "text": 5}}, None),
+    ({"message": {"from": {"id": 7}, "chat": {"id": 7}, "poll": {}}}, None),
     ({"message": {"chat": {"id": 7}, "text": "from nobody"}}, None),
     (
         {"callback_query": {"id": "1", "from": {"id": 7}, "message": {"chat": {"id": 7}}}},
@@ -359,11 +366,11 @@ def test_fields_that_other_bot_api_servers_leave_out_are_optional(
 
 WHO = {"from": {"id": 7}, "chat": {"id": 7}}
 UNREADABLE: list[dict[str, Any]] = [
-    {"message": {"from": {}, "chat": {"id": 7}}},
-    {"message": {"from": {"id": 7}}},
-    {"message": {"from": {"id": "7"}, "chat": {"id": 7}}},
-    {"message": {"from": {"id": True}, "chat": {"id": 7}}},
-    {"message": {"from": {"id": 7}, "chat": {"id": 10**30}}},
+    {"message": {"from": {}, "chat": {"id": 7}, "text": "x"}},
+    {"message": {"from": {"id": 7}, "text": "x"}},
+    {"message": {"from": {"id": "7"}, "chat": {"id": 7}, "text": "x"}},
+    {"message": {"from": {"id": True}, "chat": {"id": 7}, "text": "x"}},
+    {"message": {"from": {"id": 7}, "chat": {"id": 10**30}, "text": "x"}},
     {"callback_query": {"from": {"id": 7}, "data": "help"}},
     {"callback_query": {"id": "1", "from": {"id": 7}, "message": {"date": 1}}},
     {"inline_query": {"id": "1"}},

@@ -15,6 +15,7 @@ from bot.chat.forms.form import (
     ExistingRequest,
     duplicate,
     edit_form,
+    line_with_photo,
     new_form,
     reopen,
     settings_form,
@@ -25,6 +26,7 @@ from bot.chat.forms.one_line import one_line
 from bot.chat.forms.payout_form import payout_form
 from bot.chat.forms.stored_draft import read_draft
 from bot.chat.model.amount_choice import AmountChoice
+from bot.chat.model.attachment import Attachment, Enclosure
 from bot.chat.model.draft import Seller
 from bot.chat.model.payout import CHECKING, SAVING, WAYS
 from bot.chat.model.wish import PAYER_FIELDS, Share, Wish
@@ -48,6 +50,7 @@ from tests.support.payout_forms import CONNECTION, IBAN, SEPA, UNPAID, paid_to
 if TYPE_CHECKING:
     from decimal import Decimal
 
+ZIP = Attachment("t1", "document", "a.zip", "application/zip", size=5)
 SETTLED = replace(KNOWN, zone=BERLIN)
 
 TYPED = st.one_of(
@@ -82,12 +85,13 @@ FORGED = st.one_of(
 ENTRIES = st.sampled_from(
     [
         *("new", "settings", "line", "reopen", "cancel", "edit", "duplicate", "picture", "sleep"),
-        *("payout", "service"),
+        *("payout", "service", "photo-line", "file-line", "photo-came"),
     ]
 )
 MOVES = st.one_of(
     st.tuples(st.just("say"), TYPED),
-    st.tuples(st.just("photo"), st.none()),
+    st.tuples(st.just("photo"), st.sampled_from([None, "5 USD", "Coffee"])),
+    st.tuples(st.just("file"), st.sampled_from([None, "5 USD", "Coffee"])),
     st.tuples(st.just("press"), st.integers(0, 999)),
     st.tuples(st.just("forge"), FORGED),
     st.tuples(st.just("enter"), st.tuples(ENTRIES, TYPED)),
@@ -129,6 +133,9 @@ def enter(talk: Talk, door: str, text: str) -> None:
         "new": lambda: new_form(draft, OTHER, seller),
         "settings": lambda: settings_form(setting, OTHER, seller, draft),
         "line": lambda: one_line(kind, text, OTHER, seller, draft),
+        "photo-line": lambda: one_line(kind, text, OTHER, seller, draft, sent=Enclosure("p")),
+        "file-line": lambda: one_line(kind, text, OTHER, seller, draft, sent=Enclosure(file=ZIP)),
+        "photo-came": lambda: line_with_photo(wish, OTHER, image, problem, seller, current=draft),
         "reopen": lambda: reopen(wish, OTHER, text, text, seller, current=draft),
         "cancel": lambda: cancel(draft, seller),
         "edit": lambda: edit_form(OTHER, present, field, seller, current=draft),
@@ -144,7 +151,9 @@ def make_move(talk: Talk, kind: str, what: object) -> None:
     if kind == "say":
         talk.give(MessageInput(str(what)))
     elif kind == "photo":
-        talk.give(MessageInput("", photo="file"))
+        talk.give(MessageInput(str(what or ""), photo="file"))
+    elif kind == "file":
+        talk.give(MessageInput(str(what or ""), file=ZIP))
     elif kind == "forge":
         assert isinstance(what, tuple)
         talk.give(ButtonInput(what))

@@ -17,8 +17,8 @@ from bot.chat.forms.form import (
 )
 from bot.chat.forms.goods_form import Fetched, codes_form, receive
 from bot.chat.forms.outcome import NewCodes
-from bot.chat.messages.attachment import Attachment
 from bot.chat.messages.reply import Problem
+from bot.chat.model.attachment import Attachment
 from bot.chat.model.draft import PayoutService, Seller
 from bot.chat.model.goods import CODES, FILE, MAX_FILE, TEXT, Goods
 from tests.support.chat_harness import DROP, STICKERS

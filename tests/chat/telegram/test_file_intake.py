@@ -10,6 +10,7 @@ from structlog.testing import capture_logs
 
 from bot.chat.model.goods import CODES, FILE, Goods
 from bot.chat.model.payout import owner_ref
+from bot.chat.store import sellers
 from bot.chat.telegram.file_intake import RETRIES
 from bot.core.text.translations import t
 from bot.sandbox.world.faults import Fault
@@ -53,6 +54,27 @@ async def test_a_file_of_20_mb_is_delivered_byte_for_byte(shop: GoodsShop) -> No
     path = bought["file"]["url"].partition("/pay/")[2]
     assert (await shop.market.service.anyone.get(f"/pay/{path}")).content == data
     assert shop.chat.world.refused == []
+
+
+async def test_a_command_with_a_file_sells_that_file(shop: GoodsShop) -> None:
+    """No link exists before the file is there, so no buyer pays for nothing."""
+    chat = shop.chat
+    await chat.says(shop.sam, "/start")
+    chat.db.run(lambda tx: sellers.save_destination(tx, shop.sam.id, "$anna"))
+    await shop.send("book.pdf", b"%PDF", "/oneoff 9 EUR E-book")
+    assert chat.rows("listings") == []
+    await shop.press("file", "yes")
+    await shop.fetch()
+    assert "Buyers get: book.pdf" in chat.texts[-1]
+    assert chat.rows("listings") == []
+    create = chat.said[-1].keyboard["inline_keyboard"][0][0]["callback_data"]
+    await chat.presses(shop.sam, create)
+    (row,) = chat.rows("listings")
+    goods = chat.listing(row["id"]).wish.goods
+    assert goods is not None
+    assert (goods.kind, goods.name, goods.sent_as) == (FILE, "book.pdf", "document")
+    stored = await shop.market.service.db.query("SELECT id FROM files")
+    assert [one["id"] for one in stored] == [goods.file_id]
 
 
 async def test_a_byte_more_is_refused_without_asking_telegram(shop: GoodsShop) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import io
 import subprocess
+from functools import partial
 from typing import TYPE_CHECKING
 
 import pytest
@@ -14,12 +15,14 @@ from PIL import Image
 from structlog.testing import capture_logs
 
 from bot.chat.cards.image_route import image_router
+from bot.chat.model.wish import Wish
 from bot.chat.pictures import decoder_process
-from bot.chat.store import seller_images
+from bot.chat.store import seller_images, sellers
 from bot.chat.telegram.photo_intake import RETRIES, Downloads, PhotoIntake
 from bot.core import exact_json
 from bot.core.bounded_process import BoundedChild, Budget
 from bot.core.outbox.worker import Job
+from bot.core.text.translations import t
 from bot.sandbox.bot_api import api
 from bot.sandbox.world.faults import Fault
 from tests.support.chat_harness import ChatHarness, telegram_of
@@ -46,6 +49,12 @@ class Studio:
         self.chat = chat
         self.sam = chat.add_person("Sam")
         self.photos = photos
+
+    async def settle(self) -> None:
+        """Give the seller a payout address."""
+        await self.chat.says(self.sam, "/start")
+        save = partial(sellers.save_destination, seller_id=self.sam.id, destination="$anna")
+        self.chat.db.run(save)
 
     async def begin(self) -> None:
         await self.chat.says(self.sam, "/new")
@@ -107,6 +116,70 @@ async def test_a_photo_under_a_plain_line_becomes_the_picture_of_its_form(studio
     await studio.fetch()
     assert studio.draft["name"] == "Coffee"
     assert studio.kept == [studio.draft["image"]]
+
+
+async def test_a_complete_command_with_a_photo_becomes_a_request_with_that_picture(
+    studio: Studio,
+) -> None:
+    """It is created once, when the photo is here, and offered a profile by the seller's name."""
+    await studio.settle()
+    studio.sam.send_photo(photo(), "/oneoff 120 EUR Painting")
+    await studio.chat.take()
+    assert studio.chat.rows("listings") == []
+    await studio.fetch()
+    (row,) = studio.chat.rows("listings")
+    wish = Wish.from_json(row["wish"])
+    assert wish is not None
+    assert (wish.name, [wish.image]) == ("Painting", studio.kept)
+    assert [(job.listing_id, job.seller_name) for job in studio.chat.jobs] == [(row["id"], "Sam")]
+    assert studio.chat.rows("images")[0]["kept"] == 1
+
+
+async def test_a_command_whose_photo_is_useless_is_reviewed_and_makes_no_link(
+    studio: Studio,
+) -> None:
+    """The form under way is paused."""
+    await studio.settle()
+    await studio.begin()
+    studio.chat.clear_messages()
+    studio.sam.send_photo(photo((800, 60)), "/oneoff 120 EUR Painting")
+    await studio.chat.take()
+    studio.chat.clear_messages()
+    await studio.fetch()
+    (told,) = studio.chat.texts
+    assert "too small" in told
+    assert "Painting" in told
+    assert (studio.draft["step"], studio.draft["name"]) == ("review", "Painting")
+    assert (studio.chat.rows("listings"), studio.chat.jobs, studio.kept) == ([], [], [])
+
+
+async def test_create_waits_for_a_photo_under_way(studio: Studio) -> None:
+    await studio.settle()
+    await studio.chat.says(studio.sam, "100 2.50 USD Pack")
+    studio.sam.send_photo(photo())
+    await studio.chat.take()
+    create = studio.chat.said[-1].keyboard["inline_keyboard"][0][0]["callback_data"]
+    await studio.chat.presses(studio.sam, create)
+    assert studio.chat.answers[-1].text == t("en", "toast-photo-coming")
+    assert studio.chat.rows("listings") == []
+    await studio.fetch()
+    create = studio.chat.said[-1].keyboard["inline_keyboard"][0][0]["callback_data"]
+    await studio.chat.presses(studio.sam, create)
+    (row,) = studio.chat.rows("listings")
+    wish = Wish.from_json(row["wish"])
+    assert wish is not None
+    assert [wish.image] == studio.kept
+
+
+async def test_a_useless_photo_of_a_paused_form_is_explained(studio: Studio) -> None:
+    await studio.begin()
+    studio.sam.send_photo(photo((800, 60)))
+    await studio.chat.take()
+    await studio.chat.presses(studio.sam, "settings:zone")
+    studio.chat.clear_messages()
+    await studio.fetch()
+    (told,) = studio.chat.texts
+    assert "too small" in told
 
 
 async def test_an_unknown_picture_is_not_found(db: Database) -> None:

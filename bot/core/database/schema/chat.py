@@ -5,7 +5,8 @@ CHAT = (
     # the daily summary, whose next time is `summary_at`. `prices` are the last ones, as JSON.
     # From `name` to `accent` is the profile, which payers see; `profile_version` counts its
     # changes, and `profile_offered_at` is when the seller was asked for it, once. `pays_later`: 1
-    # once a seller without a payout account chose to connect one later.
+    # once a seller without a payout account chose to connect one later. `album` is the last album
+    # of photos that was answered, with a `+` if it had words.
     """
     CREATE TABLE sellers (
         id BIGINT PRIMARY KEY,
@@ -26,6 +27,7 @@ CHAT = (
         profile_version BIGINT NOT NULL DEFAULT 0,
         profile_offered_at BIGINT,
         greeted_at BIGINT,
+        album TEXT,
         created_at BIGINT NOT NULL
     )
     """,

@@ -45,6 +45,7 @@ help =
     <code>/donation 5 EUR Kaffee fürs Team</code>
     <code>/oneoff 120 EUR Bild "Morgenrot"</code>
     <code>/drop 100 2,50 EUR Stickerbogen</code>
+    Als Text unter einem Foto oder einer Datei geschickt, kommt auch das dazu.
 
     <b>Danach</b>
     /list zeigt deine Zahlungslinks. Jeder hat eine Karte mit Knöpfen: teilen, Plakat drucken, Zahlungen ansehen, bearbeiten, Meldungen wählen, pausieren oder löschen.

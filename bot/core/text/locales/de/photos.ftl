@@ -7,3 +7,4 @@ photo-tooLong = ⚠ Dieses Foto ist zu lang und schmal. Bitte schneide es zu und
 photo-tooHeavy = ⚠ Dieses Foto zu öffnen braucht zu viel Speicher oder Zeit. Bitte speichere es als gewöhnliches JPEG und schick das.
 photo-damaged = ⚠ Dieses Foto ist beschädigt. Bitte schick es noch einmal oder nimm ein anderes.
 photo-unreachable = ⚠ Ich konnte dieses Foto nicht von Telegram laden. Bitte schick es in einer Minute noch einmal.
+toast-photo-coming = Dein Foto ist noch unterwegs. Tippe gleich noch einmal auf Erstellen.

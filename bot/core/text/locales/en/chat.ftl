@@ -44,6 +44,7 @@ help =
     <code>/donation 5 USD Coffee for the team</code>
     <code>/oneoff 120 EUR Painting "Dawn"</code>
     <code>/drop 100 2.50 USD Sticker pack</code>
+    Send it as the caption of a photo or a file, and I'll use that as well.
 
     <b>After that</b>
     /list shows your payment links. Each one has a card with buttons to share it, print a poster, see its payments, edit it, set its alerts, pause it or delete it.

@@ -31,6 +31,22 @@ ask-long-goods =
 ask-whole-goods =
     <b>Should every buyer get this file?</b>
     I couldn't find a list of codes in it. Everyone who pays would get the whole file.
+ask-file =
+    <b>Do buyers get this file?</b>
+    You sent <code>{ $name }</code>. If it's what you're selling, everyone who pays can download it from their receipt. If not, buyers get just their receipt.
+
+    <i>Telegram's rule: digital goods sold inside Telegram have to be paid for in Telegram Stars. Share links for downloads only outside Telegram.</i>
+ask-file-album = It's one of several files you sent together, and a payment link can have only one. To sell all of them, pack them into a .zip.
+button-file-yes = ✅ Yes, buyers get it
+button-file-no = No
+button-file-photo = 🖼 No, it's the photo
+file-later = 📎 I have your file, and I'll ask about it before you create the link.
+file-unused = 📎 I haven't used what you sent: I can't use it here.
+file-unused-line = 📎 I haven't used your photo or file. Please send it again with the corrected line.
+file-unused-command = 📎 I haven't used the photo or file you sent: this command doesn't take one.
+file-unused-service = 📎 I haven't used your file: at this payment service, buyers can't get one.
+file-first = I'm not sure what that's for. Send it with a line like <code>/oneoff 9 EUR E-book</code> as its caption, or tap <b>New payment link</b> first.
+caption-unused = 📎 I've taken that, but not its caption.
 button-goods-codes = Codes, one per line
 button-goods-text = One text for everyone
 button-goods-file = One file for everyone

@@ -7,3 +7,4 @@ photo-tooLong = ⚠ That photo is too long and narrow. Please crop it and send i
 photo-tooHeavy = ⚠ That photo takes too much memory or time to open. Please save it as a regular JPEG and send that.
 photo-damaged = ⚠ That photo is damaged. Please send it again, or send another one.
 photo-unreachable = ⚠ I couldn't download that photo from Telegram. Please send it again in a minute.
+toast-photo-coming = Your photo is still on its way. Tap Create again in a moment.
