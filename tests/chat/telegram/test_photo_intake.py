@@ -15,6 +15,7 @@ from PIL import Image
 from structlog.testing import capture_logs
 
 from bot.chat.cards.image_route import image_router
+from bot.chat.messages.jobs import CreateRequest, ReplyTo
 from bot.chat.model.wish import Wish
 from bot.chat.pictures import decoder_process
 from bot.chat.store import seller_images, sellers
@@ -131,7 +132,8 @@ async def test_a_complete_command_with_a_photo_becomes_a_request_with_that_pictu
     wish = Wish.from_json(row["wish"])
     assert wish is not None
     assert (wish.name, [wish.image]) == ("Painting", studio.kept)
-    assert [(job.listing_id, job.seller_name) for job in studio.chat.jobs] == [(row["id"], "Sam")]
+    reply_to = ReplyTo(studio.sam.id, "en")
+    assert studio.chat.jobs == [CreateRequest(row["id"], reply_to, seller_name="Sam")]
     assert studio.chat.rows("images")[0]["kept"] == 1
 
 
