@@ -105,18 +105,23 @@ def _given(**options: str | None) -> dict[str, Any]:
 @apps.command("list")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object per line.")
 def apps_list(as_json: bool) -> None:  # noqa: FBT001 - click passes options by name
-    """List the applications."""
-    found = console.read_only(list_all)
+    """List the applications.
+
+    OVERLAP is when the former secrets of an application end that was rotated lately.
+    """
+    found, moment = console.read_only(list_all), now()
     rows = [
         {
             "id": app.id,
             "name": app.name,
             "created": console.time_text(app.created_at),
+            "overlap": console.time_text(app.former_until) if app.overlaps(moment) else None,
             "revoked": console.time_text(app.revoked_at),
         }
         for app in found
     ]
-    console.print_table(("id", "name", "created", "revoked"), rows, as_json=as_json)
+    columns = ("id", "name", "created", "overlap", "revoked")
+    console.print_table(columns, rows, as_json=as_json)
 
 
 @apps.command("rotate")
@@ -125,18 +130,20 @@ def apps_list(as_json: bool) -> None:  # noqa: FBT001 - click passes options by 
     "--overlap",
     metavar="HOURS",
     type=click.IntRange(0, LONGEST_OVERLAP),
-    default=usecases.OVERLAP // HOUR,
-    show_default=True,
-    help="Also sign webhooks with the old secret for this long; 0 stops it at once.",
+    help=f"How long the old secrets work too.  [default: {usecases.OVERLAP // HOUR}]",
 )
-def apps_rotate(app_id: str, overlap: int) -> None:
+@click.option("--now", "at_once", is_flag=True, help="End the old secrets at once: they leaked.")
+def apps_rotate(app_id: str, overlap: int | None, at_once: bool) -> None:  # noqa: FBT001 - click passes options by name
     """Replace the secrets of the application ID and print the new ones, once.
 
-    The old APP_SECRET stops working at once. Webhooks are also signed with the old WEBHOOK_SECRET
-    for some hours, so that receivers have time to switch. If you rotate again before that, the
-    oldest of the three stops at once.
+    For some hours the old APP_SECRET works too, and webhooks are also signed with the old
+    WEBHOOK_SECRET, so that programs and receivers have time to switch. If you rotate again before
+    that, the oldest of the three stops at once. If a secret has leaked, add --now.
     """
-    moment, lasting = now(), overlap * HOUR
+    if at_once and overlap:
+        raise click.UsageError("give either --overlap or --now")
+    moment = now()
+    lasting = usecases.OVERLAP if overlap is None and not at_once else (overlap or 0) * HOUR
     made = console.in_transaction(
         lambda tx, vault: usecases.rotate(tx, vault, app_id, moment, lasting)
     )
@@ -145,15 +152,21 @@ def apps_rotate(app_id: str, overlap: int) -> None:
     if lasting:
         until = console.time_text(moment + lasting)
         console.print_message(
-            f"Until {until}, or the next rotation, webhooks are also signed with the old"
-            " WEBHOOK_SECRET."
+            f"Until {until}, or the next rotation, the old APP_SECRET works too, and webhooks are"
+            " also signed with the old WEBHOOK_SECRET. If they leaked, rotate again with --now."
         )
 
 
 @apps.command("revoke")
 @click.argument("app_id", metavar="ID")
-def apps_revoke(app_id: str) -> None:
-    """End the access of the application ID."""
+@click.option("--yes", is_flag=True, help="Don't ask for confirmation.")
+def apps_revoke(app_id: str, yes: bool) -> None:  # noqa: FBT001 - click passes options by name
+    """End the access of the application ID, for good.
+
+    Its payment requests stay payable, and webhooks about them are still sent.
+    """
+    app = console.in_transaction(lambda tx, vault: usecases.find_changeable(tx, vault, app_id))
+    console.confirm(f"End the access of {app.name} ({app_id}) for good?", yes=yes)
     console.in_transaction(lambda tx, vault: usecases.revoke(tx, vault, app_id, now()))
     _await_effect()
     click.echo(f"revoked {app_id}")

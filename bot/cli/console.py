@@ -41,6 +41,9 @@ SHOWN_OF_PATH = 80
 MAX_LISTED = 10_000
 """The most rows of a list: all of them are held in memory."""
 
+NOBODY_AGREED = 2
+"""The exit code where nobody could be asked."""
+
 UNITS = {"d": 24 * 3600 * 1000, "h": 3600 * 1000}
 AGE = re.compile(r"(\d{1,5})([dh])")
 
@@ -125,6 +128,20 @@ def _opened(loaded: Settings, *, creates: bool = False) -> Iterator[Database]:
         yield database
     finally:
         database.close()
+
+
+def confirm(question: str, *, yes: bool) -> None:
+    """Ask before something that can't be undone; `yes` was given instead of an answer.
+
+    Ends the command where nobody agrees, or nobody is there to ask.
+    """
+    if yes:
+        return
+    if not sys.stdin.isatty():
+        exit_with(
+            "this can't be undone: add --yes, since nobody is here to be asked", NOBODY_AGREED
+        )
+    click.confirm(sanitize.line(question), abort=True, err=True)
 
 
 def print_fact(name: str, value: object) -> None:

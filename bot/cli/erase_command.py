@@ -75,8 +75,8 @@ def erase(
         )
         found = asyncio.run(payer_erasure.survey(database, scope))
         _announce(found)
-        if found.rows and not yes:
-            click.confirm("Erase it for good?", abort=True, err=True)
+        if found.rows:
+            console.confirm("Erase it for good?", yes=yes)
         erased = asyncio.run(payer_erasure.erase(database, scope, found, now()))
         left = asyncio.run(payer_erasure.survey(database, scope)).rows
     finally:

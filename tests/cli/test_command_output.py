@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from bot.core.database.postgres import engine
-from tests.support.command_line import contents_of_data, run_bot, start_once
-from tests.support.databases import POSTGRESQL, SQLITE
+from tests.support.command_line import contents_of_data, run_at_terminal, run_bot, start_once
+from tests.support.databases import POSTGRESQL, SQLITE, rows
 from tests.support.free_ports import free_port
 from tests.support.service_harness import open_service
 
@@ -94,8 +94,8 @@ def test_a_rotation_prints_until_when_the_former_secret_signs_too() -> None:
     names = [line.partition("=")[0] for line in answer.stdout.splitlines()]
     assert names == ["APP_ID", "APP_SECRET", "WEBHOOK_SECRET"]
     told = re.fullmatch(
-        r"Until (\S+), or the next rotation, webhooks are also signed with the old"
-        r" WEBHOOK_SECRET.\n",
+        r"Until (\S+), or the next rotation, the old APP_SECRET works too, and webhooks are also"
+        r" signed with the old WEBHOOK_SECRET. If they leaked, rotate again with --now.\n",
         answer.stderr,
     )
     assert told
@@ -103,15 +103,62 @@ def test_a_rotation_prints_until_when_the_former_secret_signs_too() -> None:
     assert before <= until - 3 * 3600 <= time.time()
 
 
-def test_a_rotation_without_overlap_prints_no_time() -> None:
-    assert run_bot("apps", "rotate", create_application(), "--overlap", "0").stderr == ""
+@pytest.mark.parametrize("how", [("--overlap", "0"), ("--now",), ("--now", "--overlap", "0")])
+def test_a_rotation_without_overlap_prints_no_time(how: tuple[str, ...]) -> None:
+    done = run_bot("apps", "rotate", create_application(), *how)
+    assert (done.exit_code, done.stderr) == (0, "")
+
+
+def test_a_rotation_at_once_has_no_overlap() -> None:
+    app_id = create_application()
+    done = run_bot("apps", "rotate", app_id, "--now", "--overlap", "3")
+    assert (done.exit_code, done.stdout) == (2, "")
+    assert done.stderr.endswith("Error: give either --overlap or --now\n")
+
+
+def test_the_list_shows_until_when_former_secrets_count() -> None:
+    app_id = create_application()
+    for how, hours in (("2", 2), ("0", None)):
+        before = int(time.time())
+        run_bot("apps", "rotate", app_id, "--overlap", how)
+        (line,) = run_bot("apps", "list", "--json").stdout.splitlines()
+        until = json.loads(line)["overlap"]
+        assert (until is None) == (hours is None)
+        if hours:
+            lasting = datetime.fromisoformat(until).timestamp() - hours * 3600
+            assert before <= lasting <= time.time()
+
+
+REVOKED = "SELECT COUNT(*) FROM apps WHERE revoked_at IS NOT NULL"
+
+
+def test_nothing_is_revoked_where_nobody_can_be_asked(commands_url: str) -> None:
+    """A script says --yes; an unknown application is told from one that needs it."""
+    app_id = create_application()
+    done = run_bot("apps", "revoke", app_id, input="y\n")
+    told = "this can't be undone: add --yes, since nobody is here to be asked\n"
+    assert (done.exit_code, done.stdout, done.stderr) == (2, "", told)
+    assert rows(commands_url, REVOKED) == [(0,)]
+    assert run_bot("apps", "revoke", "nobody").stderr == "There is no application nobody.\n"
+
+
+@pytest.mark.parametrize(("answer", "code", "revoked"), [("n", 1, 0), ("", 1, 0), ("y", 0, 1)])
+def test_a_revocation_asks_at_a_terminal(
+    commands_url: str, answer: str, code: int, revoked: int
+) -> None:
+    app_id = create_application()
+    done = run_at_terminal(answer, "apps", "revoke", app_id)
+    assert done.returncode == code
+    assert done.stdout.splitlines() == [f"revoked {app_id}"] * revoked
+    assert done.stderr.startswith(f"End the access of shop ({app_id}) for good? [y/N]: ")
+    assert rows(commands_url, REVOKED) == [(revoked,)]
 
 
 @pytest.mark.parametrize("command", ["rotate", "revoke"])
 def test_a_revoked_application_is_reported_as_revoked(command: str) -> None:
     """The list shows it, so the command must not report it as unknown."""
     app_id = create_application()
-    assert run_bot("apps", "revoke", app_id).exit_code == 0
+    assert run_bot("apps", "revoke", app_id, "--yes").exit_code == 0
     again = run_bot("apps", command, app_id)
     told = f"The application {app_id} is revoked.\n"
     assert (again.exit_code, again.stdout, again.stderr) == (1, "", told)

@@ -15,7 +15,7 @@ import pytest
 from bot.core.database import snapshot
 from bot.core.database.database import is_postgres, open_database, sqlite_path
 from bot.wiring.maintenance import payer_erasure
-from tests.support.command_line import run_bot
+from tests.support.command_line import run_at_terminal, run_bot
 from tests.support.databases import SQLITE, rows, text_of
 from tests.support.machine_faults import locked
 from tests.support.payer_data import ANNA, ASKED, BOB
@@ -100,13 +100,21 @@ async def stored(url: str) -> str:
 
 
 def test_it_asks_first_and_prints_only_counts(url: str) -> None:
-    asked = erase("anna@hand.example", input="n\n")
-    assert (asked.exit_code, asked.stdout) == (1, "")
+    asked = run_at_terminal("n", "erase", "anna@hand.example")
+    assert (asked.returncode, asked.stdout) == (1, "")
     assert (
         "Found payer data in 1 payments, 1 checkouts and 0 payments recorded by the chat."
         in asked.stderr
     )
     assert "anna" not in asked.stderr.lower()
+    assert left(url) == 2
+
+
+def test_nothing_is_erased_where_nobody_can_be_asked(url: str) -> None:
+    asked = erase("anna@hand.example", input="y\n")
+    assert (asked.exit_code, asked.stdout) == (2, "")
+    told = "this can't be undone: add --yes, since nobody is here to be asked"
+    assert asked.stderr.splitlines()[-1] == told
     assert left(url) == 2
 
 

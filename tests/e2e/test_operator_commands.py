@@ -62,7 +62,8 @@ def test_an_unknown_command_is_named() -> None:
     assert (answer.exit_code, "No such command 'fly'" in answer.output) == (2, True)
 
 
-ENDED = ("--overlap", "0")
+ENDED = ("--now",)
+FIELDS = ["id", "name", "created", "overlap", "revoked"]
 BESIDE = pytest.mark.asyncio(loop_scope="module")
 
 
@@ -109,26 +110,32 @@ async def call(service: Process, keys: dict[str, str], **fields: Any) -> httpx.R
 
 @BESIDE
 async def test_apps_are_created_rotated_and_revoked_beside_the_service(service: Process) -> None:
-    """Credentials are printed once, work at once, and stop working at once."""
+    """Credentials are printed once, work at once, and stop working at once, or after an overlap."""
     keys = await create(service, "shop")
     assert list(keys) == ["APP_ID", "APP_SECRET", "WEBHOOK_SECRET"]
     assert re.fullmatch(r"whsec_[A-Za-z0-9+/]{32}", keys["WEBHOOK_SECRET"])
     assert (await call(service, keys)).status_code == 200
     (entry,) = [app for app in await listed(service, "apps") if app["id"] == keys["APP_ID"]]
-    assert (list(entry), entry["name"]) == (["id", "name", "created", "revoked"], "shop")
+    assert (list(entry), entry["name"]) == (FIELDS, "shop")
     assert datetime.fromisoformat(entry["created"]).utcoffset() is not None
     table = await order(service, "apps", "list")
-    assert table[0].split() == ["ID", "NAME", "CREATED", "REVOKED"]
+    assert table[0].split() == [name.upper() for name in FIELDS]
     assert keys["APP_SECRET"] not in "\n".join(table)
 
     rotated = await rotate(service, keys["APP_ID"])
     assert rotated["APP_ID"] == keys["APP_ID"]
     assert rotated["APP_SECRET"] != keys["APP_SECRET"]
-    assert (await call(service, keys)).status_code == 401
+    assert (await call(service, keys)).status_code == 200
     assert (await call(service, rotated)).status_code == 200
+    newest = await rotate(service, keys["APP_ID"], *ENDED)
+    assert [(await call(service, one)).status_code for one in (keys, rotated)] == [401, 401]
+    assert (await call(service, newest)).status_code == 200
 
-    assert await order(service, "apps", "revoke", keys["APP_ID"]) == [f"revoked {keys['APP_ID']}"]
-    assert (await call(service, rotated)).status_code == 401
+    revoke = ("apps", "revoke", keys["APP_ID"])
+    assert (await run_command(service.database.parent, *revoke))[:2] == (2, [])
+    assert (await call(service, newest)).status_code == 200
+    assert await order(service, *revoke, "--yes") == [f"revoked {keys['APP_ID']}"]
+    assert (await call(service, newest)).status_code == 401
     (entry,) = [app for app in await listed(service, "apps") if app["id"] == keys["APP_ID"]]
     assert entry["revoked"] is not None
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import pty
+import subprocess
 from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,7 +15,8 @@ from bot import config
 from bot.cli.commands import main
 from bot.core.database.database import open_database
 from bot.wiring.app.foundation import open_vault
-from tests.support.product_process import rows
+from tests.support.paths import ROOT
+from tests.support.product_process import OURS, rows
 
 if TYPE_CHECKING:
     from click.testing import Result
@@ -27,6 +31,20 @@ def run_bot(*command: str, **options: Any) -> Result:
     done = CliRunner().invoke(main, command, **options)
     assert done.exception is None or isinstance(done.exception, SystemExit), done.exc_info
     return done
+
+
+def run_at_terminal(answer: str, *command: str) -> subprocess.CompletedProcess[str]:
+    """Run a command as a process whose questions a person answers at a terminal."""
+    person, terminal = pty.openpty()
+    try:
+        os.write(person, f"{answer}\n".encode())
+        return subprocess.run(
+            [*OURS, *command], stdin=terminal, capture_output=True, text=True, check=False,
+            env=os.environ | {"PYTHONPATH": str(ROOT)},
+        )  # fmt: skip
+    finally:
+        os.close(person)
+        os.close(terminal)
 
 
 def start_once(url: str = DATABASE_URL) -> None:

@@ -33,7 +33,7 @@ SECRETS = "SELECT webhook_secret, former_webhook_secret, former_until FROM apps 
 class App:
     """An application; its own secret is stored as a hash, those of its webhooks sealed.
 
-    The former webhook secret signs beside the new one until `former_until`, in UTC epoch ms.
+    The former secrets are taken, and sign, beside the new ones until `former_until`, in epoch ms.
     `confirms`: the holders of email addresses that it names have to confirm them. `seller` is the
     JSON of the profile that its requests show which have none of their own.
     """
@@ -44,10 +44,15 @@ class App:
     webhook_secret: str
     created_at: int
     revoked_at: int | None = None
+    former_secret_hash: str | None = None
     former_webhook_secret: str | None = None
     former_until: int | None = None
     confirms: int = 0
     seller: str | None = None
+
+    def overlaps(self, now: int) -> bool:
+        """Return whether the former secrets still count beside the new ones."""
+        return self.former_until is not None and now < self.former_until
 
 
 BY_ID = f"SELECT {columns_of(App)} FROM apps WHERE id = :id"  # noqa: S608 - our own names
@@ -111,13 +116,14 @@ def list_all(tx: Transaction) -> list[App]:
 def replace_secrets(
     tx: Transaction, app_id: str, secret_hash: str, webhook_secret: str, former_until: int
 ) -> bool:
-    """Store new secrets; the present webhook secret becomes the former one.
+    """Store new secrets; the present ones become the former ones.
 
     Returns False if there is no live application of this id.
     """
     changed = tx.execute(
-        "UPDATE apps SET secret_hash = :secret_hash, former_webhook_secret = webhook_secret,"
-        " former_until = :former_until, webhook_secret = :webhook_secret"
+        "UPDATE apps SET former_secret_hash = secret_hash, secret_hash = :secret_hash,"
+        " former_webhook_secret = webhook_secret, webhook_secret = :webhook_secret,"
+        " former_until = :former_until"
         " WHERE id = :id AND revoked_at IS NULL",
         id=app_id,
         secret_hash=secret_hash,
@@ -134,10 +140,10 @@ def write_seller(tx: Transaction, app_id: str, seller: str | None) -> bool:
 
 
 def forget_former(tx: Transaction, now: int) -> int:
-    """Delete former webhook secrets that no longer sign; return how many."""
+    """Delete the former secrets whose overlap is over; return of how many applications."""
     return tx.execute(
-        "UPDATE apps SET former_webhook_secret = NULL, former_until = NULL"
-        " WHERE former_until <= :now",
+        "UPDATE apps SET former_secret_hash = NULL, former_webhook_secret = NULL,"
+        " former_until = NULL WHERE former_until <= :now",
         now=now,
     )
 

@@ -32,7 +32,7 @@ MAX_NAME = 100
 SECRET_BYTES = 32  # too many to guess, so a plain hash is enough to store it
 HOUR = 3600 * 1000
 OVERLAP = 24 * HOUR
-"""Milliseconds for which webhooks are signed with the former secret too, by default."""
+"""Milliseconds for which former secrets are taken, and sign webhooks, beside the new ones."""
 
 FRESH = 250
 """Milliseconds for which an application that was read counts as live."""
@@ -68,9 +68,9 @@ def create(
 def rotate(
     tx: Transaction, keys: Vault, app_id: str, now: int, overlap: int = OVERLAP
 ) -> Credentials:
-    """Replace an application's secrets; the old APP_SECRET ends at once.
+    """Replace an application's secrets; for `overlap` ms the former ones count too.
 
-    Webhooks are signed with the former secret too for `overlap` ms, while receivers change theirs.
+    So its programs and receivers have time to change theirs; an earlier overlap ends at once.
     Raises NotFound, and Refused for an application that is revoked or the bot's own.
     """
     _check_not_embedded(tx, keys, app_id)
@@ -82,6 +82,18 @@ def rotate(
     details = {"overlap_hours": overlap // HOUR}
     audit.record(tx, audit.operator(), "app.rotated", app_id, now, details)
     return made
+
+
+def find_changeable(tx: Transaction, keys: Vault, app_id: str) -> App:
+    """Return a live application that is not the bot's own.
+
+    Raises NotFound, and Refused for an application that is revoked or the bot's own.
+    """
+    _check_not_embedded(tx, keys, app_id)
+    app = store.find(tx, app_id)
+    if app is None or app.revoked_at is not None:
+        raise _not_live_error(tx, app_id)
+    return app
 
 
 def revoke(tx: Transaction, keys: Vault, app_id: str, now: int) -> None:
@@ -159,18 +171,24 @@ class Logins:
         """
         hashed, now = _hash(app_secret), self._now()
         known, read_at = self._known.get(app_id, (None, 0))
-        if known and 0 <= now - read_at < FRESH and _is_secret_of(known, hashed):
+        if known and 0 <= now - read_at < FRESH and _is_secret_of(known, hashed, now):
             return known
         app = await store.read_live(self._db, app_id)
-        right = _is_secret_of(app, hashed)
+        right = _is_secret_of(app, hashed, now)
         if app is None or not right:
             raise Unauthorized
         self._known[app_id] = app, now
         return app
 
 
-def _is_secret_of(app: App | None, hashed: str) -> bool:
-    return hmac.compare_digest(hashed, app.secret_hash if app else _NO_HASH)
+def _is_secret_of(app: App | None, hashed: str, now: int) -> bool:
+    """Compare with the application's secret and, during an overlap, with its former one."""
+    former = app.former_secret_hash if app and app.overlaps(now) else None
+    matches = [
+        hmac.compare_digest(hashed, one or _NO_HASH)
+        for one in (app.secret_hash if app else None, former)
+    ]
+    return any(matches)
 
 
 def _new(app_id: str) -> Credentials:

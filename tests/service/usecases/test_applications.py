@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 VAULT = Vault("key")
 
 
-async def login(db: Database, app_id: str, app_secret: str) -> App:
-    return await Logins(db, lambda: 0).authenticate(app_id, app_secret)
+async def login(db: Database, app_id: str, app_secret: str, now: int = 0) -> App:
+    return await Logins(db, lambda: now).authenticate(app_id, app_secret)
 
 
 async def test_an_application_authenticates_with_its_credentials(db: Database) -> None:
@@ -40,14 +40,49 @@ async def test_an_application_authenticates_with_its_credentials(db: Database) -
     assert VAULT.open(row["webhook_secret"]) == made.webhook_secret
 
 
-async def test_a_rotated_app_secret_ends_at_once(db: Database) -> None:
+async def test_a_former_app_secret_is_taken_until_the_overlap_ends(db: Database) -> None:
+    """The new one from the start; no other application's."""
     old = db.run(lambda tx: applications.create(tx, VAULT, "shop", 0))
-    new = db.run(lambda tx: applications.rotate(tx, VAULT, old.app_id, 1))
+    other = db.run(lambda tx: applications.create(tx, VAULT, "other", 0))
+    new = db.run(lambda tx: applications.rotate(tx, VAULT, old.app_id, 1000, 500))
     assert new.app_id == old.app_id
     assert new.webhook_secret != old.webhook_secret
-    await login(db, new.app_id, new.app_secret)
+    for now in (1000, 1499, 1500):
+        assert (await login(db, new.app_id, new.app_secret, now)).id == old.app_id
+    for now in (1000, 1499):
+        assert (await login(db, old.app_id, old.app_secret, now)).id == old.app_id
+    for app_id, secret, now in (
+        (old.app_id, old.app_secret, 1500),
+        (old.app_id, other.app_secret, 1000),
+        (other.app_id, old.app_secret, 1000),
+    ):
+        with pytest.raises(Unauthorized):
+            await login(db, app_id, secret, now)
+
+
+async def test_a_former_app_secret_that_was_just_used_ends_with_its_overlap(db: Database) -> None:
+    """An application that called a moment ago is not looked up, but the time is compared."""
+    old, now = db.run(lambda tx: applications.create(tx, VAULT, "shop", 0)), [1499]
+    db.run(lambda tx: applications.rotate(tx, VAULT, old.app_id, 1000, 500))
+    logins = Logins(db, lambda: now[0])
+    await logins.authenticate(old.app_id, old.app_secret)
+    now[0] = 1500
     with pytest.raises(Unauthorized):
-        await login(db, old.app_id, old.app_secret)
+        await logins.authenticate(old.app_id, old.app_secret)
+
+
+@pytest.mark.parametrize("overlap", [0, 500])
+async def test_of_three_app_secrets_the_oldest_ends_at_once(db: Database, overlap: int) -> None:
+    """Without an overlap the second does too, and nothing of them is kept."""
+    first = db.run(lambda tx: applications.create(tx, VAULT, "shop", 0))
+    second = db.run(lambda tx: applications.rotate(tx, VAULT, first.app_id, 1, 500))
+    third = db.run(lambda tx: applications.rotate(tx, VAULT, first.app_id, 2, overlap))
+    await login(db, first.app_id, third.app_secret, 2)
+    for secret in [first.app_secret, *([] if overlap else [second.app_secret])]:
+        with pytest.raises(Unauthorized):
+            await login(db, first.app_id, secret, 2)
+    (row,) = await db.query("SELECT former_secret_hash FROM apps")
+    assert (row["former_secret_hash"] is None) == (overlap == 0)
 
 
 async def signing_at(db: Database, app_id: str, now: int) -> list[str]:
@@ -78,7 +113,9 @@ async def test_a_rotation_without_overlap_keeps_nothing_of_the_former_secret(db:
     db.run(lambda tx: applications.rotate(tx, VAULT, old.app_id, 1))
     new = db.run(lambda tx: applications.rotate(tx, VAULT, old.app_id, 2, 0))
     assert await signing_at(db, old.app_id, 2) == [new.webhook_secret]
-    (row,) = await db.query("SELECT former_webhook_secret, former_until FROM apps")
+    (row,) = await db.query(
+        "SELECT former_secret_hash, former_webhook_secret, former_until FROM apps"
+    )
     assert set(row.values()) == {None}
 
 
@@ -97,8 +134,9 @@ async def test_a_former_secret_is_deleted_after_its_overlap(db: Database) -> Non
     db.run(lambda tx: applications.rotate(tx, VAULT, made[1].app_id, 0, 200))
     assert db.run(lambda tx: store.forget_former(tx, 99)) == 0
     assert db.run(lambda tx: store.forget_former(tx, 100)) == 1
-    rows = await db.query("SELECT id FROM apps WHERE former_webhook_secret IS NOT NULL")
-    assert rows == [{"id": made[1].app_id}]
+    for column in ("former_webhook_secret", "former_secret_hash", "former_until"):
+        rows = await db.query(f"SELECT id FROM apps WHERE {column} IS NOT NULL")
+        assert rows == [{"id": made[1].app_id}]
     assert await signing_at(db, made[0].app_id, 100) == [new.webhook_secret]
     assert await signing_at(db, made[2].app_id, 100) == [made[2].webhook_secret]
 
@@ -120,7 +158,7 @@ async def test_an_application_that_calls_often_is_looked_up_once_in_a_moment(db:
     made, now = db.run(lambda tx: applications.create(tx, VAULT, "shop", 0)), [0]
     logins = Logins(db, lambda: now[0])
     await logins.authenticate(made.app_id, made.app_secret)
-    new = db.run(lambda tx: applications.rotate(tx, VAULT, made.app_id, 1))
+    new = db.run(lambda tx: applications.rotate(tx, VAULT, made.app_id, 1, 0))
     await logins.authenticate(made.app_id, made.app_secret)
     await logins.authenticate(new.app_id, new.app_secret)
     with pytest.raises(Unauthorized):

@@ -1,7 +1,8 @@
 """Tables of the payment request service."""
 
 SERVICE = (
-    # After a rotation the former webhook secret signs beside the new one until `former_until`.
+    # After a rotation the former webhook secret signs beside the new one until `former_until`, and
+    # the former secret of the application itself is taken, of which the hash is kept.
     # `confirms`: 1 where holders of the email addresses that it names have to confirm them.
     # `seller` is the profile, in JSON, that its requests show which have none of their own.
     """
@@ -10,6 +11,7 @@ SERVICE = (
         name TEXT NOT NULL,
         secret_hash TEXT NOT NULL,
         webhook_secret TEXT NOT NULL,
+        former_secret_hash TEXT,
         former_webhook_secret TEXT,
         former_until BIGINT,
         confirms INTEGER NOT NULL DEFAULT 0,
