@@ -55,7 +55,7 @@ ROOMS = {
     "core.health": Room("", "structlog"),
     "core.bounded_process": Room("core.errors"),
     "core.money": Room("core.errors core.text", "babel", pure=True),
-    "core.text": Room("", "babel fluent idna", pure=True),
+    "core.text": Room("", "babel email_validator fluent idna", pure=True),
     "core.images": Room("", "PIL qrcode", pure=True),
     "core.images.shaping": Room("core.images", "PIL uharfbuzz", pure=True),
     "core.mail": Room("core.errors core.text"),
@@ -137,7 +137,7 @@ ROOMS = {
     # The chat.
     # Payloads carry how a payment was paid, a value of the model.
     "chat.messages": Room("chat.model core.net core.outbox core.text", pure=True),
-    "chat.model": Room("core.errors core.exact_json core.money", pure=True),
+    "chat.model": Room("core.errors core.exact_json core.money core.text", pure=True),
     "chat.times": Room("chat.messages core.text", "babel", pure=True),
     "chat.fields": Room(f"chat.messages chat.model chat.times {MODEL}", pure=True),
     "chat.forms": Room(

@@ -72,6 +72,7 @@ class Moment(click.ParamType[int]):
         """Parse the argument; end the command with the allowed forms where that fails."""
         if isinstance(value, int):
             return value
+        value = sanitize.typed(str(value), digits=True)
         if age := AGE.fullmatch(value):
             return now() - int(age[1]) * UNITS[age[2]]
         try:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from bot.chat.messages.reply import Problem, escaped
 from bot.chat.model.goods import CODES, FILE, MAX_CODE, MAX_CODES, MAX_TEXT, TEXT, Goods
+from bot.core.text import sanitize
 from bot.core.text.translations import t
 
 if TYPE_CHECKING:
@@ -89,7 +90,7 @@ def is_code_file(name: str) -> bool:
 
 def read_message(text: str) -> tuple[Goods, ...] | Problem:
     """Return what a message may mean: the text itself and, of several lines, a list of codes."""
-    words = text.strip()
+    words = sanitize.lines(text).strip()
     if not words:
         return Problem("problem-goods-nothing")
     found: tuple[Goods, ...] = ()

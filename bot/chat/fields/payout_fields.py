@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from bot.chat.fields.typed_text import read_line
 from bot.chat.messages.reply import Problem
-from bot.core.text import links
+from bot.core.text import links, sanitize
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -26,6 +26,7 @@ _MOST = {
 }
 """Characters of what is typed freely, as the service bounds them."""
 
+_NUMBERS = ("houseNumber", "postalCode")
 _MOST_SECRET = 2048
 _IBAN = re.compile(r"[A-Z]{2}[0-9]{2}[A-Z0-9]{11,30}")
 _SWISS = ("CH", "LI")
@@ -48,22 +49,25 @@ def read_field(way: str, field: str, text: str) -> str | Problem:
         found = _read_iban(text)
         is_swiss = isinstance(found, Problem) or found.startswith(_SWISS)
         return found if is_swiss else Problem("payout-wrong-notSwiss")
-    return _read_iban(text) if field == "iban" else read_line(text, "payout", _MOST[field])
+    if field == "iban":
+        return _read_iban(text)
+    typed = sanitize.typed(text, digits=True) if field in _NUMBERS else text
+    return read_line(typed, "payout", _MOST[field])
 
 
 def is_connection(text: str) -> bool:
     """Return whether a text has a connection string, which is a secret wherever it is typed."""
-    return _CONNECTION.search(text) is not None
+    return _CONNECTION.search(sanitize.typed(text)) is not None
 
 
 def has_key(text: str) -> bool:
     """Return whether a text has a key of LNbits."""
-    return _LNBITS_KEY.search(text) is not None
+    return _LNBITS_KEY.search(sanitize.typed(text)) is not None
 
 
 def _read_iban(text: str) -> str | Problem:
     """Parse an IBAN, however it is grouped (ISO 13616: the remainder by 97 is 1)."""
-    iban = re.sub(r"[\W_]", "", text.upper()).removeprefix("IBAN")
+    iban = re.sub(r"[\W_]", "", sanitize.typed(text, digits=True).upper()).removeprefix("IBAN")
     if not _IBAN.fullmatch(iban):
         return Problem("payout-wrong-ibanForm")
     digits = "".join(str(int(char, 36)) for char in iban[4:] + iban[:4])
@@ -71,7 +75,7 @@ def _read_iban(text: str) -> str | Problem:
 
 
 def _read_address(text: str) -> str | Problem:
-    address = text.strip().lower().removeprefix("lightning:").removeprefix("⚡").strip()
+    address = sanitize.typed(text).lower().removeprefix("lightning:").removeprefix("⚡").strip()
     if address.startswith("lnurl1"):
         return Problem("payout-wrong-lnurl")
     if address.startswith(("lnbc", "lno1")) and "@" not in address:
@@ -80,13 +84,15 @@ def _read_address(text: str) -> str | Problem:
 
 
 def _read_upi(text: str) -> str | Problem:
-    return text.strip() if _UPI.fullmatch(text.strip()) else Problem("payout-wrong-upiForm")
+    name = sanitize.typed(text, digits=True)
+    return name if _UPI.fullmatch(name) else Problem("payout-wrong-upiForm")
 
 
 def _read_pix(text: str) -> str | Problem:
     """Parse a Pix key of any kind; the service checks its digits."""
-    is_sound = len(text) <= _MOST["key"] and _PIX.fullmatch(re.sub(r"[\s()/-]|\.(?=\d)", "", text))
-    return text.strip() if is_sound else Problem("payout-wrong-pixKey")
+    key = sanitize.typed(text, digits="@" not in text)
+    is_sound = len(key) <= _MOST["key"] and _PIX.fullmatch(re.sub(r"[\s()/-]|\.(?=\d)", "", key))
+    return key if is_sound else Problem("payout-wrong-pixKey")
 
 
 def _read_name(text: str) -> str | Problem:
@@ -98,27 +104,26 @@ def _read_name(text: str) -> str | Problem:
 
 def _read_url(text: str) -> str | Problem:
     """Parse the address of an LNbits; that of a wallet's page has a key behind it, which is cut."""
-    text = re.split(r"[?#]", text.strip())[0]
-    url = links.with_scheme(text.strip())
+    url = links.with_scheme(re.split(r"[?#]", links.typed(text))[0].strip())
     is_sound = url.startswith(("https://", "http://")) and not any(map(str.isspace, url))
     is_sound = is_sound and len(url) <= links.LONGEST_URL
     return url if is_sound else Problem("payout-wrong-urlForm")
 
 
 def _read_key(text: str) -> str | Problem:
-    key = text.strip()
+    key = sanitize.typed(text)
     is_sound = key.isascii() and key.isprintable() and " " not in key
     return key if is_sound and 0 < len(key) <= _MOST_SECRET else Problem("payout-wrong-keyForm")
 
 
 def _read_connection(text: str) -> str | Problem:
-    found = _CONNECTION.fullmatch(text.strip())
+    found = _CONNECTION.fullmatch(sanitize.typed(text))
     is_sound = found is not None and len(found[0]) <= _MOST_SECRET
-    return text.strip() if is_sound else Problem("payout-wrong-connectionForm")
+    return found[0] if found and is_sound else Problem("payout-wrong-connectionForm")
 
 
 def _read_country(text: str) -> str | Problem:
-    code = text.strip().upper()
+    code = sanitize.typed(text).upper()
     return code if _COUNTRY.fullmatch(code) else Problem("payout-wrong-countryForm")
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from bot.chat.fields.typed_text import MAX_NAME, read_line
 from bot.chat.messages.reply import Problem
 from bot.chat.model.profile import MAX_ABOUT
-from bot.core.text import contacts, links
+from bot.core.text import contacts, email_addresses, links
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -27,7 +27,8 @@ def read_about(text: str) -> str | Problem:
 def read_contact(text: str) -> str | Problem:
     """Parse a contact as the service checks it; a link without a scheme gets `https`."""
     try:
-        return contacts.check_contact(links.with_scheme(text.strip().removeprefix("mailto:")))
+        typed = email_addresses.typed(text) if "//" not in text else links.typed(text)
+        return contacts.check_contact(links.with_scheme(typed))
     except ValueError:
         return Problem("problem-sellercontact")
 

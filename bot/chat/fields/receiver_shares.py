@@ -24,6 +24,7 @@ from bot.chat.model.payout import names_accounts
 from bot.chat.model.wish import REST, Share
 from bot.core.errors import MoneyError
 from bot.core.money.amounts import MAX_AMOUNT, format_money, from_minor, read_amount, to_minor
+from bot.core.text import sanitize
 from bot.core.text.translations import t
 
 if TYPE_CHECKING:
@@ -36,8 +37,11 @@ _RESTS = (
     *("rest", "the rest", "remainder", "den rest", "der rest"),
     *("el resto", "le reste", "il resto", "o resto", "*"),
 )
-_BETWEEN = re.compile(r"[\n;]|,(?![0-9])|(?<![0-9]),")  # a comma among digits is a decimal mark
+_BETWEEN = re.compile(
+    r"[\n;\uff1b\uff0c]|,(?![0-9])|(?<![0-9]),"
+)  # a comma among digits is a decimal mark
 _PERCENT = re.compile(r"%\s*(?P<before>[^%]+)|(?P<after>[^%]+?)\s*%")
+_ARABIC_PERCENT = "\u066a"
 _QUOTED = 32
 
 
@@ -76,7 +80,7 @@ def read_portions(
     text: str, currency: str, service: PayoutService = TEST_MONEY
 ) -> tuple[Portion, ...] | Problem:
     """Parse receivers, one a line, each with a percentage, an amount, `rest` or nothing."""
-    lines = [line.strip() for line in _BETWEEN.split(text.replace("\r", "\n")) if line.strip()]
+    lines = [*filter(None, map(sanitize.typed, _BETWEEN.split(sanitize.lines(text))))]
     if len(lines) < 2:  # noqa: PLR2004 - several are two at least
         return Problem("problem-receivers-few")
     if len(lines) > MAX_RECEIVERS:
@@ -93,7 +97,7 @@ def read_portions(
 
 
 def _portion(line: str, currency: str, service: PayoutService) -> Portion | Problem:
-    name, *rest = line.split(None, 1)
+    name, *rest = line.replace(_ARABIC_PERCENT, "%").split(None, 1)
     destination = read_destination(name.removesuffix(":") if rest else name, service)
     if isinstance(destination, Problem):
         return destination

@@ -19,7 +19,7 @@ from bot.core.money.amounts import (
     read_currency,
     to_minor,
 )
-from bot.core.text import email_addresses, links
+from bot.core.text import email_addresses, links, sanitize
 
 if TYPE_CHECKING:
     from decimal import Decimal
@@ -47,7 +47,6 @@ _HANDCASH = re.compile(
     r"\$?[a-z0-9][a-z0-9._-]*|[a-z0-9._+-]+@(?:[a-z0-9-]+\.)+[a-z]{2,}", re.IGNORECASE
 )
 _QUOTED = 32  # UTF-16 units of a text that a problem quotes
-_FOLDED = "\t\n\r"  # control characters that keyboards write
 _BLANK = frozenset("\u115f\u1160\u2800\u3164\uffa0\ufffc")  # letters that look blank
 
 
@@ -86,10 +85,10 @@ def read_destination(text: str, service: PayoutService = TEST_MONEY) -> str | Pr
 
     HandCash has handles and paymails; other servers of the interface decide for themselves.
     """
-    if names_accounts(text):
+    plain = sanitize.typed(text)
+    if names_accounts(plain):
         return Problem("problem-destination-account")
-    bare = "".join(" " if unicodedata.category(char) == "Cf" else char for char in text).strip()
-    line = read_line(bare, "destination", MAX_DESTINATION)
+    line = read_line(plain, "destination", MAX_DESTINATION)
     if isinstance(line, Problem):
         return line
     if " " in line:
@@ -122,7 +121,7 @@ def read_redirect(text: str) -> str | Problem:
     A host without a scheme gets `https://`; a name and a port alone, which has the form of a
     scheme, is refused.
     """
-    url = links.with_scheme(text.strip())
+    url = links.with_scheme(links.typed(text))
     if not any(map(_is_visible, url)):
         return Problem("problem-redirect-empty")
     if len(url) > links.LONGEST_URL:
@@ -138,7 +137,7 @@ def read_redirect(text: str) -> str | Problem:
 
 def read_email(text: str) -> str | Problem:
     """Parse an email address that mail can be sent to."""
-    address = text.strip().removeprefix("mailto:")
+    address = email_addresses.typed(text)
     if not any(map(_is_visible, address)):
         return Problem("problem-email-empty")
     return Problem("problem-email") if email_addresses.ascii_address(address) is None else address
@@ -149,7 +148,8 @@ def read_line(text: str, field: str, most: int) -> str | Problem:
 
     The Problem with it is one of the `field`.
     """
-    if any(unicodedata.category(char) in ("Cc", "Cs") and char not in _FOLDED for char in text):
+    text = sanitize.lines(text)
+    if any(unicodedata.category(char) in ("Cc", "Cs") and char not in "\t\n" for char in text):
         return Problem("problem-control")
     line = " ".join(text.split())
     if not any(_is_visible(char) for char in line):

@@ -6,6 +6,8 @@ import unicodedata
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from bot.core.text import sanitize
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -41,7 +43,7 @@ def read_words(data: Mapping[str, Any]) -> PayerWords:
 def _text(value: Any, most: int) -> str | None:
     if not isinstance(value, str):
         return None
-    kept = "".join(map(_storable, value[:most])).strip()
+    kept = "".join(map(_storable, sanitize.lines(value)[:most])).strip()
     return kept if any(map(_is_visible, kept)) else None
 
 

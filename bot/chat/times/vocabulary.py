@@ -10,7 +10,7 @@ from functools import cache
 
 from babel import Locale
 
-from bot.core.text.sanitize import DIRECTION_MARKS
+from bot.core.text import sanitize
 from bot.core.text.translations import languages
 
 MAX_TEXT = 64  # characters; a longer text is not about a time
@@ -100,11 +100,7 @@ HALF_HOUR = [
 ]
 ONE = ["an", "a", "one", "ein", "eine", "einer", "einem", "einen", "una", "un", "une", "uma", "um"]
 
-_SAME = {
-    **dict.fromkeys([0x2018, 0x2019, 0x02BC], "'"),
-    **dict.fromkeys([0x2010, 0x2011, 0x2012, 0x2013, 0x2014, 0x2212], "-"),
-    0x060C: ",",
-}
+_SAME = dict.fromkeys([0x2018, 0x2019, 0x02BC], "'") | {0x060C: ","}
 
 
 def folded(text: str) -> str | None:
@@ -114,13 +110,9 @@ def folded(text: str) -> str | None:
     """
     if len(text) > MAX_TEXT or any(unicodedata.category(char) == "No" for char in text):
         return None
-    plain = (
-        unicodedata.normalize("NFKC", text.translate(DIRECTION_MARKS)).translate(_SAME).casefold()
-    )
+    plain = sanitize.typed(text, digits=True).translate(_SAME).casefold()
     apart = unicodedata.normalize("NFKD", plain)
-    kept = (char for char in apart if unicodedata.category(char) != "Mn")
-    digits = (str(unicodedata.decimal(char)) if char.isdecimal() else char for char in kept)
-    return " ".join("".join(digits).split())
+    return "".join(char for char in apart if unicodedata.category(char) != "Mn")
 
 
 def months_named(word: str) -> list[int]:

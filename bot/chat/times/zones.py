@@ -20,6 +20,7 @@ from babel.dates import get_timezone_location
 
 from bot.chat.messages.reply import Problem
 from bot.chat.times.vocabulary import LANGUAGES
+from bot.core.text import sanitize
 from bot.core.text.translations import choose, languages
 
 if TYPE_CHECKING:
@@ -37,7 +38,6 @@ _REGIONS = (
     *("Atlantic", "Europe", "Indian", "Pacific"),
 )
 _OFFSET = re.compile(r"(?:utc|gmt)? ?([+-]) ?(\d{1,2})(?::?(\d\d))?")
-_DASHES = dict.fromkeys([0x2010, 0x2011, 0x2012, 0x2013, 0x2014, 0x2212], "-")
 
 _SUGGESTED = {
     "en": "Europe/London America/New_York America/Chicago America/Los_Angeles Asia/Kolkata"
@@ -140,7 +140,8 @@ def read_zone(text: str) -> str | tuple[str, ...] | Problem:
     """
     if len(text) > MAX_TEXT:
         return Problem("problem-zone")
-    plain = unicodedata.normalize("NFKC", text).translate(_DASHES).casefold().strip()
+    text = sanitize.typed(text, digits=True)
+    plain = text.casefold()
     if name := _names().get(plain.replace(" ", "_")):
         return name
     if found := _OFFSET.fullmatch(plain):

@@ -1,1 +1,1 @@
-"""Email: mailboxes, headers, addresses of the SMTP server."""
+"""Email: headers, and the addresses of the SMTP server and the sender."""

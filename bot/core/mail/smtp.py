@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 from urllib.parse import SplitResult, unquote, urlsplit
 
 from bot.core.errors import ConfigProblem
-from bot.core.text.email_addresses import ascii_address, ascii_domain
+from bot.core.text.email_addresses import ascii_address
+from bot.core.text.links import ascii_domain
 
 if TYPE_CHECKING:
     from email.headerregistry import Address

@@ -40,7 +40,7 @@ _LETTER_BESIDE_DIGIT = re.compile(r"(?<=[^\W\d_])(?=\d)|(?<=[^\W\d_]\.)(?=\d)|(?
 _ARABIC_DECIMAL = "\u066b"  # never groups, unlike the full stop and the comma
 _SAME_MARK = {
     **dict.fromkeys([0x2018, 0x2019, 0x066C], "'"),  # quotation marks, Arabic thousands separator
-    **dict.fromkeys([0x2012, 0x2013, 0x2014, 0x2212], "-"),  # dashes, minus
+    **dict.fromkeys([*range(0x2010, 0x2016), 0x2212], "-"),  # dashes, minus
     0x060C: ",",  # Arabic comma
 }
 # Accents typed as apostrophes: NFKC would split one of them.

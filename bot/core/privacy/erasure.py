@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from bot.core.text import phones
+from bot.core.text import links, phones
 
 if TYPE_CHECKING:
     from collections.abc import (
@@ -45,7 +45,7 @@ PLAIN = re.compile(r"[!#-\[\]-~]+")
 WORD = re.compile(r"[^\s<>]+")
 """A word of a text, between tags of HTML too."""
 
-NUMBER = re.compile(r"\+?\(?[0-9][0-9 ()./-]+[0-9]")
+NUMBER = re.compile(r"\+?[(\[]?\d[\d \u00a0\u2000-\u200a\u202f()[\]./\u2010-\u2015\u2212-]+\d")
 """A phone number within a text, with the separators that people write between its digits."""
 
 ADDRESS = re.compile(r"[^@\s]+@[^@\s]+")
@@ -267,10 +267,15 @@ async def stream_rows(db: Database, table: PersonalTable) -> AsyncIterator[Row]:
 def match_key(text: str) -> str:
     """Return a key that is equal for all spellings of one address or phone number.
 
-    Of a phone number: its digits, without 00 or + before them. Characters that only steer how a
-    text is shown don't count: the bot adds and drops them, and composes letters and accents.
+    Of a phone number: its digits, without 00 or + before them; of an address with a domain beyond
+    ASCII: that in letters, however it is encoded. Characters that only steer how a text is shown
+    don't count: the bot adds and drops them, and composes letters and accents.
     """
-    folded = unicodedata.normalize("NFD", INVISIBLE.sub("", text)).strip().casefold()
+    shown = INVISIBLE.sub("", text).strip()
+    folded = unicodedata.normalize("NFD", shown).casefold()
+    name, at, domain = folded.rpartition("@")
+    if at and (links.ENCODED in domain or not domain.isascii()):
+        return f"{name}@{links.unicode_host(shown.rpartition('@')[2])}"
     digits = phones.digits(folded)
     return folded if digits is None else digits.removeprefix("00")
 

@@ -1,39 +1,56 @@
-"""Email addresses: which are valid, and how they are sent."""
+"""Email addresses: which are valid, how they are sent, and whose mailbox they are."""
 
 from __future__ import annotations
 
+import hashlib
 import re
 
-from bot.core.text.links import ascii_host
+from bot.core.text import sanitize
 
 LONGEST_ADDRESS = 254  # RFC 5321 section 4.5.3.1.3, less the angle brackets
 
-_LABEL = r"[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?"
-_DOMAIN = re.compile(rf"(?=.{{1,253}}\Z){_LABEL}(?:\.{_LABEL})*", re.IGNORECASE)
-_ATOM = r"[a-z0-9!#$%&'*+/=?^_`{|}~-]+"
-_LOCAL_PART = re.compile(rf"(?=.{{1,64}}\Z){_ATOM}(?:\.{_ATOM})*", re.IGNORECASE)
+GOOGLE = frozenset({"gmail.com", "googlemail.com"})
+"""Two names of one domain, where dots in the local part have no meaning."""
+
+_SCHEME = re.compile("mailto:", re.IGNORECASE)
 
 
 def ascii_address(text: str) -> str | None:
-    """Return an email address with its domain by IDNA, None for an invalid one.
+    """Return an email address as it is sent, with its domain by IDNA; None for an invalid one.
 
     A local part that is not ASCII is invalid (RFC 6531): few servers forward such mail. So is one
-    with `=?`, which mail programs read as an encoded word (RFC 2047 section 2).
+    with `=?`, which mail programs read as an encoded word (RFC 2047 section 2), and a domain that
+    is reserved or no public name.
     """
-    name, _, domain = text.rpartition("@")
-    host = ascii_domain(domain)
-    if host is None or "=?" in name or not _LOCAL_PART.fullmatch(name):
+    from email_validator import EmailNotValidError, validate_email  # noqa: PLC0415 - commands start without it
+
+    if len(text) > LONGEST_ADDRESS or "=?" in text:
         return None
-    address = f"{name}@{host}"
-    return address if len(address) <= LONGEST_ADDRESS else None
-
-
-def ascii_domain(text: str) -> str | None:
-    """Return a domain in ASCII, None for an invalid one or an IP address."""
     try:
-        name = ascii_host(text)
-    except ValueError:
+        found = validate_email(text, check_deliverability=False, allow_smtputf8=False, strict=True)
+    except EmailNotValidError:
         return None
-    if name.rpartition(".")[2].isdecimal() or not _DOMAIN.fullmatch(name):
-        return None
-    return name
+    return found.ascii_email
+
+
+def typed(text: str) -> str:
+    """Return an address without what people paste with it; whether it is valid is not checked."""
+    return _SCHEME.sub("", sanitize.typed(text), count=1).strip()
+
+
+def mailbox_key(address: str) -> str:
+    """Return the address in lower case and ASCII, the same for each spelling of its letters."""
+    return (ascii_address(address) or address).lower()
+
+
+def mailbox_digest(address: str) -> str:
+    """Return a hash of the mailbox of an address: its spellings share one rate limit.
+
+    Ignores a tag (`anna+shop@example.org`, RFC 5233) and Google's dots: two mailboxes with one
+    digest only share a rate limit.
+    """
+    name, _, domain = mailbox_key(address).rpartition("@")
+    name = name.partition("+")[0] or name
+    if domain in GOOGLE:
+        name, domain = name.replace(".", ""), "gmail.com"
+    return hashlib.sha256(f"{name}@{domain}".encode()).hexdigest()

@@ -1,4 +1,4 @@
-"""Links for people: the schemes that are allowed, and hosts in ASCII."""
+"""Links for people: the schemes that are allowed, and hosts in ASCII and in letters."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ from ipaddress import IPv6Address
 from urllib.parse import SplitResult, urlsplit
 
 import idna
+
+from bot.core.text import sanitize
 
 WEB = frozenset({"http", "https"})
 ENCODED = "xn--"  # RFC 5890 section 2.3.2.1
@@ -21,9 +23,25 @@ NEVER = frozenset(
 _SCHEME = re.compile(r"[a-z][a-z0-9+.-]*", re.IGNORECASE)
 _NOT_IN_URL = re.compile(r"[\x00-\x20\x7f-\x9f\\\s<>\"`{}|^]")
 _HOST = re.compile(r"(?=.{1,253}\Z)[a-z0-9_-]{1,63}(?:\.[a-z0-9_-]{1,63})*\.?", re.IGNORECASE)
+_LABEL = r"[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?"
+_DOMAIN = re.compile(rf"(?=.{{1,253}}\Z){_LABEL}(?:\.{_LABEL})*", re.IGNORECASE)
+_HEAD = re.compile(r"(?:[^:：/／]*[:：][/／]{2})?[^/／?？#＃]*[/／?？#＃]?")  # noqa: RUF001 - as keyboards of East Asia have them
 _BARE_HOST = re.compile(
     r"[^:/?#@]+\.[^:/?#@.]*[^\W\d_][^:/?#@]*(?::\d{1,5})?(?:[/?#].*)?", re.DOTALL
 )
+
+
+def typed(text: str) -> str:
+    """Return an address without what people paste with it.
+
+    Scheme and host are read as codes are; the rest stays, without marks that nobody sees. Joiners
+    stay too: paths in Persian and of emoji have them.
+    """
+    marks = dict.fromkeys(sanitize.INVISIBLE_MARKS.keys() - set(map(ord, sanitize.JOINERS)))
+    plain = text.translate(marks).strip().strip(sanitize.JOINERS).strip()
+    head = _HEAD.match(plain)
+    end = head.end() if head else 0
+    return sanitize.typed(plain[:end]) + plain[end:]
 
 
 def with_scheme(text: str) -> str:
@@ -106,6 +124,31 @@ def ascii_host(name: str) -> str:
         return name
     labels = idna.uts46_remap(name, std3_rules=False).split(".")
     return ".".join(map(_ascii_label, labels))
+
+
+def ascii_domain(text: str) -> str | None:
+    """Return a domain in ASCII, None for an invalid one or an IP address."""
+    try:
+        name = ascii_host(text)
+    except ValueError:
+        return None
+    if name.rpartition(".")[2].isdecimal() or not _DOMAIN.fullmatch(name):
+        return None
+    return name
+
+
+def unicode_host(name: str) -> str:
+    """Return a host in the letters of its owner; one that IDNA doesn't know stays as it is."""
+    try:
+        labels = ascii_host(name).lower().split(".")
+        return ".".join(
+            label.removeprefix(ENCODED).encode().decode("punycode")
+            if label.startswith(ENCODED)
+            else label
+            for label in labels
+        )
+    except ValueError:
+        return name
 
 
 def _ascii_label(label: str) -> str:

@@ -66,12 +66,15 @@ class _Fields:
         self._known = {"scheme"}
         self.problems: list[FieldProblem] = []
 
-    def text(self, name: str, most: int, *, needed: bool = True) -> str:
-        """Return a field's text on one line, '' with a problem if it is missing or too long."""
+    def text(self, name: str, most: int, *, needed: bool = True, code: bool = False) -> str:
+        """Return a field's text on one line, '' with a problem if it is missing or too long.
+
+        That of a `code` is in plain characters.
+        """
         self._known.add(name)
         value = self._details.get(name, "")
         typed = value.translate(sanitize.INVISIBLE_MARKS) if isinstance(value, str) else ""
-        line = " ".join(typed.split())
+        line = sanitize.typed(typed, digits="@" not in typed) if code else " ".join(typed.split())
         if not line and (needed or value not in ("", None)):
             told = _NEEDED.get(name, "Send it as text, or leave it out.")
             self.problem(name, Wrong.MISSING, told)
@@ -93,7 +96,7 @@ class _Fields:
 
     def checked(self, name: str, check: Callable[[str], Any]) -> Any:
         """Return what `check` makes of a text, None with the problem that it raises."""
-        line = self.text(name, LONGEST_ID)
+        line = self.text(name, LONGEST_ID, code=True)
         try:
             return check(line) if line else None
         except BadDetail as error:
@@ -143,7 +146,7 @@ def _read_sepa(fields: _Fields) -> dict[str, Any]:
         "iban": fields.checked("iban", _sepa_iban),
         "name": fields.foldable("name", LONGEST_NAME, characters.SEPA),
     }
-    bic = fields.text("bic", LONGEST_ID, needed=False).replace(" ", "").upper()
+    bic = fields.text("bic", LONGEST_ID, needed=False, code=True).replace(" ", "").upper()
     if bic and not _BIC.fullmatch(bic):
         told = "A BIC has 8 or 11 letters and digits. You can leave it out."
         fields.problem("bic", Wrong.BIC_FORM, told)
@@ -208,7 +211,7 @@ def _address(fields: _Fields, number: str | None) -> dict[str, str]:
         name: fields.foldable(name, most, characters.SWISS, needed=name in _NEEDED)
         for name, most in ADDRESS.items()
     }
-    named = fields.text("country", LONGEST_ID, needed=False).upper()
+    named = fields.text("country", LONGEST_ID, needed=False, code=True).upper()
     country = named or (number or "CH")[:2]
     if not _COUNTRY.fullmatch(country):
         fields.problem("country", Wrong.COUNTRY_FORM, "Use the two letters of the country: CH.")

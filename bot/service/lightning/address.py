@@ -6,6 +6,7 @@ import re
 from dataclasses import dataclass
 
 from bot.core.errors import FieldProblem, InvalidBody
+from bot.core.text import sanitize
 from bot.service.model.payout_problems import Wrong
 
 FIELD = "details.address"
@@ -44,7 +45,7 @@ def parse(text: str) -> LightningAddress:
 
     Raises InvalidBody with what is wrong; whether the host may be reached is checked elsewhere.
     """
-    plain = _SCHEME.sub("", text.strip().lower().removeprefix("⚡").strip(), count=1)
+    plain = _SCHEME.sub("", sanitize.typed(text).lower().removeprefix("⚡").strip(), count=1)
     if not plain:
         raise refusal(Wrong.MISSING, f"Enter the Lightning address. {_EXAMPLE}")
     if len(plain) > LONGEST:

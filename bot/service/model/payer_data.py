@@ -2,26 +2,18 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
-from bot.core.text import phones
+from bot.core.text import email_addresses, phones
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from bot.service.model.request import PayerField
 
-MAX_ADDRESS = 254  # RFC 5321 section 4.5.3.1.3, less the angle brackets
-
 HIDDEN = "•••"
 SHORT_ZONES = ("+1", "+7")
 """Country codes of one digit (ITU-T E.164); of others, two digits are shown."""
-
-_LABEL = r"[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?"
-_ADDRESS = re.compile(
-    rf"[a-z0-9.!#$%&'*+/=?^_`{{|}}~-]{{1,64}}@{_LABEL}(?:\.{_LABEL})+", re.IGNORECASE
-)
 
 
 def check_payer_data(
@@ -29,14 +21,14 @@ def check_payer_data(
 ) -> tuple[dict[PayerField, str], tuple[PayerField, ...]]:
     """Return the data to store, and the fields that are malformed.
 
-    A paymail and an email address are `name@domain`; a phone number is stored as its digits, with
-    a plus if it was typed.
+    A paymail and an email address are stored as they are sent, with the domain in ASCII; a phone
+    number as it is dialled.
     """
     data: dict[PayerField, str] = {}
     wrong: list[PayerField] = []
     for field in asked:
-        text = form.get(field, "").strip()
-        value = _phone(text) if field == "phoneNumber" else _address(text)
+        text = form.get(field, "")
+        value = phones.dialled(text) if field == "phoneNumber" else _address(text)
         if value is None:
             wrong.append(field)
         else:
@@ -68,10 +60,4 @@ def masked_name(name: str | None) -> str | None:
 
 
 def _address(text: str) -> str | None:
-    fits = len(text) <= MAX_ADDRESS and _ADDRESS.fullmatch(text)
-    return text if fits else None
-
-
-def _phone(text: str) -> str | None:
-    digits = phones.digits(text)
-    return None if digits is None else "+" * text.startswith("+") + digits
+    return email_addresses.ascii_address(email_addresses.typed(text))

@@ -22,7 +22,7 @@ def keep_link(template: str, request_id: str, transaction_id: str) -> str:
 
 
 def stop_token(key: bytes, mailbox: str) -> str:
-    """Return the token of a mailbox, which is a digest of its address (core/mail/mailboxes.py)."""
+    """Return the token of a mailbox, a digest of its address (core/text/email_addresses.py)."""
     return mailbox + _signature(key, mailbox)
 
 

@@ -11,6 +11,7 @@ from urllib.parse import parse_qsl, urlsplit
 
 from bot.core.errors import ForbiddenAddress
 from bot.core.net.webhook_addresses import check_url, literal_address
+from bot.core.text import sanitize
 from bot.core.text.email_addresses import ascii_address
 from bot.service.model.payout_problems import BadDetail, Wrong
 from bot.service.nostr.keys import SecretKey, is_public_key
@@ -58,7 +59,8 @@ class Connection:
 
 def parse_connection(text: str, allow: AllowList) -> Connection:
     """Read a string as a wallet shows it. Raises BadConnection."""
-    scheme, _, rest = text.strip().partition(":")
+    text = sanitize.typed(text)
+    scheme, _, rest = text.partition(":")
     if scheme.lower() not in _SCHEMES or len(text) > LONGEST:
         raise BadConnection(
             Wrong.CONNECTION_FORM,

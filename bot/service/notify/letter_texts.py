@@ -23,7 +23,7 @@ from bot.core.errors import MailRefused
 from bot.core.mail import smtp
 from bot.core.mail.headers import encode_mailbox, encode_text, encoded_headers
 from bot.core.money import amounts
-from bot.core.text import email_addresses
+from bot.core.text import email_addresses, links
 from bot.core.text.initials import initials
 from bot.core.text.sanitize import DIRECTION_MARKS
 from bot.core.text.translations import DEFAULT, t
@@ -347,7 +347,7 @@ def moment(at: int) -> datetime:
 
 def _origin(public_url: str) -> str | None:
     """Return the domain of PUBLIC_URL, None if it is not unique in the world."""
-    domain = email_addresses.ascii_domain(urlsplit(public_url).hostname or "")
+    domain = links.ascii_domain(urlsplit(public_url).hostname or "")
     return domain if domain and "." in domain else None
 
 

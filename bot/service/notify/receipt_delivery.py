@@ -6,8 +6,8 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from bot.core.errors import MailRefused
-from bot.core.mail import mailboxes
 from bot.core.outbox.worker import Job
+from bot.core.text import email_addresses
 from bot.service.model import receipt_links
 from bot.service.model.delivery import Channel
 from bot.service.model.payment_reports import PaymentNotice, ReceiptReport, RejectionNotice
@@ -62,7 +62,7 @@ class ReceiptDelivery:
             await self._recorder.settle(message, outcome, began, domain)
 
     async def _attempt(self, message: Message, contents: LetterContents) -> Outcome:
-        mailbox = mailboxes.digest(message.body.address)
+        mailbox = email_addresses.mailbox_digest(message.body.address)
         stop = f"{STOP_RECEIPTS}{receipt_links.stop_token(self._key, mailbox)}"
         target = LetterTarget(message.id, message.body.address, stop)
         try:

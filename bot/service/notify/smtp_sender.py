@@ -16,7 +16,7 @@ import httpx
 from aiosmtplib import SMTP, SMTPException, SMTPResponseException
 
 from bot.core.errors import MailRefused
-from bot.core.text import email_addresses, sanitize
+from bot.core.text import links, sanitize
 from bot.service.notify.letter_texts import refuse_unwritable
 
 if TYPE_CHECKING:
@@ -229,7 +229,7 @@ def _trusted(server: SmtpServer) -> ssl.SSLContext:
 def _own_name() -> str:
     """Return our name for EHLO without DNS, which can hang (RFC 5321 section 4.1.4)."""
     name = socket.gethostname()
-    return name if email_addresses.ascii_domain(name) and "." in name else "[127.0.0.1]"
+    return name if links.ascii_domain(name) and "." in name else "[127.0.0.1]"
 
 
 def _spellings(server: SmtpServer) -> list[str]:

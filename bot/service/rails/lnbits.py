@@ -23,7 +23,7 @@ from bot.core.errors import (
     PeerRefusal,
 )
 from bot.core.net import webhook_addresses
-from bot.core.text import sanitize
+from bot.core.text import links, sanitize
 from bot.service.lightning import invoice
 from bot.service.model.payout import LNBITS
 from bot.service.model.payout_problems import Wrong, check_names
@@ -94,8 +94,9 @@ class LNbitsRail(HttpRail):
     def _typed(self, details: Mapping[str, Any]) -> tuple[str, str]:
         """Return address and key as typed. Raises InvalidBody with the problems of both."""
         url, key = details.get("url"), details.get("key")
+        key = sanitize.typed(key) if isinstance(key, str) else ""
         problems = []
-        if not (isinstance(key, str) and _KEY.fullmatch(key.strip())):
+        if not _KEY.fullmatch(key):
             problems.append(_problem("key", Wrong.KEY_FORM, f"That isn't an LNbits key. {WHERE}"))
         plain = _with_scheme(url) if isinstance(url, str) else ""
         try:
@@ -105,7 +106,7 @@ class LNbitsRail(HttpRail):
             problems.append(_problem("url", Wrong.URL_FORM, told))
         if problems:
             raise InvalidBody(info=problems)
-        return _base(plain), str(key).strip()
+        return _base(plain), key
 
     async def _refuse_spender(self, known: Mapping[str, Any]) -> None:
         """Raise InvalidBody unless LNbits says that the key can make invoices and nothing more.
@@ -168,7 +169,7 @@ class LNbitsRail(HttpRail):
 
 
 def _with_scheme(typed: str) -> str:
-    plain = typed.strip()[:LONGEST_URL]
+    plain = links.typed(typed)[:LONGEST_URL]
     return plain if "://" in plain else f"https://{plain}"
 
 

@@ -198,7 +198,8 @@ DESTINATIONS = [
     ("x" * 512, "x" * 512),
     ("a<b>&c", "a<b>&c"),
     ("what is that", None),
-    ("$an\u200bna", None),
+    ("$an\u200bna", "$anna"),
+    ("\uff04anna", "$anna"),
     ("x" * 513, None),
     ("", None),
     ("\u200b", None),
@@ -207,9 +208,7 @@ DESTINATIONS = [
 
 
 @pytest.mark.parametrize(("said", "destination"), DESTINATIONS)
-def test_a_destination_with_invisible_characters_is_refused(
-    said: str, destination: str | None
-) -> None:
+def test_a_destination_loses_its_invisible_characters(said: str, destination: str | None) -> None:
     talk = currency_step().press("currency", "USD").say(said)
     assert talk.seller.destination == destination
     assert talk.step == ("review" if destination else "destination")

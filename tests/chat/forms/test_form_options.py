@@ -97,7 +97,11 @@ SAID = [
         "redirect", "com.example.app:/paid", "redirect_url", "com.example.app:/paid",
         "👍 After payment: com.example.app:/paid",
     ),
-    ("redirect", "https://a.example/\u202e", None, None, "⚠ That isn't a web address I can use."),
+    ("redirect", "https://a.example/\u200dx", None, None, "⚠ That isn't a web address I can use."),
+    (
+        "redirect", "\ufeffＨttps://a．example\u200b/\u202e", "redirect_url", "Https://a.example/",
+        "👍 After payment: Https://a.example/",
+    ),
     ("redirect", "https://a.example/" + "x" * 2031, None, None, "⚠ That's 2,049"),
     ("email", "anna@example.org", "email", "anna@example.org", "👍 Payment emails go to: anna"),
     ("email", " ", None, None, "⚠ I need an email address, like anna@example.org."),

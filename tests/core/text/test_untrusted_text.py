@@ -6,9 +6,56 @@ import unicodedata
 
 import pytest
 
+from bot.chat.fields import goods_text, typed_text
+from bot.chat.fields.receiver_shares import read_portions
+from bot.chat.messages.inert_text import inert, inert_lines
+from bot.chat.messages.reply import plain
+from bot.chat.model import payer_words
+from bot.chat.model.draft import Portion
+from bot.chat.pictures.typesetting import drawable_lines
 from bot.core.text import sanitize
+from bot.service.model.goods import code_lists
+from bot.service.page.order import order_form
+from tests.service.page.test_chosen_amounts import terms
+from tests.support.letters import letter
 
 BAD = "\ufffd"
+
+BREAKS = ["\n", "\r\n", "\r", "\v", "\f", "\x85", "\u2028", "\u2029", "\x1c", "\x1d", "\x1e"]
+
+
+@pytest.mark.parametrize("sign", BREAKS)
+def test_a_line_break_of_any_kind_keeps_lines_apart(sign: str) -> None:
+    """A break in what has lines, a blank in what is one line, in service, chat and pictures."""
+    lines = f"one{sign}two"
+    assert sanitize.lines(lines) == sanitize.text(lines) == sanitize.words(lines) == "one\ntwo"
+    assert sanitize.line(lines) == sanitize.typed(lines) == "one two"
+    order = order_form.read_order(terms(), [], {"name": lines, "message": lines})
+    assert (order.words.name, order.words.message) == ("one two", "one\ntwo")
+    assert payer_words.read_words({"message": lines}).message == "one\ntwo"
+    assert inert_lines(lines) == "one\ntwo"
+    assert inert(lines) == plain(lines) == "one two"
+    assert typed_text.read_name(lines) == typed_text.read_description(lines) == "one two"
+    assert typed_text.read_thanks(lines) == typed_text.read_poster_text(lines) == "one\ntwo"
+    message, listed = goods_text.read_message(lines), goods_text.read_codes(lines)
+    assert isinstance(message, tuple)
+    assert message[0].text == "one\ntwo"
+    assert listed == goods_text.CodeList(("one", "two"))
+    shares = read_portions(f"$anna 60%{sign}$ben 40%", "USD")
+    assert shares == (Portion("$anna", "60%"), Portion("$ben", "40%"))
+    assert drawable_lines(lines) == ["one", "two"]
+    codes = code_lists.CodeFile()
+    for char in lines:
+        codes.feed(char.encode())
+    assert codes.finish() == ("one", "two")
+
+
+@pytest.mark.parametrize("sign", BREAKS)
+def test_a_letter_has_a_blank_for_each_line_break(sign: str) -> None:
+    text = letter(name=f"Anna{sign}Ott", message=f"one{sign}two").get_body(("plain",))
+    assert text is not None
+    assert "Anna Ott" in text.get_content()
+    assert "one two" in text.get_content()
 
 
 @pytest.mark.parametrize(

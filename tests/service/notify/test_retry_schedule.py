@@ -77,9 +77,9 @@ def test_2xx_is_success_by_http_and_by_smtp(
     [
         (b"", ""),
         (b"taken\r\nthank you\t!", "taken\nthank you\t!"),
-        (b"\x00\x1b[2J\x07\x9b\r", "\ufffd\ufffd[2J\ufffd\ufffd\ufffd"),
+        (b"\x00\x1b[2J\x07\x9b\r", "\ufffd\ufffd[2J\ufffd\ufffd\n"),
         (b"\xff\xfe", "\ufffd\ufffd"),
-        ("\u202egnp.exe\u2028\ufeff".encode(), "\ufffdgnp.exe\ufffd\ufffd"),
+        ("\u202egnp.exe\u2028\ufeff".encode(), "\ufffdgnp.exe\n\ufffd"),
         ("grüße €".encode(), "grüße €"),
         (b"x" * 5000, "x" * 1024),
         (b"x" * 1023 + "€".encode(), "x" * 1023 + "\ufffd"),

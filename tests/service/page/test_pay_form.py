@@ -41,10 +41,14 @@ async def test_requested_payer_data_is_stored(service: ServiceHarness) -> None:
         ("email", "a b@c.example"),
         ("email", "me@" + "x" * 300 + ".example"),
         ("email", "me@a..example"),
+        ("email", "me..you@a.example"),
+        ("email", "me@127.0.0.1"),
+        ("email", "me@1.2"),
+        ("email", "mé@a.example"),
         ("phoneNumber", "123456"),
         ("phoneNumber", "1" * 16),
         ("phoneNumber", "call me 1234567"),
-        ("phoneNumber", "٠١٢٣٤٥٦٧٨"),
+        ("phoneNumber", "+49 170 1234567\u00b9"),
     ],
 )
 async def test_malformed_payer_data_is_reported_at_its_field(

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from bot.core.mail import mailboxes
+from bot.core.text import email_addresses
 from bot.service.model.recipient import DAY, MOST_ASKS, MOST_OPEN, VALID
 from bot.service.usecases import delivery_queues
 from bot.service.usecases.letters.letter_limits import ASK_MAILBOX, ASK_SELLER, UNCONFIRMED
@@ -253,8 +253,8 @@ async def test_an_owner_is_a_short_reference(post: LetterHarness) -> None:
     ],
 )
 def test_one_mailbox_has_one_digest(one: str, other: str, *, same: bool) -> None:
-    assert (mailboxes.digest(one) == mailboxes.digest(other)) is same
-    assert one not in mailboxes.digest(one)
+    assert (email_addresses.mailbox_digest(one) == email_addresses.mailbox_digest(other)) is same
+    assert one not in email_addresses.mailbox_digest(one)
 
 
 async def test_an_erased_address_is_nowhere_in_the_database_and_gets_no_letter(

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from bot.core.mail import mailboxes
+from bot.core.text import email_addresses
 from bot.core.text.translations import languages
 from bot.service.store import deliveries
 from bot.service.usecases import delivery_queues
@@ -118,7 +118,9 @@ async def test_a_mark_that_was_taken_back_meanwhile_brings_no_letter(post: Recei
 async def test_a_mailbox_that_wants_no_receipts_gets_none(post: ReceiptHarness) -> None:
     path = await sell(post)
     stop = partial(
-        payer_receipts.stop_receipts, mailbox=mailboxes.digest(PAYER), now=post.service.clock()
+        payer_receipts.stop_receipts,
+        mailbox=email_addresses.mailbox_digest(PAYER),
+        now=post.service.clock(),
     )
     await post.service.db.transaction(stop)
     assert await mark(post, path, sent={}) is None

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from bot.core.mail import mailboxes
+from bot.core.text import email_addresses
 from bot.service.usecases.letters import payer_receipts
 from bot.wiring.maintenance import payer_erasure
 from tests.support.payer_receipts import PAYER, ReceiptHarness, open_receipt_harness
@@ -60,7 +60,7 @@ async def test_a_confirmed_payment_has_its_receipt_alone(post: ReceiptHarness) -
 
 async def test_a_mailbox_that_wants_no_receipts_gets_no_such_letter(post: ReceiptHarness) -> None:
     await post.service.db.transaction(
-        lambda tx: payer_receipts.stop_receipts(tx, mailboxes.digest(PAYER), NOON)
+        lambda tx: payer_receipts.stop_receipts(tx, email_addresses.mailbox_digest(PAYER), NOON)
     )
     await reject(post)
     await post.work()

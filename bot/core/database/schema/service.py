@@ -336,7 +336,7 @@ SERVICE = (
     )
     """,
     # An address that an application names for one of its sellers (`owner`, '' for itself).
-    # `mailbox` is a digest (see core/mail/mailboxes.py), `token` that of the link that confirms it.
+    # `mailbox` is a digest of the address, `token` that of the link that confirms it.
     """
     CREATE TABLE recipients (
         id TEXT PRIMARY KEY,

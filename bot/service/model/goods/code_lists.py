@@ -9,6 +9,8 @@ import codecs
 import re
 from typing import TYPE_CHECKING
 
+from bot.core.text import sanitize
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
@@ -107,8 +109,10 @@ class CodeFile:
             raise CodesProblem(NOT_TEXT) from None
 
     def _take(self, text: str, *, final: bool) -> None:
-        lines = (self._rest + text).replace("\r\n", "\n").split("\n")
-        self._rest = "" if final else _bounded(lines.pop())
+        text = self._rest + text
+        half = "\r" if text.endswith("\r") and not final else ""  # of a CR LF, perhaps
+        lines = sanitize.lines(text.removesuffix(half)).split("\n")
+        self._rest = "" if final else _bounded(lines.pop()) + half
         for line in lines:
             self._number += 1
             if line.strip():

@@ -78,7 +78,7 @@ def read_order(terms: Terms, posted: Sequence[str], form: Mapping[str, str]) -> 
 
 def _quantity(text: str, most: int) -> int | None:
     """Return a quantity, 1 for an empty text; None for anything but a number from 1 to `most`."""
-    text = text.strip()
+    text = sanitize.typed(text, digits=True)
     if not text:
         return 1
     digits = text.isdecimal() and len(text) <= len("100")

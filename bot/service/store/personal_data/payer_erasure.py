@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 from bot.core import exact_json
 from bot.core.errors import Unreadable
-from bot.core.mail import mailboxes
 from bot.core.outbox import bulk_changes
 from bot.core.outbox.queries import QUEUED
 from bot.core.privacy import erasure
 from bot.core.privacy.erasure import ErasedValues, PersonalTable, concerns, find_texts, redact
+from bot.core.text import email_addresses
 from bot.service.model.delivery import Channel
 from bot.service.model.payment_reports import ErasedLetter, LetterReport, WebhookReport
 from bot.service.store.deliveries import LETTER_PAYLOADS, RECEIPT_PAYLOADS, WEBHOOK_PAYLOADS
@@ -121,8 +121,8 @@ def recipients(tx: Transaction, scope: Scope) -> list[Row]:
     if scope.before is not None or scope.request_id is not None:
         return []
     named = (
-        tx.query("SELECT id, address FROM recipients WHERE address = :key", key=mailboxes.key(who))
-        for who in scope.people or ()
+        tx.query("SELECT id, address FROM recipients WHERE address = :key", key=key)
+        for key in map(email_addresses.mailbox_key, scope.people or ())
     )
     return [row for rows in named for row in rows]
 

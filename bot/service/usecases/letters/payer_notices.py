@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from bot.core.mail import mailboxes
 from bot.core.text import email_addresses
 from bot.service.model.payment_reports import PaymentNotice, payment_facts
 from bot.service.model.payout import SANDBOX
@@ -34,7 +33,7 @@ def queue(tx: Transaction, request: PaymentRequest, payment: Payment, news: News
     checkout = checkouts.find(tx, payment.checkout_id)
     if checkout is None or checkout.language is None:
         return False
-    if payer_receipts.has_stopped(tx, mailboxes.digest(address)):
+    if payer_receipts.has_stopped(tx, email_addresses.mailbox_digest(address)):
         return False
     if deliveries.count_to_payer(tx, payment.id) >= MOST:
         return False

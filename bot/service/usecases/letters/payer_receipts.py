@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from bot.core.mail import mailboxes
 from bot.core.outbox import bulk_changes, outbox
 from bot.core.outbox.queue_policy import Pace, Queue
 from bot.core.text import email_addresses
@@ -113,7 +112,8 @@ def put(
 ) -> None:
     """Queue a letter to a payer, whose address can get one."""
     delivery_id = deliveries.insert(tx, letter, outbox.new_id(now))
-    lane, seller = mailboxes.digest(letter.address), f"{request.app_id}/{request.owner}"
+    lane = email_addresses.mailbox_digest(letter.address)
+    seller = f"{request.app_id}/{request.owner}"
     outbox.put(tx, RECEIPTS, lane, letter, now, key=delivery_id, account=seller)
 
 
@@ -127,7 +127,7 @@ def prepare_receipt(tx: Transaction, message: Message, now: int) -> LetterConten
     body, reason, contents = message.body, None, None
     if isinstance(body, ErasedLetter):
         reason = ERASED
-    elif has_stopped(tx, mailboxes.digest(body.address)):
+    elif has_stopped(tx, email_addresses.mailbox_digest(body.address)):
         reason = UNSUBSCRIBED
     else:
         contents = letter_reading.read(tx, body, now)

@@ -6,8 +6,8 @@ import secrets
 from typing import TYPE_CHECKING
 
 from bot.core.errors import FieldProblem, InvalidBody
-from bot.core.mail import mailboxes
 from bot.core.outbox import lane_locks, lanes, outbox
+from bot.core.text import email_addresses
 from bot.service.model.payment_reports import ConfirmationQuestion
 from bot.service.model.recipient import (
     MOST_ASKS,
@@ -44,7 +44,7 @@ def find_or_ask(
     address, app_id, owner = request.terms.email, request.app_id, request.owner
     if address is None:
         return None
-    found = store.find_by_address(tx, app_id, owner, mailboxes.key(address))
+    found = store.find_by_address(tx, app_id, owner, email_addresses.mailbox_key(address))
     if found is None:
         found = _new(tx, request, address, now, confirms=confirms)
         if found.state is RecipientState.UNCONFIRMED:
@@ -116,7 +116,7 @@ def unsubscribe(
 def _new(
     tx: Transaction, request: PaymentRequest, address: str, now: int, *, confirms: bool
 ) -> Recipient:
-    mailbox = mailboxes.digest(address)
+    mailbox = email_addresses.mailbox_digest(address)
     state = RecipientState.UNCONFIRMED if confirms else RecipientState.TRUSTED
     if store.has_unsubscribed(tx, mailbox, request.app_id, request.owner):
         state = RecipientState.ENDED
@@ -124,7 +124,7 @@ def _new(
         id=secrets.token_hex(12),
         app_id=request.app_id,
         owner=request.owner,
-        address=mailboxes.key(address),
+        address=email_addresses.mailbox_key(address),
         mailbox=mailbox,
         state=state,
         stop_token=secrets.token_urlsafe(24),
