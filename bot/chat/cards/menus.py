@@ -16,7 +16,7 @@ from bot.chat.cards.card_text import (
 from bot.chat.cards.goods_texts import send_codes_button
 from bot.chat.fields.goods_text import fit_line
 from bot.chat.fields.offers import in_rows
-from bot.chat.fields.registry import EDITS, GOODS, POSTER_TEXT
+from bot.chat.fields.registry import AFTER_PAYMENT, EDITS, GOODS, POSTER_TEXT
 from bot.chat.messages.reply import DANGER, Button, Reply, escaped
 from bot.chat.model.answers import NO_PAYOUT
 from bot.chat.model.goods import CODES, Goods
@@ -139,6 +139,8 @@ def saved_reply(card: Card, change: Change, seller: Seller, now: int) -> Reply:
             value = _codes_for_pieces(card, change.value, language) or value
         text = t(language, f"saved-{change.field}", value=value)
     lines = [t(language, "saved", name=escaped(card.name, _NAME)), text]
+    if change.value is not None and card.has_receipt_first and field.name in AFTER_PAYMENT:
+        lines.append(t(language, "redirect-receipt-first"))
     if field.edit and field.edit.decides_status and card.status not in ("active", "deleted"):
         lines.append(t(language, f"status-{card.status}"))
     poster = Button(t(language, "button-poster"), action=("poster", card.listing_id))

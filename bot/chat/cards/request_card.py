@@ -38,7 +38,8 @@ class Card:
     notifications needs no confirmation. `seller` is the profile that payers see, `codes` are those
     that buyers get. A request that `is_embedded` is one of the embedded service. `raised` counts
     towards the `goal`, in minor units; `choice` is what payers choose the amount from. A buyer of a
-    drop takes up to `max_quantity` at once, and gets what `delivers` names.
+    drop takes up to `max_quantity` at once, and gets what `delivers` names. `has_receipt_first`:
+    its payers see their receipt before they go on to the web address.
     """
 
     listing_id: str
@@ -69,6 +70,7 @@ class Card:
     raised: int = 0
     max_quantity: int | None = None
     delivers: str | None = None
+    has_receipt_first: bool = False
 
 
 def card_of(
@@ -115,6 +117,7 @@ def card_of(
         raised=raised,
         max_quantity=wish.max_quantity,
         delivers=wish.goods.kind if wish.goods else None,
+        has_receipt_first=wish.has_receipt_first,
     )  # fmt: skip
 
 

@@ -316,7 +316,7 @@ FIELDS = (
         option=11,
         is_optional=True,
         read=_text(typed_text.read_redirect),
-        shown=Shown(most=_SHORTENED),
+        shown=Shown(line=wording.redirect_line, most=_SHORTENED),
         wire=Wire(path="redirectUrl"),
         edit=Edit(place=4),
     ),
@@ -379,6 +379,10 @@ STEPS = {
     "payback": ("paidback", "sent"),
 }
 """The steps of each form, by its name."""
+
+
+AFTER_PAYMENT = ("redirect", "thanks", GOODS.name)
+"""Fields that decide whether payers see their receipt before they go on to the web address."""
 
 
 def field_at(form: str, step: str) -> Field | None:

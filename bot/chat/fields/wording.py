@@ -28,6 +28,7 @@ CHOICE_OFFERED = ("donation",)
 
 _HANDLE = 48  # UTF-16 units of one of several receivers
 _FILE_NAME = 80
+_ADDRESS = 300  # UTF-16 units of a long address
 
 
 def shown_amount(amount: Decimal | None, currency: str | None, seller: Seller) -> str:
@@ -55,6 +56,16 @@ def choice_words(choice: AmountChoice[int], currency: str, language: str) -> str
         return bounds
     amounts = ", ".join(money(each) for each in choice.suggested)
     return t(language, "choice-suggested", bounds=bounds, amounts=amounts)
+
+
+def redirect_line(draft: Draft, seller: Seller) -> str | None:
+    """Return the lines of the review: where payers go, and whether their receipt comes first."""
+    if draft.redirect_url is None:
+        return None
+    value = escaped(draft.redirect_url, _ADDRESS)
+    line = t(seller.language, "review-redirect", value=value)
+    first = t(seller.language, "redirect-receipt-first") if draft.has_receipt_first else None
+    return "\n".join(filter(None, [line, first]))
 
 
 def price_of(draft: Draft, _seller: Seller) -> Price | None:

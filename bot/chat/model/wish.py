@@ -53,6 +53,11 @@ class RequestOptions:
     thanks: str | None = None
     goods: Goods | None = None
 
+    @property
+    def has_receipt_first(self) -> bool:
+        """Return whether payers see their receipt before they go on to the web address."""
+        return self.redirect_url is not None and (self.goods or self.thanks) is not None
+
 
 def options_of(request: RequestOptions) -> dict[str, Any]:
     """Return the options of a draft or a wish, as keyword arguments of the other."""

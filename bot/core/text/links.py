@@ -151,6 +151,21 @@ def unicode_host(name: str) -> str:
         return name
 
 
+def shown_host(url: str) -> str | None:
+    """Return the host of a web address for people, None for an address of an application.
+
+    Letters beyond ASCII may imitate another host, so the encoded host stands beside them.
+    """
+    parts = split(url)
+    if parts.scheme not in WEB:
+        return None
+    host = authority(parts)
+    if ENCODED not in host:
+        return host.lower()
+    name, port = parts.hostname or "", host.partition(":")[1:]
+    return f"{unicode_host(name)}{''.join(port)} ({host})"
+
+
 def _ascii_label(label: str) -> str:
     """Encode a label; ASCII ones are kept, as IDNA knows no underscores and runs of hyphens."""
     if label.isascii() and not label.startswith(ENCODED):

@@ -217,6 +217,11 @@ class PaymentRequest:
         return self.terms.payout
 
     @property
+    def leads_away(self) -> bool:
+        """Return whether payers go straight to its redirect: no receipt has goods or thanks."""
+        return self.delivers is None and self.terms.thanks is None
+
+    @property
     def payments_count(self) -> int:
         """Return the number of payments, oversold ones too, whatever their quantities."""
         return self.sales_count + self.oversold_count

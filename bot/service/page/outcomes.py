@@ -20,17 +20,26 @@ if TYPE_CHECKING:
 def next_page(
     service: Service, found: PaymentRequest | None, request_id: str, standing: PaymentProgress
 ) -> str:
-    """Return where a form leads: the redirect once paid, the checkout while money is awaited.
+    """Return where a form leads: the checkout while money is awaited, the redirect once paid.
 
-    The scheme of the redirect is checked again: the operator may have disallowed it since.
+    What was bought and words of thanks come first: their receipt leads on to the redirect.
     """
     payment = standing.payment
     if payment is None or not payment.took_unit:
         return checkout_path(request_id, standing.checkout_id)
-    url = found and found.terms.redirect_url
-    if url and redirects.may_lead_to(url, service.policy.schemes):
-        return redirects.with_transaction(url, payment.id)
-    return receipt_path(payment)
+    onward = found and found.leads_away and redirect(service, found, payment)
+    return onward or receipt_path(payment)
+
+
+def redirect(service: Service, found: PaymentRequest, payment: Payment) -> str | None:
+    """Return the address that a payment leads on to, None where there is none.
+
+    Its scheme is checked again: the operator may have disallowed it since.
+    """
+    url = found.terms.redirect_url
+    if url is None or not redirects.may_lead_to(url, service.policy.schemes):
+        return None
+    return redirects.with_transaction(url, payment.id)
 
 
 def receipt_path(payment: Payment) -> str:
@@ -52,7 +61,10 @@ def page(
     *,
     status: int = 200,
 ) -> Response:
-    """Answer with a page after the form: a form of its own may lead to the redirect."""
+    """Answer with a page after the form: a form of its own may lead to the redirect.
+
+    Also where the receipt comes first: its goods may be removed while the page is open.
+    """
     url = json_answers.pay_url(service.public_url, found.id)
     framed = values | page_frame.frame(reader, found, url, service.operator_contact)
     rules = render.policy(render.pictures(found), found.terms.redirect_url, scripted=True)

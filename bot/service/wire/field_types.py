@@ -223,7 +223,15 @@ About: TypeAlias = Annotated[
 ]
 RedirectUrl: TypeAlias = Annotated[
     str,
-    Field(min_length=1, max_length=URL, json_schema_extra=_URI),
+    Field(
+        min_length=1,
+        max_length=URL,
+        description=(
+            "Where payers go after payment, with `transactionId` added to the query. With a"
+            " `delivery` or `thanks` they see their receipt first, which has a link there."
+        ),
+        json_schema_extra=_URI,
+    ),
     AfterValidator(links.check_redirect),
 ]
 KeepUrl: TypeAlias = Annotated[

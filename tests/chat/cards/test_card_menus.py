@@ -19,7 +19,7 @@ from bot.chat.fields.registry import EDITS
 from bot.chat.forms.outcome import Change
 from bot.chat.messages.reply import DANGER
 from bot.chat.model.draft import Seller
-from bot.chat.model.goods import CODES, CodeCounts, Goods
+from bot.chat.model.goods import CODES, TEXT, CodeCounts, Goods
 from bot.chat.model.payer_words import PayerWords
 from bot.chat.store.queries import ListedPayment
 from bot.chat.store.takings import Takings
@@ -276,6 +276,26 @@ def test_a_new_poster_text_leads_back_to_the_poster() -> None:
     assert ("poster", LISTING) in actions(menus.saved_reply(CARD, change, SAM, NOON).rows)
     change = Change(LISTING, "name", "Tea")
     assert ("poster", LISTING) not in actions(menus.saved_reply(CARD, change, SAM, NOON).rows)
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "is_told"),
+    [
+        ("redirect", "https://a.example", True),
+        ("thanks", "See you", True),
+        ("goods", Goods(TEXT, text="4711").to_json(), True),
+        ("redirect", None, False),
+        ("name", "Tea", False),
+    ],
+)
+def test_an_edit_that_brings_receipt_and_redirect_together_says_which_comes_first(
+    field: str, value: str | None, *, is_told: bool
+) -> None:
+    first = "They see their receipt first"
+    both = replace(CARD, has_receipt_first=True)
+    change = Change(LISTING, field, value)
+    assert (first in menus.saved_reply(both, change, SAM, NOON).text) is is_told
+    assert first not in menus.saved_reply(CARD, change, SAM, NOON).text
 
 
 @pytest.mark.parametrize(

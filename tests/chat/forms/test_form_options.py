@@ -289,6 +289,18 @@ def test_the_review_shows_all_fields_of_the_wish() -> None:
     assert wish.email == "anna@example.org"
 
 
+def test_the_review_says_where_the_receipt_comes_before_the_web_address() -> None:
+    """Payers must see what they bought and the seller's thanks."""
+    first = "They see their receipt first, with a button that takes them there."
+    talk = open_option("redirect").say("https://a.example/b").press("done")
+    assert "After payment: https://a.example/b" in talk.last
+    assert first not in talk.last
+    talk.press("options").press("open", "thanks").say("See you on Friday").press("done")
+    assert f"After payment: https://a.example/b\n{first}" in talk.last
+    talk.press("options").press("clear", "redirect").press("done")
+    assert first not in talk.last
+
+
 CHANGED = [
     {"description": "Hot"}, {"instrument": "BTC"}, {"image": "1" * 24}, {"receivers": ()},
     {"starts_at": None}, {"ends_at": None}, {"payer_fields": PAYER_FIELDS}, {"redirect_url": None},

@@ -36,6 +36,8 @@ async def receipt(request: Request) -> Response:
     values |= receipt_values.paid_by(reader, held) if held else {"paid_by": None}
     letter = receipt_values.emailed(reader, await _letter(service, payment))
     values |= {"emailed": letter, "now": service.now()}
+    onward = outcomes.redirect(service, found, payment)
+    values["onward"] = onward and receipt_values.onward(reader, found, payment, onward)
     return outcomes.page("receipt.html", service, reader, found, values)
 
 

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from bot.core.text import links
 from bot.core.text.contacts import contact_text
 from bot.service.model import payer_data as payers
 from bot.service.model import payout
 from bot.service.model.delivery import DeliveryState
 from bot.service.page import page_times, pay_with
 from bot.service.page.money_texts import money_text, pieces_text
+from bot.service.page.page_times import PLACE
 from bot.service.page.receipt.delivered_values import delivered_values
 from bot.service.page.receipt.linked_text import linked
 from bot.service.page.template_values import rate_text
@@ -28,6 +30,9 @@ LETTER_TEXTS = {
 }
 """What a receipt's page says of its letter; nothing where that was not sent."""
 
+
+APPS = {"tg": "Telegram", "whatsapp": "WhatsApp"}
+"""Names of applications that people know, by their schemes."""
 
 SHORT = 8
 """Characters that are shown of both ends of a payment hash."""
@@ -77,6 +82,23 @@ def _paid(reader: Reader, payment: Payment) -> dict[str, Any]:
         "paid": money_text(paid.amount, paid.currency, reader.tag) if differs else None,
         "rate": rate_text(reader, payment.currency, paid, "moment"),
     }
+
+
+def onward(
+    reader: Reader, request: PaymentRequest, payment: Payment, url: str
+) -> dict[str, Any] | None:
+    """Return the link to the seller's site or app, for who has what was paid for."""
+    if not payment.took_unit or payment.marks.paid_back_at:
+        return None
+    target = request.terms.redirect_url or url
+    host = links.shown_host(target)
+    if host is None:
+        scheme = target.partition(":")[0].lower()
+        key = "page-continue-in" if scheme in APPS else "page-continue-app"
+        text = reader.t(key, app=APPS.get(scheme, scheme))
+        return {"url": url, "text": [text, ""], "place": ""}
+    parts = reader.t("page-continue", host=PLACE).split(PLACE)
+    return {"url": url, "text": parts, "place": host}
 
 
 def paid_by(reader: Reader, held: Checkout) -> dict[str, Any]:

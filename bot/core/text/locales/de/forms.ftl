@@ -78,6 +78,7 @@ review-starts = Beginn: { $value }
 review-ends = Ende: { $value }
 review-asks = Abgefragt wird: { $value }
 review-redirect = Nach der Zahlung: { $value }
+redirect-receipt-first = Erst ist der Beleg zu sehen, von dort führt ein Knopf weiter.
 review-email = E-Mails zu Zahlungen gehen an: { $value }
 paid-in-price = Gezahlt wird in der Währung des Preises.
 picture-set = 👍 Foto hinzugefügt.

@@ -74,6 +74,7 @@ review-starts = Opens: { $value }
 review-ends = Ends: { $value }
 review-asks = Payers are asked for: { $value }
 review-redirect = After payment: { $value }
+redirect-receipt-first = They see their receipt first, with a button that takes them there.
 review-email = Payment emails go to: { $value }
 paid-in-price = People pay in the same currency as the price.
 picture-set = 👍 Photo added.
