@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 
 INSERT = """
     INSERT INTO checkouts (id, request_id, token, state, user_data, quote, created_at, lapses_at,
-      network, payer, site, language, kind, way, account_id, automatic, host, external_id, reference,
-      pay_with, look, opened_at, looked_at, expires_at, claimed_at, price, quantity, payer_name,
+      network, payer, site, language, kind, way, account_id, automatic, host, external_id,
+      reference, pay_with, look, opened_at, looked_at, expires_at, claimed_at, price, quantity, payer_name,
       message)
     VALUES (:id, :request_id, :token, :state, :user_data, :quote, :created_at, :lapses_at,
       :network, :payer, :site, :language, :kind, :way, :account_id, :automatic, :host, :external_id,
@@ -226,7 +226,7 @@ def count_unproven(tx: Transaction, checkout_id: str) -> int:
     A site of IPv6 has as many networks as it likes, so its claims count too, a quarter each.
     """
     (row,) = tx.query(UNPROVEN, id=checkout_id)
-    return max(row["own"], row["of_site"] // NETWORKS_OF_SITE, 1)
+    return max(int(row["own"]), int(row["of_site"]) // NETWORKS_OF_SITE, 1)
 
 
 def sweep(tx: Transaction, before: int, long_before: int, most: int) -> int:
