@@ -127,7 +127,7 @@ async def test_a_typed_key_leaves_the_chat_and_reaches_no_log_and_no_table(
     await sam.press(page, "My LNbits", "Where's your LNbits?")
     await sam.say("https://lnbits.invalid", "invoice key of your wallet?")
     before = sam.person.chat.messages.copy()
-    refused = await sam.say(KEY, "Your wallet's server didn't answer.")
+    refused = await sam.say(KEY, "I can't find that server.")
     assert "Keep" in str(labels(refused))
     (typed,) = (
         one for one in sam.person.chat.messages.values() if one.id not in before and KEY in one.text

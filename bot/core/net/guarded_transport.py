@@ -53,6 +53,10 @@ FAILURE_SECONDS = 3.0
 should find a name that was fixed meanwhile."""
 
 
+class NameNotFound(httpcore.ConnectError):
+    """A name that can't be resolved to an address; the cause of an httpx.ConnectError."""
+
+
 def ask_system(host: str) -> list[str]:
     """Resolve a name by the system, best address first. Raises OSError and UnicodeError."""
     answers = socket.getaddrinfo(host, None, type=socket.SOCK_STREAM)
@@ -196,11 +200,11 @@ class GuardedBackend(httpcore.AsyncNetworkBackend):
             try:
                 answers = await self._resolver(host, port)
             except (OSError, UnicodeError) as error:
-                raise httpcore.ConnectError(f"{host}: {error}") from error
+                raise NameNotFound(f"{host}: {error}") from error
         if scope.cancelled_caught:
             raise httpcore.ConnectTimeout(f"{host} was not resolved in time")
         if not answers:
-            raise httpcore.ConnectError(f"{host} has no address")
+            raise NameNotFound(f"{host} has no address")
         return [parse_address(answer) for answer in answers]
 
     async def sleep(self, seconds: float) -> None:

@@ -48,6 +48,7 @@ class Wrong(StrEnum):
     LNURL = "lnurl"
     INVOICE = "invoice"
     NO_SUCH_ADDRESS = "noSuchAddress"
+    NOT_LNURL = "notLnurl"
     WRONG_INVOICE = "wrongInvoice"
 
     URL_FORM = "urlForm"
@@ -55,6 +56,7 @@ class Wrong(StrEnum):
     UNKNOWN_KEY = "unknownKey"
     SPENDING_KEY = "spendingKey"
     NOT_LNBITS = "notLnbits"
+    LNBITS_MOVED = "lnbitsMoved"
 
     CONNECTION_FORM = "connectionForm"
     RELAY_PRIVATE = "relayPrivate"
@@ -70,7 +72,14 @@ class Wrong(StrEnum):
     WALLET_FAILED = "walletFailed"
 
     HOST_PRIVATE = "hostPrivate"
+    HOST_UNKNOWN = "hostUnknown"
+    HOST_UNSAFE = "hostUnsafe"
+    HOST_CLOSED = "hostClosed"
     HOST_SILENT = "hostSilent"
+    HOST_BUSY = "hostBusy"
+    HOST_BROKEN = "hostBroken"
+    HOST_DENIES = "hostDenies"
+    HOST_MOVED = "hostMoved"
     HOST_SAYS = "hostSays"
     """The only one whose message people need as well: it holds the words of their wallet."""
 

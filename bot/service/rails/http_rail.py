@@ -5,10 +5,27 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Any
 
-from bot.core.errors import InvoiceError, Overloaded, Unreachable
+from bot.core.errors import (
+    ForbiddenAddress,
+    InvoiceError,
+    NotReached,
+    Overloaded,
+    PeerRefusal,
+    Throttled,
+    Unreachable,
+)
+from bot.service.model.payout_problems import Wrong
 from bot.service.model.rail_answers import Unavailable
 from bot.service.rails import wallet_http
-from bot.service.rails.wallet_http import FAILURES, WalletHttp
+from bot.service.rails.wallet_http import (
+    FAILURES,
+    BrokenOff,
+    Denied,
+    Moved,
+    NoSuchHost,
+    NotSecure,
+    WalletHttp,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -53,3 +70,35 @@ class HttpRail(ABC):
     @abstractmethod
     async def _open(self, asked: Asked) -> Opened | Unavailable:
         """Ask for the invoice. Raises one of FAILURES."""
+
+
+def host_problem(server: str, error: Exception) -> tuple[Wrong, str] | None:
+    """Return what a seller does about a wallet's server; None for an answer that is no wallet's."""
+    later = "Try again later."
+    match error:
+        case ForbiddenAddress():
+            return Wrong.HOST_PRIVATE, f"{server} can't be used: it isn't a public address."
+        case PeerRefusal():
+            return Wrong.HOST_SAYS, f"{server} says: {error}"
+        case NoSuchHost():
+            return Wrong.HOST_UNKNOWN, f"There's no server at {server}. Check the spelling."
+        case NotSecure():
+            told = "has no valid certificate, so it can't be trusted. Ask whoever runs it."
+            return Wrong.HOST_UNSAFE, f"{server} {told}"
+        case NotReached():
+            told = f"{server} can't be reached: it takes no connections. {later}"
+            return Wrong.HOST_CLOSED, told
+        case BrokenOff():
+            return Wrong.HOST_BROKEN, f"{server} ended the connection without an answer. {later}"
+        case Unreachable():
+            return Wrong.HOST_SILENT, f"{server} didn't answer in time. {later}"
+        case Throttled():
+            return Wrong.HOST_BUSY, f"{server} is busy. Wait a minute, then try again."
+        case Overloaded():
+            return Wrong.HOST_BROKEN, f"{server} has a problem of its own: {error}. {later}"
+        case Denied():
+            return Wrong.HOST_DENIES, f"{server} lets nobody ask for it: {error}."
+        case Moved():
+            told = f"{server} redirects to an address that can't be used."
+            return Wrong.HOST_MOVED, f"{told} Ask your wallet for your current address."
+    return None

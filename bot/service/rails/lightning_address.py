@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from http import HTTPStatus
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from bot.core.errors import (
     BadAnswer,
-    ForbiddenAddress,
     InvalidBody,
     InvoiceError,
+    NotReached,
     PeerError,
     PeerRefusal,
 )
@@ -26,15 +27,19 @@ from bot.service.model.rail_answers import (
     Unavailable,
     Waiting,
 )
-from bot.service.rails.http_rail import HttpRail
-from bot.service.rails.wallet_http import FAILURES
+from bot.service.rails import wallet_http
+from bot.service.rails.http_rail import HttpRail, host_problem
+from bot.service.rails.wallet_http import FAILURES, BrokenOff, Missing, Moved
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from bot.service.lightning.address import LightningAddress
     from bot.service.lightning.bolt11 import Invoice
     from bot.service.lightning.lnurl import OfferedInvoice, PayOffer
+
+
+Read = TypeVar("Read")
 
 
 class LightningAddressRail(HttpRail):
@@ -58,12 +63,13 @@ class LightningAddressRail(HttpRail):
             raise address.refusal(
                 Wrong.ADDRESS_PORT, "Leave the port out: a Lightning address has none."
             )
+        offer = None
         try:
             url, offer = await self._find(wanted)
             offered, _ = await self._invoice(offer, -(-offer.least // invoice.MSAT), "")
             await self._try_verify(offered)
         except FAILURES as error:
-            raise _refusal(wanted.server, error) from None
+            raise _refusal(wanted.server, error, is_found=offer is not None) from None
         return Connected(
             self.kind,
             {"address": str(wanted), "url": url, "verify": offered.verify is not None},
@@ -76,8 +82,7 @@ class LightningAddressRail(HttpRail):
         """Ask the verify address; a settled invoice with a preimage of another is a lie."""
         del asked
         try:
-            answer = await self._http.get(opened.look["verify"])
-            found = lnurl.read_verification(answer.fields)
+            found = await self._read(opened.look["verify"], lnurl.read_verification)
         except FAILURES as error:
             return Waiting(str(error))
         shown = opened.pay_with and opened.pay_with.lightning_invoice
@@ -90,22 +95,39 @@ class LightningAddressRail(HttpRail):
         return Arrived()
 
     async def _find(self, wanted: LightningAddress) -> tuple[str, PayOffer]:
-        """Return where the wallet says what it takes, and its answer."""
+        """Return where the wallet says what it takes, and its answer.
+
+        A host that may use http is asked so first; its answer counts if there is none over https.
+        """
+        plain: PeerError | None = None
         if self._http.permits(wanted.host):
             url = wanted.url("http")
             try:
-                return url, await self._offer(url)
+                return url, await self._read(url, lnurl.read_offer)
+            except PeerRefusal:
+                raise
             except PeerError as error:
-                if isinstance(error, PeerRefusal):
-                    raise
+                plain = error
         url = wanted.url("https")
-        return url, await self._offer(url)
+        try:
+            return url, await self._read(url, lnurl.read_offer)
+        except NotReached:
+            if plain is None or isinstance(plain, NotReached | BrokenOff):
+                raise
+            raise plain from None
 
-    async def _offer(self, url: str) -> PayOffer:
-        return lnurl.read_offer((await self._http.get(url)).fields)
+    async def _read(self, url: str, read: Callable[[Mapping[str, Any]], Read]) -> Read:
+        """Ask an address and read its answer, whose HTTP status counts if it makes no sense."""
+        answer = await self._http.get(url)
+        try:
+            return read(answer.fields)
+        except BadAnswer:
+            if answer.status < HTTPStatus.BAD_REQUEST:
+                raise
+            raise wallet_http.failure(wallet_http.lane(url), answer.status) from None
 
     async def _open(self, asked: Asked) -> Opened | Unavailable:
-        offer = await self._offer(asked.details["url"])
+        offer = await self._read(asked.details["url"], lnurl.read_offer)
         msat = asked.amount * invoice.MSAT
         if msat < offer.least:
             return Unavailable("tooSmall", f"the wallet takes {offer.least} millisatoshi or more")
@@ -126,40 +148,39 @@ class LightningAddressRail(HttpRail):
         self, offer: PayOffer, satoshi: int, memo: str
     ) -> tuple[OfferedInvoice, Invoice]:
         url = lnurl.callback_url(offer, satoshi * invoice.MSAT, memo)
-        offered = lnurl.read_invoice((await self._http.get(url)).fields)
+        offered = await self._read(url, lnurl.read_invoice)
         if offered.verify:
             self._http.check(offered.verify)
         return offered, invoice.check(offered.text, satoshi, self._now())
 
     async def _try_verify(self, offered: OfferedInvoice) -> None:
-        """Raise ForbiddenAddress for a verify address that can never be asked.
+        """Raise ForbiddenAddress and Moved for a verify address that can never be asked.
 
         Any answer will do: some wallets know an invoice only once its payment has begun.
         """
         if offered.verify:
             try:
                 await self._http.get(offered.verify)
+            except Moved:
+                raise
             except PeerError:
                 return
 
 
-def _refusal(server: str, error: Exception) -> InvalidBody:
+def _refusal(server: str, error: Exception, *, is_found: bool) -> InvalidBody:
     """Return what the seller reads; `server` is a part of what the seller typed."""
     match error:
-        case ForbiddenAddress():
-            wrong = Wrong.HOST_PRIVATE
-            message = f"{server} can't be used: it leads to an address that isn't public."
-        case PeerRefusal():
-            wrong, message = Wrong.HOST_SAYS, f"{server} says: {error}"
         case InvoiceError():
             wrong = Wrong.WRONG_INVOICE
             message = f"The test invoice from {server} was wrong: {error}."
-        case BadAnswer():
+        case Missing() if not is_found:
             wrong = Wrong.NO_SUCH_ADDRESS
             message = (
                 f"There's no Lightning address with this name at {server}. Check the spelling."
             )
         case _:
-            wrong = Wrong.HOST_SILENT
-            message = f"{server} didn't answer. Check the address, or try again later."
+            told = (
+                f"{server} doesn't answer as a Lightning wallet does. Check the part after the @."
+            )
+            wrong, message = host_problem(server, error) or (Wrong.NOT_LNURL, told)
     return address.refusal(wrong, message)

@@ -19,7 +19,6 @@ from bot.core.errors import (
     InvalidBody,
     InvoiceError,
     Overloaded,
-    PeerError,
     PeerRefusal,
 )
 from bot.core.net import webhook_addresses
@@ -38,8 +37,8 @@ from bot.service.model.rail_answers import (
     PayWith,
     Waiting,
 )
-from bot.service.rails.http_rail import HttpRail
-from bot.service.rails.wallet_http import FAILURES
+from bot.service.rails.http_rail import HttpRail, host_problem
+from bot.service.rails.wallet_http import FAILURES, Missing, Moved
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -55,6 +54,12 @@ WHERE = (
     " Invoice/read key."
 )
 _KEY = re.compile(r"[0-9A-Za-z_-]{16,128}")
+_NO_PAGE = "Not Found"
+"""What others say who are made of the same framework as LNbits."""
+
+_BROKEN = frozenset([500, 502, 503, 504])
+"""Statuses of a server with a problem; of others, such as 520, LNbits explains the reason."""
+
 _OWN_PATHS = re.compile(r"/(?:wallet|api|account|extensions)(?:/|$)")
 """Pages of LNbits, whose address a seller may copy instead."""
 
@@ -115,6 +120,8 @@ class LNbitsRail(HttpRail):
         the key first, so it pays nothing with any key.
         """
         wallet = await self._get(known, "wallet")
+        if wallet.status == HTTPStatus.NOT_FOUND and _reason(wallet) == _NO_PAGE:
+            raise Missing("no such page")
         if wallet.status in {HTTPStatus.UNAUTHORIZED, HTTPStatus.NOT_FOUND}:
             told = f"LNbits doesn't know this key. {WHERE}"
             raise InvalidBody(info=[_problem("key", Wrong.UNKNOWN_KEY, told)])
@@ -183,7 +190,7 @@ def _accepted(answer: Answer) -> dict[str, Any]:
     """Return the fields of a success. Raises PeerRefusal and Overloaded."""
     if answer.status in {HTTPStatus.OK, HTTPStatus.CREATED}:
         return answer.fields
-    if answer.status == HTTPStatus.INTERNAL_SERVER_ERROR:
+    if answer.status in _BROKEN:
         raise Overloaded(f"the wallet answers {answer.status}")
     raise PeerRefusal(_reason(answer) or f"the wallet answers {answer.status}")
 
@@ -239,16 +246,15 @@ def _problem(name: str, wrong: Wrong, message: str) -> FieldProblem:
 def _refusal(where: str, error: Exception) -> InvalidBody:
     """Return what the seller reads of a wallet that can't be used."""
     match error:
-        case ForbiddenAddress():
-            wrong = Wrong.HOST_PRIVATE
-            message = f"{where} can't be used: it leads to an address that isn't public."
-        case PeerRefusal():
-            wrong, message = Wrong.HOST_SAYS, f"{where} says: {error}"
-        case BadAnswer():
-            wrong, message = Wrong.NOT_LNBITS, f"There's no LNbits at {where}. Check the address."
-        case PeerError():
-            wrong = Wrong.HOST_SILENT
-            message = f"{where} didn't answer. Check the address, or try again later."
-        case _:
+        case InvoiceError():
             raise error
+        case Moved():
+            wrong = Wrong.LNBITS_MOVED
+            message = (
+                f"{where} redirects to another address, where the key isn't sent. Open your LNbits"
+                " in a browser and enter the address that it shows there."
+            )
+        case _:
+            told = f"There's no LNbits at {where}. Check the address."
+            wrong, message = host_problem(where, error) or (Wrong.NOT_LNBITS, told)
     return InvalidBody(info=[_problem("url", wrong, message)])

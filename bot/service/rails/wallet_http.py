@@ -1,12 +1,14 @@
 """The HTTP client for wallets that sellers name; nothing that a wallet does can harm more than it.
 
-Hosts of RAIL_ALLOW may be private and may use http; all others are public and use https. Redirects
-are not followed: a seller enters the address that the wallet itself gives.
+Hosts of RAIL_ALLOW may be private and may use http; all others are public and use https. A wallet
+whose domain has moved may redirect twice, to another such address; a call that carries a key is
+never redirected.
 """
 
 from __future__ import annotations
 
 import asyncio
+import ssl
 from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass
 from http import HTTPStatus
@@ -27,7 +29,7 @@ from bot.core.errors import (
     Unreachable,
 )
 from bot.core.net import http_client, webhook_addresses
-from bot.core.net.guarded_transport import GuardedTransport
+from bot.core.net.guarded_transport import GuardedTransport, NameNotFound
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Mapping
@@ -41,6 +43,13 @@ LONGEST_ANSWER = 64 * 1024  # bytes
 MOST_PIECES = 1_000
 """Chunks of an answer: one of a byte each costs a thousand times as much to read."""
 
+MOST_REDIRECTS = 2
+_BAD_LOCATION = "Invalid URL in location header"
+"""How httpx refuses an answer for a Location that it can't read."""
+
+LONGEST_URL = 2_000
+"""Characters of an address that a wallet names."""
+
 DEPTH = 20
 CONNECTIONS = 600
 """More than there are openings, looks and probes at once, which have bounds of their own: with
@@ -53,6 +62,30 @@ HEADERS = {
 }
 FAILURES = (PeerError, ForbiddenAddress, InvoiceError)
 """What a wallet can do wrong; the messages hold no secret."""
+
+
+class NoSuchHost(NotReached):
+    """No connection: the name has no address."""
+
+
+class NotSecure(NotReached):
+    """No connection: no TLS, or a certificate that is not valid."""
+
+
+class BrokenOff(Unreachable):
+    """The connection ended before the answer did."""
+
+
+class Missing(BadAnswer):
+    """404 or 410, without the answer of a wallet."""
+
+
+class Denied(BadAnswer):
+    """Another 4xx, without the answer of a wallet."""
+
+
+class Moved(BadAnswer):
+    """A redirect that is not followed: one too many, or to an address that may not be called."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,8 +130,12 @@ class WalletHttp:
         return url
 
     async def get(self, url: str, headers: Mapping[str, str] | None = None) -> Answer:
-        """Return a JSON object. Raises ForbiddenAddress and PeerError."""
-        return await self._ask(httpx.Request("GET", self.check(url), headers=headers))
+        """Return a JSON object; redirects are followed where no `headers` could carry a key along.
+
+        Raises ForbiddenAddress and PeerError.
+        """
+        request = httpx.Request("GET", self.check(url), headers=headers)
+        return await self._ask(request, 0 if headers else MOST_REDIRECTS)
 
     async def post(self, url: str, body: dict[str, Any], headers: Mapping[str, str]) -> Answer:
         """Send a JSON object and return another. Raises ForbiddenAddress and PeerError."""
@@ -107,21 +144,39 @@ class WalletHttp:
         request = httpx.Request("POST", self.check(url), content=content, headers=headers)
         return await self._ask(request)
 
-    async def _ask(self, request: httpx.Request) -> Answer:
+    async def _ask(self, request: httpx.Request, redirects: int = 0) -> Answer:
+        async with time_limit():
+            answer = await self._send(request)
+            for _ in range(redirects):
+                if isinstance(answer, Answer):
+                    break
+                try:
+                    answer = await self._send(httpx.Request("GET", self.check(answer)))
+                except ForbiddenAddress:
+                    raise Moved(f"{lane(str(request.url))} redirects to a closed address") from None
+        if isinstance(answer, Answer):
+            return answer
+        raise Moved(f"{lane(str(request.url))} redirects to another address")
+
+    async def _send(self, request: httpx.Request) -> Answer | str:
+        """Return a JSON object, or where a redirect leads."""
         server = lane(str(request.url))
         for name, value in HEADERS.items():
             request.headers.setdefault(name, value)
         try:
-            async with time_limit():
-                response = await self._client.send(request, stream=True)
-                async with aclosing(response):
-                    body = await _read(response)
-        except httpx.ConnectError:
-            raise NotReached(f"no connection to {server}") from None
+            response = await self._client.send(request, stream=True)
+            async with aclosing(response):
+                if HTTPStatus.MULTIPLE_CHOICES <= response.status_code < HTTPStatus.BAD_REQUEST:
+                    return _target(request, response)
+                body = await _read(response)
+        except httpx.ConnectError as error:
+            raise _unconnected(server, error) from None
         except httpx.TimeoutException:
             raise Unreachable(f"no answer of {server} in time") from None
         except (httpx.HTTPError, httpx.InvalidURL, ValueError) as error:
-            raise Unreachable(f"{server} broke off: {type(error).__name__}") from None
+            if isinstance(error, httpx.InvalidURL) or _BAD_LOCATION in str(error):
+                return ""
+            raise BrokenOff(f"{server} broke off: {type(error).__name__}") from None
         return _parsed(server, response.status_code, body)
 
 
@@ -152,17 +207,47 @@ async def _read(response: httpx.Response) -> bytes:
     return body
 
 
+def _target(request: httpx.Request, response: httpx.Response) -> str:
+    """Return where a redirect leads; '' for nowhere, which may not be called."""
+    location = response.headers.get("location", "")
+    try:
+        return str(request.url.join(location)) if 0 < len(location) <= LONGEST_URL else ""
+    except (httpx.InvalidURL, ValueError):
+        return ""
+
+
+def _unconnected(server: str, error: BaseException) -> NotReached:
+    """Return why there is no connection, which is the first cause that is known."""
+    cause: BaseException | None = error
+    while cause is not None:
+        if isinstance(cause, NameNotFound):
+            return NoSuchHost(f"{server} is not known to the name servers")
+        if isinstance(cause, ssl.SSLError):
+            return NotSecure(f"no secure connection to {server}")
+        cause = cause.__cause__ or cause.__context__
+    return NotReached(f"no connection to {server}")
+
+
+def failure(server: str, status: int) -> PeerError:
+    """Return what an answer that is not a wallet's means."""
+    if status == HTTPStatus.TOO_MANY_REQUESTS:
+        return Throttled(f"{server} answers 429: too many calls")
+    if status >= HTTPStatus.INTERNAL_SERVER_ERROR:
+        return Overloaded(f"{server} answers {status}")
+    if status in {HTTPStatus.NOT_FOUND, HTTPStatus.GONE}:
+        return Missing(f"{server} answers {status}")
+    if status >= HTTPStatus.BAD_REQUEST:
+        return Denied(f"{server} answers {status}")
+    return BadAnswer(f"{server} answers {status} without a JSON object")
+
+
 def _parsed(server: str, status: int, body: bytes) -> Answer:
     if status == HTTPStatus.TOO_MANY_REQUESTS:
-        raise Throttled(f"{server} answers 429: too many calls")
-    if HTTPStatus.MULTIPLE_CHOICES <= status < HTTPStatus.BAD_REQUEST:
-        raise BadAnswer(f"{server} redirects to another address")
+        raise failure(server, status)
     try:
         fields = exact_json.loads(body, depth=DEPTH)
     except exact_json.JsonError:
         fields = None
     if isinstance(fields, dict):
         return Answer(status, fields)
-    if status >= HTTPStatus.INTERNAL_SERVER_ERROR:
-        raise Overloaded(f"{server} answers {status}")
-    raise BadAnswer(f"{server} answers {status} without a JSON object")
+    raise failure(server, status)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import socket
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from bot.core.errors import InvalidBody
+from bot.core.errors import FieldProblem, InvalidBody
 from bot.core.net.webhook_addresses import AllowList
 from bot.service.model.rail_answers import (
     Arrived,
@@ -19,24 +20,33 @@ from bot.service.model.rail_answers import (
     Waiting,
 )
 from bot.service.rails.lightning_address import LightningAddressRail
+from tests.support.certificates import make_certificate
+from tests.support.free_ports import free_port
 from tests.support.lightning_invoices import InvoiceDraft
 from tests.support.lightning_wallet import (
     BROKEN_ANSWERS,
     THIS_MACHINE,
+    UNFINISHED,
     LnurlService,
     WalletShop,
     asked,
     redirect_to,
     serve_wallet,
     shorten_unfinished,
+    silent_answer,
     text_answer,
 )
+from tests.support.tcp_relay import open_tcp_relay
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
+    from pathlib import Path
+
+    from starlette.responses import Response
 
     from tests.support.service_harness import Clock
 
+OFFER = {"tag": "payRequest", "minSendable": 1_000, "maxSendable": 100_000_000}
 ERROR = '{"status":"ERROR","reason":"Not today."}'
 
 
@@ -52,13 +62,17 @@ class Shop(WalletShop):
         self.wallet.asked.clear()
         return found
 
-    async def refusal(self, typed: Any) -> str:
-        """Return what is wrong with an address, as its seller reads it."""
+    async def problem(self, typed: Any) -> FieldProblem:
+        """Return what is wrong with an address."""
         with pytest.raises(InvalidBody) as raised:
             await self.rail.connect({"address": typed})
         (problem,) = raised.value.info
         assert problem.field == "details.address"
-        return problem.message
+        return problem
+
+    async def refusal(self, typed: Any) -> str:
+        """Return what is wrong with an address, as its seller reads it."""
+        return (await self.problem(typed)).message
 
 
 @pytest.fixture
@@ -133,7 +147,7 @@ async def test_a_port_is_for_hosts_that_the_operator_allows(shop: Shop) -> None:
 
 @pytest.mark.parametrize("host", ["10.0.0.1", "127.0.0.2", "localhost", "[::1]", "2130706434"])
 async def test_a_private_address_is_not_connected(shop: Shop, host: str) -> None:
-    assert "an address that isn't public" in await shop.refusal(f"shop@{host}")
+    assert "it isn't a public address" in await shop.refusal(f"shop@{host}")
 
 
 async def test_the_services_own_words_explain_its_refusal(shop: Shop) -> None:
@@ -144,7 +158,7 @@ async def test_the_services_own_words_explain_its_refusal(shop: Shop) -> None:
 
 
 async def test_a_host_that_is_down_is_named(shop: Shop) -> None:
-    assert "127.0.0.1:9 didn't answer." in await shop.refusal("shop@127.0.0.1:9")
+    assert "127.0.0.1:9 can't be reached" in await shop.refusal("shop@127.0.0.1:9")
 
 
 @pytest.mark.long
@@ -155,8 +169,15 @@ async def test_a_host_with_a_broken_answer_is_not_connected(
 ) -> None:
     shorten_unfinished(name, monkeypatch)
     shop.wallet.answers[route] = BROKEN_ANSWERS[name]
-    message = await shop.refusal(shop.wallet.address)
-    assert "no Lightning address with" in message or "didn't answer" in message
+    found = (await shop.problem(shop.wallet.address)).code
+    assert found == {
+        **dict.fromkeys(UNFINISHED, "hostSilent"),
+        "crumbled": "notLnurl",
+        "htmlError": "hostBroken",
+        "tooManyCalls": "hostBusy",
+        "redirectToPrivate": "hostMoved",
+        "redirectToMetadata": "hostMoved",
+    }.get(name, "notLnurl")
 
 
 async def test_a_wrong_test_invoice_is_not_connected(shop: Shop) -> None:
@@ -167,7 +188,14 @@ async def test_a_wrong_test_invoice_is_not_connected(shop: Shop) -> None:
 @pytest.mark.parametrize("host", ["10.0.0.1", "127.0.0.2", "wallet.localhost"])
 async def test_a_verify_address_at_a_private_host_is_not_connected(shop: Shop, host: str) -> None:
     shop.wallet.changed["invoice"] = {"verify": f"https://{host}/verify"}
-    assert "an address that isn't public" in await shop.refusal(shop.wallet.address)
+    assert "it isn't a public address" in await shop.refusal(shop.wallet.address)
+
+
+async def test_a_verify_address_that_redirects_to_a_private_host_is_not_connected(
+    shop: Shop,
+) -> None:
+    shop.wallet.answers["verify"] = redirect_to("https://10.0.0.1/verify")
+    assert (await shop.problem(shop.wallet.address)).code == "hostMoved"
 
 
 async def test_a_verify_address_may_not_know_an_unpaid_invoice(shop: Shop) -> None:
@@ -340,13 +368,176 @@ async def test_not_found_is_not_yet(shop: Shop, answer: str) -> None:
     assert isinstance(await shop.look(found), Waiting)
 
 
-async def test_a_redirect_of_the_verify_address_is_not_followed(shop: Shop) -> None:
-    found = await shop.opened()
-    shop.wallet.paid.add(found.external_id)
-    shop.wallet.answers["verify"] = redirect_to(f"{shop.wallet.url}/verify/{found.external_id}")
+@pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
+async def test_a_wallet_whose_domain_moved_is_followed_in_every_call(
+    shop: Shop, status: int
+) -> None:
+    """Its own address stays as it was typed."""
+    old = shop.wallet
+    moved = LnurlService(shop.clock)
+    async with serve_wallet(moved):
+        old.answers["offer"] = text_answer(
+            "", status, location=f"{moved.url}/.well-known/lnurlp/shop"
+        )
+        moved.changed["offer"] = {"callback": f"{old.url}/callback?user=shop"}
+        query = "user=shop&amount={}"
+        old.answers["invoice"] = text_answer(
+            "", status, location=f"{moved.url}/callback?{query.format(1_000)}"
+        )
+        assert (await shop.connect()).details["address"] == old.address
+        assert shop.details["url"] == f"{old.url}/.well-known/lnurlp/shop"
+        old.answers["invoice"] = text_answer(
+            "", status, location=f"{moved.url}/callback?{query.format(21_000)}"
+        )
+        found = await shop.opened()
+        at = f"/verify/{found.external_id}"
+        found = replace(found, look={"verify": f"{old.url}{at}"})
+        old.answers["verify"] = text_answer("", status, location=f"{moved.url}{at}")
+        assert await shop.look(found) == Waiting()
+        moved.paid.add(found.external_id)
+        assert await shop.look(found) == Arrived()
+
+
+@pytest.mark.parametrize("times", [1, 2, 3])
+async def test_two_redirects_are_followed_also_relative_ones(shop: Shop, times: int) -> None:
+    left = [times]
+
+    def hop() -> Response:
+        left[0] -= 1
+        if left[0] >= 0:
+            return redirect_to("shop")()
+        del shop.wallet.answers["offer"]
+        return shop.wallet._answer("offer", OFFER | {"callback": f"{shop.wallet.url}/callback"})
+
+    shop.wallet.answers["offer"] = hop
+    if times <= 2:
+        assert (await shop.connect()).automatic
+    else:
+        assert (await shop.problem(shop.wallet.address)).code == "hostMoved"
+
+
+@pytest.mark.parametrize(
+    "location",
+    [
+        "",
+        "http://wallet.example/",
+        "https://10.0.0.1/x",
+        "https://[::1]/x",
+        "//169.254.169.254/latest",
+        "https://localhost/x",
+        "https://user:pw@wallet.example/",
+        "ftp://wallet.example/",
+        "https://wallet.example:99999/",
+        "https://wal let.example/",
+        "x" * 3_000,
+        "javascript:alert(1)",
+        "https://[x",
+    ],
+)
+async def test_a_redirect_to_what_may_not_be_called_is_named_as_such(
+    shop: Shop, location: str
+) -> None:
+    shop.wallet.answers["offer"] = redirect_to(location)
+    problem = await shop.problem(shop.wallet.address)
+    assert problem.code == "hostMoved"
+    assert problem.message == (
+        f"{shop.wallet.host} redirects to an address that can't be used."
+        " Ask your wallet for your current address."
+    )
     shop.wallet.asked.clear()
-    assert isinstance(await shop.look(found), Waiting)
+    assert await shop.refused() == "refused"
     assert len(shop.wallet.asked) == 1
+
+
+async def test_a_loop_of_redirects_ends(shop: Shop) -> None:
+    shop.wallet.answers["offer"] = redirect_to(f"{shop.wallet.url}/.well-known/lnurlp/shop")
+    shop.wallet.asked.clear()
+    assert await shop.refused() == "refused"
+    assert len(shop.wallet.asked) == 3
+
+
+async def test_a_redirect_to_a_name_of_a_private_address_is_not_dialled(
+    clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    wallet = LnurlService(clock)
+    async with serve_wallet(wallet):
+        found = [(socket.AF_INET, socket.SOCK_STREAM, 6, "", ("127.0.0.2", 0))]
+        monkeypatch.setattr(socket, "getaddrinfo", lambda *_, **__: found)
+        wallet.answers["offer"] = redirect_to("https://wallet.example/")
+        shop = Shop(LightningAddressRail(THIS_MACHINE, clock), clock, wallet=wallet)
+        assert (await shop.problem(wallet.address)).code == "hostMoved"
+        await shop.rail.close()
+
+
+@pytest.mark.parametrize(
+    ("status", "body", "code"),
+    [
+        (404, "<html>", "noSuchAddress"),
+        (404, '{"detail":"Not Found"}', "noSuchAddress"),
+        (410, "", "noSuchAddress"),
+        (404, ERROR, "hostSays"),
+        (200, ERROR, "hostSays"),
+        (500, ERROR, "hostSays"),
+        (401, "", "hostDenies"),
+        (403, "<html>", "hostDenies"),
+        (403, "{}", "hostDenies"),
+        (500, "{}", "hostBroken"),
+        (503, "<html>", "hostBroken"),
+        (429, "", "hostBusy"),
+        (200, "<html>", "notLnurl"),
+        (200, "{}", "notLnurl"),
+        (200, '{"tag":"withdrawRequest"}', "notLnurl"),
+        (304, "", "hostMoved"),
+    ],
+)
+async def test_each_answer_that_is_no_offer_is_told_as_what_it_is(
+    shop: Shop, status: int, body: str, code: str
+) -> None:
+    shop.wallet.answers["offer"] = text_answer(body, status)
+    assert (await shop.problem(shop.wallet.address)).code == code
+
+
+@pytest.mark.parametrize(
+    ("status", "body", "code"),
+    [
+        (404, "", "notLnurl"),
+        (503, "", "hostBroken"),
+        (200, "{}", "notLnurl"),
+        (404, ERROR, "hostSays"),
+    ],
+)
+async def test_a_callback_that_fails_is_not_an_address_that_does_not_exist(
+    shop: Shop, status: int, body: str, code: str
+) -> None:
+    shop.wallet.answers["invoice"] = text_answer(body, status)
+    assert (await shop.problem(shop.wallet.address)).code == code
+
+
+async def test_each_way_not_to_be_reached_is_told_as_what_it_is(
+    shop: Shop, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    def unknown(*_: Any, **__: Any) -> None:
+        raise socket.gaierror(socket.EAI_NONAME, "Name or service not known")
+
+    assert (await shop.problem("shop@127.0.0.1:9")).code == "hostClosed"
+    certificate = make_certificate(tmp_path)
+    port = free_port()
+    async with open_tcp_relay(shop.wallet.host.rpartition(":")[2], port, certificate):
+        assert (await shop.problem(f"shop@127.0.0.1:{port}")).code == "hostUnsafe"
+    shop.wallet.answers["offer"] = silent_answer
+    shorten_unfinished("silent", monkeypatch)
+    problem = await shop.problem(shop.wallet.address)
+    assert (problem.code, problem.message) == (
+        "hostSilent",
+        f"{shop.wallet.host} didn't answer in time. Try again later.",
+    )
+    monkeypatch.undo()
+    monkeypatch.setattr(socket, "getaddrinfo", unknown)
+    problem = await shop.problem("shop@wallet.example")
+    assert (problem.code, problem.message) == (
+        "hostUnknown",
+        "There's no server at wallet.example. Check the spelling.",
+    )
 
 
 async def test_a_stored_verify_address_is_checked_again_when_it_is_dialled(shop: Shop) -> None:

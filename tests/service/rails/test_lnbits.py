@@ -160,13 +160,58 @@ async def test_what_is_no_lnbits_is_not_connected(
     shorten_unfinished(name, monkeypatch)
     shop.wallet.answers[route] = BROKEN_ANSWERS[name]
     message = (await shop.refusals(shop.wallet.url, INVOICE_KEY))["details.url"]
-    assert "no LNbits" in message or "didn't answer" in message
+    assert {
+        **dict.fromkeys(("dripping", "silent"), "didn't answer in time" in message),
+        **dict.fromkeys(("redirectToPrivate", "redirectToMetadata"), "redirects to" in message),
+        "tooManyCalls": "is busy" in message,
+        "htmlError": "has a problem of its own" in message,
+    }.get(name, "no LNbits" in message)
     assert INVOICE_KEY not in message
 
 
 async def test_an_lnbits_that_is_down_is_named(shop: Shop) -> None:
     problems = await shop.refusals("http://127.0.0.1:9", INVOICE_KEY)
-    assert "127.0.0.1 didn't answer" in problems["details.url"]
+    assert "127.0.0.1 can't be reached" in problems["details.url"]
+
+
+@pytest.mark.parametrize("status", [301, 302, 307, 308])
+async def test_a_key_is_sent_to_no_address_that_lnbits_redirects_to(
+    shop: Shop, status: int
+) -> None:
+    """Also not to one at the same host: the seller names the address."""
+    found = await shop.opened()
+    async with serve_wallet(moved := LNbitsStandIn(shop.clock)):
+        for target in (f"{moved.url}/api/v1/wallet", "/api/v1/wallet/", "https://10.0.0.1/"):
+            moving = text_answer("", status, location=target)
+            shop.wallet.answers = dict.fromkeys(("wallet", "create", "payment"), moving)
+            problems = await shop.refusals(shop.wallet.url, INVOICE_KEY)
+            assert (
+                "redirects to another address, where the key isn't sent"
+                in (problems["details.url"])
+            )
+            shop.wallet.asked.clear()
+            assert await shop.refused() == "refused"
+            assert isinstance(await shop.look(found), Waiting)
+            assert len(shop.wallet.asked) == 2
+        assert moved.asked == []
+
+
+@pytest.mark.parametrize(
+    ("status", "body", "told"),
+    [
+        (404, "", "no LNbits"),
+        (404, '{"detail":"Not Found"}', "no LNbits"),
+        (403, "<html>", "lets nobody ask"),
+        (502, "{}", "a problem of its own"),
+        (520, '{"detail":"No route."}', "says: No route."),
+        (429, "{}", "is busy"),
+    ],
+)
+async def test_each_answer_that_is_no_wallet_is_told_as_what_it_is(
+    shop: Shop, status: int, body: str, told: str
+) -> None:
+    shop.wallet.answers["wallet"] = text_answer(body, status)
+    assert told in (await shop.refusals(shop.wallet.url, INVOICE_KEY))["details.url"]
 
 
 async def test_an_answer_that_is_no_wallets_is_not_connected(shop: Shop) -> None:
