@@ -95,5 +95,10 @@ def refresh_due_cards(tx: Transaction, queues: Queues, now: int) -> int:
     return len(due)
 
 
-DUE_WORK = (refresh_due_cards, daily_summary.enqueue_due, claim_messages.enqueue_reminders)
+DUE_WORK = (
+    refresh_due_cards,
+    daily_summary.enqueue_due,
+    claim_messages.enqueue_reminders,
+    claim_messages.enqueue_digests,
+)
 """What time alone causes: each queues a batch of what is due and returns its size."""

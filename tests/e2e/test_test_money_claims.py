@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from bot.chat.store.claims import MANY_UNPROVEN
 from tests.support.product_process import patient_client
 from tests.support.sellers_and_payers import (
     SECONDS,
@@ -97,3 +98,21 @@ async def test_an_ordinary_test_payment_is_told_as_ever(world: World) -> None:
     alert = await sam.alert(pay(link))
     assert alert.text.startswith("💰 $5.00 received for Coffee")
     assert "test money" not in alert.text
+
+
+async def test_claims_of_one_address_end_in_one_digest(world: World) -> None:
+    """Each has a fresh cookie; the first are believed, later ones are told to be one network's."""
+    sam = await seller_with_destination(world, "Max")
+    link = link_of(await sam.card("/donation 5 USD Coffee", "Coffee"))
+    for _ in range(MANY_UNPROVEN + 3):
+        assert (await pay(link, manner="claimed")).status_code == 303
+
+    def has_all() -> bool:
+        return any("3 more payments for Coffee" in message.text for message in sam.said)
+
+    await world.wait_for(has_all, SECONDS)
+    assert len(asked_of(sam)) == MANY_UNPROVEN
+    (digest,) = [message for message in sam.said if message.text.startswith("📬")]
+    assert f"One of {MANY_UNPROVEN + 3} unconfirmed payments from the same network" in digest.text
+    await sam.press(digest, digest.buttons[0]["text"], "$5.00 received for Coffee")
+    await world.wait_for(lambda: "2 more payments for Coffee" in digest.text, SECONDS)

@@ -11,7 +11,14 @@ from bot.chat.cards import claim_posts
 from bot.chat.cards.claim_text import claim_reply
 from bot.chat.cards.views import view_of
 from bot.chat.dialogue.dialogue import Chat
-from bot.chat.messages.payloads import Alert, CardMessage, ClaimAlert, Refresh, TextMessage
+from bot.chat.messages.payloads import (
+    Alert,
+    CardMessage,
+    ClaimAlert,
+    ClaimDigest,
+    Refresh,
+    TextMessage,
+)
 from bot.chat.messages.queues import SENT_AT_ONCE, make_queues
 from bot.chat.model.answers import Answer
 from bot.chat.model.draft import PayoutService
@@ -200,6 +207,8 @@ def text_of(db: Database, body: MessagePayload, now: int) -> str:
             )
         case ClaimAlert():
             return db.run(lambda tx: _claim_text(tx, body, now))
+        case ClaimDigest():
+            return db.run(lambda tx: claim_posts.digest_of(tx, body.listing_id, now).text)
         case TextMessage():
             return body.text
     raise ValueError(body)

@@ -25,6 +25,9 @@ _NAME = 200
 IN_LIST = "list"
 """The last word of a button that is not in its claim's own message: the list of all follows."""
 
+IN_DIGEST = "digest"
+"""The same for a button of a link's digest, which is shown again."""
+
 
 def claim_reply(
     claim: Claim, listing: Listing, seller: Seller, now: int, *, is_reminder: bool = False
@@ -92,19 +95,41 @@ def waiting_lines(claim: Claim, listing: Listing, seller: Seller) -> str:
         since=_listed(claim.claimed_at, seller),
         until=_listed(claim.lapses_at, seller),
     )
-    return "\n".join([entry, *reference_line(claim.reference, seller.language)])
+    return "\n".join([entry, *_found_by(claim, seller.language)])
 
 
-def waiting_rows(claims: Sequence[Claim], language: str) -> Rows:
+def _found_by(claim: Claim, language: str) -> list[str]:
+    """Return a claim's reference, and whether its network has claimed much else."""
+    lines = reference_line(claim.reference, language)
+    if claim.is_doubtful:
+        lines.append(t(language, "claims-doubtful", count=claim.unproven))
+    return lines
+
+
+def digest_reply(listed: Sequence[Claim], count: int, listing: Listing, seller: Seller) -> Reply:
+    """Render the digest of a listing's claims: how many wait, and the first ones with buttons."""
+    language, name = seller.language, escaped(listing.wish.name, _NAME)
+    if not listed:
+        return Reply(t(language, "claims-digest-done", name=name))
+    parts = [t(language, "claims-digest", name=name, count=count)]
+    for claim in listed:
+        amount, since = claim_amount(claim, language), _moment(claim.claimed_at, seller)
+        entry = t(language, "claims-digest-entry", amount=amount, since=since)
+        parts.append("\n".join([entry, *_found_by(claim, language)]))
+    parts.append(t(language, "claims-digest-all", more=count - len(listed)))
+    return Reply("\n\n".join(parts), waiting_rows(listed, language, IN_DIGEST))
+
+
+def waiting_rows(claims: Sequence[Claim], language: str, place: str = IN_LIST) -> Rows:
     """Return the buttons of claims in a list, a row each, by reference where there are several."""
     return tuple(
         (
             Button(
                 _label(one, language, is_only=len(claims) == 1),
-                ("received", one.id, IN_LIST),
+                ("received", one.id, place),
                 style=SUCCESS,
             ),
-            Button(t(language, "button-missing"), ("missing", one.id, IN_LIST)),
+            Button(t(language, "button-missing"), ("missing", one.id, place)),
         )
         for one in claims
     )

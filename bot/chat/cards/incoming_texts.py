@@ -30,19 +30,18 @@ _NAME = 60  # UTF-16 units
 def incoming_page(
     waiting: Sequence[tuple[Claim, Listing]],
     payments: Sequence[FoundPayment],
-    place: tuple[int, bool, bool],
+    place: tuple[int, int, bool],
     seller: Seller,
 ) -> Reply:
-    """Show what waits for its seller, then a page of payments, newest first.
+    """Show a page of what waits for its seller, then of payments, newest first.
 
-    `place` is the page's number, from 0, whether more claims wait, and whether more pages follow.
+    `place` is the page's number, from 0, how many claims wait in all, and whether pages follow.
     """
-    language, (page, more_waiting, more_pages) = seller.language, place
+    language, (page, count, has_more) = seller.language, place
     parts = []
     if waiting:
-        parts.append(t(language, "claims-waiting-list", count=len(waiting)))
+        parts.append(t(language, "claims-waiting-list", count=count))
         parts += [waiting_lines(claim, listing, seller) for claim, listing in waiting]
-        parts += [t(language, "claims-waiting-more")] * more_waiting
     if payments or not waiting:
         key = "claims-latest" if payments or page else "claims-nothing"
         parts.append(t(language, key, page=page + 1))
@@ -62,7 +61,7 @@ def incoming_page(
         for number, one in enumerate(payments, 1)
         if one.payment.words
     )
-    pages = page_buttons(("incoming",), page, page + 1 + more_pages, language)
+    pages = page_buttons(("incoming",), page, page + 1 + has_more, language)
     rows = (*waiting_rows([claim for claim, _ in waiting], language), numbers, hides, *pages)
     return Reply(fitting(text, language), tuple(row for row in rows if row))
 

@@ -22,6 +22,7 @@ from bot.chat.messages.payloads import (
     ButtonRemoval,
     CardMessage,
     ClaimAlert,
+    ClaimDigest,
     PosterFile,
     Refresh,
     SecretRemoval,
@@ -82,7 +83,7 @@ class Call:
 
     It is drawn once `MessageCalls.build` returns. `place` is the message that the call edits, None
     for a new message. `asks`: the message asks a question of a form; `is_passing`: it is deleted
-    once that goes on. `claim_id` is the claim that it shows.
+    once that goes on. `claim_id` is the claim that it shows, `digest_of` the listing whose claims.
     """
 
     method: str
@@ -93,6 +94,7 @@ class Call:
     asks: bool = False
     is_passing: bool = False
     claim_id: str | None = None
+    digest_of: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +115,14 @@ class SentMessage:
 
 Built = Call | NotYet | None
 Sendable = (
-    TextMessage | CardMessage | PosterFile | Refresh | ButtonRemoval | SecretRemoval | ClaimAlert
+    TextMessage
+    | CardMessage
+    | PosterFile
+    | Refresh
+    | ButtonRemoval
+    | SecretRemoval
+    | ClaimAlert
+    | ClaimDigest
 )
 
 
@@ -143,6 +152,8 @@ class MessageCalls:
                 build = partial(_removal, payload=payload, lane=lane)
             case ClaimAlert():
                 build = partial(_claim, payload=payload, lane=lane, now=now)
+            case ClaimDigest():
+                build = partial(_claim_digest, payload=payload, lane=lane, now=now)
             case SecretRemoval():
                 return Call(payload.method, _target(lane, payload.message_id))
             case TextMessage(message_id=None):
@@ -175,6 +186,8 @@ class MessageCalls:
         self._record_text(tx, call, place)
         if call.claim_id is not None:
             claim_posts.record_sent(tx, self._queues, call.claim_id, place, self._now())
+        if call.digest_of is not None:
+            claim_posts.record_digest(tx, self._queues, call.digest_of, place, self._now())
         if shows is None:
             if call.place is not None:
                 posts.mark_replaced(tx, place)
@@ -254,6 +267,20 @@ def _claim(tx: Transaction, payload: ClaimAlert, lane: str, now: int) -> Call | 
     keyboard = markup(reply.rows)
     text = TextMessage(reply.text, seller.language, keyboard, is_silent=payload.is_silent)
     return replace(_text(text, lane), claim_id=claim.id)
+
+
+def _claim_digest(tx: Transaction, payload: ClaimDigest, lane: str, now: int) -> Call | None:
+    """Return the call that sends or edits a digest; None where it would say nothing new."""
+    at = None if payload.is_new else claims.find_digest(tx, payload.listing_id).message_id
+    reply = claim_posts.digest_of(tx, payload.listing_id, now)
+    if not reply.rows if payload.is_new else at is None:
+        return None
+    text = TextMessage(
+        reply.text, payload.language, markup(reply.rows), at,
+        is_silent=payload.is_silent, is_passing=True,
+    )  # fmt: skip
+    call = _edited_text(tx, text, lane)
+    return call and replace(call, digest_of=payload.listing_id)
 
 
 def _edited_text(tx: Transaction, payload: TextMessage, lane: str) -> Call | None:

@@ -6,10 +6,11 @@ through, from whatever message and however often it is made.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from bot.chat.cards import claim_posts
-from bot.chat.cards.claim_text import IN_LIST, claim_reply, rejection_question
+from bot.chat.cards.claim_text import IN_DIGEST, claim_reply, rejection_question
 from bot.chat.dialogue import incoming
 from bot.chat.messages.jobs import DecideClaim
 from bot.chat.requests import audit_trail
@@ -39,16 +40,16 @@ def handle_press(context: EventContext, words: tuple[str, ...]) -> str | None:
     claim = claims.find_claim(context.tx, claim_id)
     if claim is None or claim.seller_id != context.person.id or not _has_button(claim, word):
         return context.text("claims-gone")
-    is_listed = place == [IN_LIST]
+    listed_in = "".join(place)
     if word == "received":
-        return _confirm(context, claim, is_listed=is_listed)
+        return _confirm(context, claim, listed_in)
     if claim.is_under_way():
         return context.text("claims-toast-busy")
     if word == "claim" or not claim.is_waiting(context.now):
         _show(context, claim)
         return None
     if word == "missing":
-        asking = context.without_press() if is_listed else context
+        asking = context.without_press() if listed_in else context
         listing = listings.get_listing(context.tx, claim.listing_id)
         asking.reply(rejection_question(claim, listing, context.seller.language))
         return None
@@ -60,19 +61,22 @@ def _has_button(claim: Claim, word: str) -> bool:
     return claim.state != UNDERPAID or word == "received"
 
 
-def _confirm(context: EventContext, claim: Claim, *, is_listed: bool) -> str | None:
+def _confirm(context: EventContext, claim: Claim, listed_in: str) -> str | None:
     if claim.state in (CONFIRMED, PAID):
         return context.text("claims-toast-confirmed")
     if claim.state not in (WAITING, REJECTED, UNDERPAID):
         return context.text("claims-toast-busy" if claim.is_under_way() else "claims-gone")
     if claim.state == UNDERPAID and payment_marks.is_paid_back(context.tx, claim.checkout_id):
         return context.text("claims-toast-paid-back")
-    return _decide(context, claim, CONFIRMING, is_listed=is_listed)
+    return _decide(context, claim, CONFIRMING, listed_in)
 
 
-def _decide(context: EventContext, claim: Claim, state: str, *, is_listed: bool = False) -> str:
-    """Store the decision and queue its call; return the text of the answer."""
-    press = None if is_listed else context.press
+def _decide(context: EventContext, claim: Claim, state: str, listed_in: str = "") -> str:
+    """Store the decision and queue its call; return the text of the answer.
+
+    The button was in the claim's own message, or `listed_in` a list or a digest.
+    """
+    press = None if listed_in else context.press
     place = press.message_id if press else None
     claims.change_state(context.tx, claim, state, place)
     if place is not None:
@@ -84,8 +88,13 @@ def _decide(context: EventContext, claim: Claim, state: str, *, is_listed: bool 
         DecideClaim(claim.listing_id, reply_to, claim.id, confirms, claim.state, context.now)
     )
     audit_trail.record_decision(context.tx, claim, context.now, confirms=confirms)
-    if is_listed:
+    if listed_in == IN_DIGEST:
+        digest = claim_posts.digest_of(context.tx, claim.listing_id, context.now)
+        context.reply(replace(digest, is_passing=True))
+    elif listed_in:
         context.reply(incoming.page(context, 0))
+    if not claim.alone:
+        claim_posts.refresh_digest(context.tx, context.queues, claim.listing_id, context.now)
     return context.text("claims-toast-confirming" if confirms else "claims-toast-rejecting")
 
 

@@ -16,16 +16,16 @@ PAGE = 5
 """Payments on one page, each with a button."""
 
 MOST_WAITING = 5
-"""Claims on the first page; the next ones follow once these are decided."""
+"""Claims on one page, the same number as of payments."""
 
 
 def page(context: EventContext, number: int) -> Reply:
     """Return a page of this person's claims and payments; `number` is from 0."""
     tx, person_id = context.tx, context.person.id
     found = payments_of_seller(tx, person_id, PAGE + 1, number * PAGE)
-    waiting = []
-    if number == 0:
-        waiting = claims.waiting_claims(tx, person_id, context.now, MOST_WAITING + 1)
-    listed = [(one, listings.get_listing(tx, one.listing_id)) for one in waiting[:MOST_WAITING]]
-    has_more = len(waiting) > MOST_WAITING, len(found) > PAGE
-    return incoming_page(listed, found[:PAGE], (number, *has_more), context.seller)
+    shown = number * MOST_WAITING
+    waiting = claims.waiting_claims(tx, person_id, context.now, MOST_WAITING, shown)
+    count = claims.count_waiting(tx, person_id, context.now)
+    listed = [(one, listings.get_listing(tx, one.listing_id)) for one in waiting]
+    has_more = len(found) > PAGE or count > shown + MOST_WAITING
+    return incoming_page(listed, found[:PAGE], (number, count, has_more), context.seller)

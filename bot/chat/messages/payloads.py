@@ -191,6 +191,23 @@ class ClaimAlert:
 
 
 @dataclass(frozen=True, slots=True)
+class ClaimDigest:
+    """The claims of a listing without messages of their own; what waits is read when it is sent.
+
+    `is_new`: a new message, which takes the place of the one before it. Else that one is edited.
+    """
+
+    listing_id: str
+    language: str
+    is_new: bool = False
+    is_silent: bool = False
+
+    @property
+    def method(self) -> str:
+        return "sendMessage" if self.is_new else "editMessageText"
+
+
+@dataclass(frozen=True, slots=True)
 class ReceiptMessage:
     """A receipt for the buyer who keeps it, or the file that was delivered with it.
 
@@ -272,6 +289,7 @@ MessagePayload = (
     | SecretRemoval
     | Alert
     | ClaimAlert
+    | ClaimDigest
     | ReceiptMessage
     | BuyerNotice
 )
@@ -285,6 +303,7 @@ MESSAGES = PayloadKinds(
     secret=SecretRemoval,
     alert=Alert,
     claim=ClaimAlert,
+    claims=ClaimDigest,
     receipt=ReceiptMessage,
     notice=BuyerNotice,
 )

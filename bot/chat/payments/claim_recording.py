@@ -27,7 +27,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class ClaimedMoney:
-    """A claim as its event reports it; `amount` in minor units, `claimed_at` in epoch ms."""
+    """A claim as its event reports it; `amount` in minor units, `claimed_at` in epoch ms.
+
+    The payer's network has `unproven` unconfirmed claims of the request.
+    """
 
     checkout_id: str
     request_id: str
@@ -36,6 +39,7 @@ class ClaimedMoney:
     currency: str
     reference: str | None
     claimed_at: int
+    unproven: int = 1
 
 
 class ClaimRecorder:
@@ -67,14 +71,16 @@ class ClaimRecorder:
             state=PAID if is_paid else WAITING,
             claimed_at=money.claimed_at,
             lapses_at=money.claimed_at + self._held,
-            remind_at=now + REMIND_AFTER,
+            remind_at=min(now + REMIND_AFTER, money.claimed_at + self._held),
+            unproven=money.unproven,
+            alone=0,
         )
         claim_id = claims.save_claim(tx, claim)
         if claim_id is None:
             return False
         stored = claims.find_claim(tx, claim_id)
         if stored is not None and stored.is_waiting(now):
-            claim_messages.announce(tx, self._queues, stored, now)
+            claim_messages.announce(tx, self._queues, listing, stored, now)
         return True
 
 

@@ -191,6 +191,7 @@ def _claimed(data: Mapping[str, Any], listing: Listing) -> ClaimedMoney:
         currency=amount.currency,
         reference=reference if is_id(reference) else None,
         claimed_at=claimed_at,
+        unproven=_count(data.get("unprovenClaims")) or 1,
     )
 
 

@@ -1,6 +1,7 @@
 """SQL of claims: payers' words that they have sent the money, for the seller to confirm.
 
-Underpaid money is kept here too: its seller may confirm it in the same way.
+Underpaid money is kept here too: its seller may confirm it in the same way. A claim costs nothing,
+so those of networks with many come last wherever claims are listed.
 """
 
 from __future__ import annotations
@@ -10,8 +11,10 @@ from typing import TYPE_CHECKING
 
 from bot.chat.model.payment_reference import fold_reference
 from bot.chat.store.listings import short_id
+from bot.core.outbox.queries import QUEUED
 
 if TYPE_CHECKING:
+    from bot.chat.store.listings import Listing
     from bot.core.database.database import Row, Transaction
 
 WAITING, CONFIRMING, REJECTING = "waiting", "confirming", "rejecting"
@@ -21,22 +24,38 @@ UNDERPAID = "underpaid"
 decided elsewhere, or gone at the service. UNDERPAID: less than was asked arrived, which nobody has
 to decide about."""
 
+MANY_UNPROVEN = 3
+"""Unconfirmed claims of one network beyond which its next ones are doubtful."""
+
 COLUMNS = (
     "id, checkout_id, request_id, listing_id, seller_id, kind, amount, currency, reference,"
-    " state, claimed_at, lapses_at, message_id, answered_in, reminders, remind_at"
+    " state, claimed_at, lapses_at, message_id, answered_in, reminders, remind_at, unproven, alone"
 )
 SELECT = f"SELECT {COLUMNS} FROM claims"  # noqa: S608 - our own words
 
 SAVE = (
     "INSERT INTO claims (id, checkout_id, request_id, listing_id, seller_id, kind, amount,"
-    " currency, reference, folded, state, claimed_at, lapses_at, remind_at)"
+    " currency, reference, folded, state, claimed_at, lapses_at, remind_at, unproven, alone)"
     " VALUES (:id, :checkout_id, :request_id, :listing_id, :seller_id, :kind, :amount, :currency,"
-    " :reference, :folded, :state, :claimed_at, :lapses_at, :remind_at)"
+    " :reference, :folded, :state, :claimed_at, :lapses_at, :remind_at, :unproven, :alone)"
     " ON CONFLICT (checkout_id) DO UPDATE SET"
     " state = CASE claims.state WHEN 'confirming' THEN claims.state ELSE excluded.state END,"
     " claimed_at = excluded.claimed_at, lapses_at = excluded.lapses_at, reminders = 0,"
-    " remind_at = excluded.remind_at"
+    " remind_at = excluded.remind_at, unproven = excluded.unproven, alone = excluded.alone"
     " WHERE claims.claimed_at < excluded.claimed_at RETURNING id"
+)
+
+OF_SELLER = "FROM claims WHERE seller_id = :seller AND state = 'waiting' AND lapses_at > :now"
+OF_DIGEST = (
+    "FROM claims WHERE listing_id = :listing AND state = 'waiting' AND alone = 0"
+    " AND lapses_at > :now"
+)
+DOUBTFUL_LAST = f"CASE WHEN unproven > {MANY_UNPROVEN} THEN 1 ELSE 0 END"
+DIGEST = (
+    "SELECT listing_id, message_id, sounded_at, digests.due_at, sent.id AS sending,"  # noqa: S608 - our own words
+    f" edited.id AS editing FROM claim_digests AS digests LEFT JOIN {QUEUED} AS sent"
+    f" ON sent.id = digests.sending AND sent.state = 'waiting' LEFT JOIN {QUEUED} AS edited"
+    " ON edited.id = digests.editing AND edited.state = 'waiting'"
 )
 
 
@@ -45,7 +64,9 @@ class Claim:
     """A claim; `amount` in minor units is the payer's side, times in epoch ms.
 
     The unit is held until `lapses_at`. `message_id` is the claim's own message in the seller's
-    chat, `answered_in` the same once its button was pressed there.
+    chat, `answered_in` the same once its button was pressed there. `alone`: 1 if it has a message
+    of its own, 0 if it is in its listing's digest. The payer's network has `unproven` unconfirmed
+    claims of the request.
     """
 
     id: str
@@ -64,6 +85,13 @@ class Claim:
     answered_in: int | None = None
     reminders: int = 0
     remind_at: int | None = None
+    unproven: int = 1
+    alone: int = 1
+
+    @property
+    def is_doubtful(self) -> bool:
+        """Check whether its network has claimed too much to be believed first."""
+        return self.unproven > MANY_UNPROVEN
 
     def is_waiting(self, now: int) -> bool:
         """Check whether it waits for its seller at `now` (epoch ms)."""
@@ -76,6 +104,22 @@ class Claim:
     def is_under_way(self) -> bool:
         """Check whether the service is being asked to confirm or reject it."""
         return self.state in (CONFIRMING, REJECTING)
+
+
+@dataclass(frozen=True, slots=True)
+class Digest:
+    """The digest of a listing's claims that have no message of their own; times in epoch ms.
+
+    `message_id` shows it, None before it was sent. It was a new message at `sounded_at`, and is one
+    again at `due_at`. `sending` and `editing` are the queued messages that do so, None once begun.
+    """
+
+    listing_id: str
+    message_id: int | None = None
+    sounded_at: int | None = None
+    due_at: int | None = None
+    sending: str | None = None
+    editing: str | None = None
 
 
 def new_claim_id() -> str:
@@ -104,16 +148,77 @@ def claim_of_checkout(tx: Transaction, checkout_id: str) -> Claim | None:
     return _read(row) if row else None
 
 
-def waiting_claims(tx: Transaction, seller_id: int, now: int, most: int) -> list[Claim]:
+def waiting_claims(
+    tx: Transaction, seller_id: int, now: int, most: int, skipped: int = 0
+) -> list[Claim]:
     """Return up to `most` claims that wait for this seller at `now` (epoch ms), oldest first."""
     rows = tx.query(
-        f"{SELECT} WHERE seller_id = :seller AND state = 'waiting' AND lapses_at > :now"
-        " ORDER BY claimed_at, id LIMIT :most",
+        f"SELECT {COLUMNS} {OF_SELLER} ORDER BY {DOUBTFUL_LAST}, claimed_at, id"
+        " LIMIT :most OFFSET :skipped",
         seller=seller_id,
         now=now,
         most=most,
+        skipped=skipped,
     )
     return [_read(row) for row in rows]
+
+
+def count_waiting(tx: Transaction, seller_id: int, now: int) -> int:
+    """Count the claims that wait for this seller at `now` (epoch ms)."""
+    (row,) = tx.query(f"SELECT COUNT(*) AS n {OF_SELLER}", seller=seller_id, now=now)
+    return int(row["n"])
+
+
+def count_alone(tx: Transaction, listing: Listing, now: int) -> tuple[int, int]:
+    """Count the claims that wait in messages of their own: of a listing, and of its seller."""
+    sql = (
+        "SELECT COUNT(CASE WHEN listing_id = :listing THEN 1 END) AS of_listing,"
+        f" COUNT(*) AS of_seller {OF_SELLER} AND alone = 1"
+    )
+    (row,) = tx.query(sql, listing=listing.id, seller=listing.seller_id, now=now)
+    return int(row["of_listing"]), int(row["of_seller"])
+
+
+def set_alone(tx: Transaction, claim_id: str) -> None:
+    """Store that a claim has a message of its own."""
+    tx.execute("UPDATE claims SET alone = 1 WHERE id = :id", id=claim_id)
+
+
+def digest_claims(tx: Transaction, listing_id: str, now: int, most: int) -> tuple[list[Claim], int]:
+    """Return up to `most` claims of a listing's digest, newest first, and the number of all."""
+    (row,) = tx.query(f"SELECT COUNT(*) AS n {OF_DIGEST}", listing=listing_id, now=now)
+    rows = tx.query(
+        f"SELECT {COLUMNS} {OF_DIGEST} ORDER BY {DOUBTFUL_LAST}, claimed_at DESC, id DESC"
+        " LIMIT :most",
+        listing=listing_id,
+        now=now,
+        most=most,
+    )
+    return [_read(one) for one in rows], int(row["n"])
+
+
+def find_digest(tx: Transaction, listing_id: str) -> Digest:
+    """Return a listing's digest, an empty one if it never had any."""
+    row = tx.one(f"{DIGEST} WHERE listing_id = :listing", listing=listing_id)
+    return Digest(**row) if row else Digest(listing_id)
+
+
+def due_digests(tx: Transaction, now: int, most: int) -> list[Digest]:
+    """Return up to `most` digests that are due at `now` (epoch ms) as new messages."""
+    sql = f"{DIGEST} WHERE digests.due_at <= :now ORDER BY digests.due_at LIMIT :most"
+    return [Digest(**row) for row in tx.query(sql, now=now, most=most)]
+
+
+def save_digest(tx: Transaction, digest: Digest) -> None:
+    """Store a listing's digest."""
+    tx.execute(
+        "INSERT INTO claim_digests (listing_id, message_id, sounded_at, due_at, sending, editing)"
+        " VALUES (:listing_id, :message_id, :sounded_at, :due_at, :sending, :editing)"
+        " ON CONFLICT (listing_id) DO UPDATE SET message_id = excluded.message_id,"
+        " sounded_at = excluded.sounded_at, due_at = excluded.due_at, sending = excluded.sending,"
+        " editing = excluded.editing",
+        **asdict(digest),
+    )
 
 
 def claims_by_reference(tx: Transaction, seller_id: int, text: str, most: int) -> list[Claim]:

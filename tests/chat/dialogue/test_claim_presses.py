@@ -358,3 +358,5 @@ async def test_a_decision_that_comes_too_late_ends_in_what_became_of_the_checkou
         assert rows[f"c{number}"] == kept
         assert bool(asked.buttons) is (kept != claims.CONFIRMED)
         assert steps.chat.jobs == []
+        # Room for the next claim's own message.
+        steps.chat.db.run(lambda tx: tx.execute("UPDATE claims SET state = 'closed'"))

@@ -6,12 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from bot.chat.alerts.claim_messages import MOST_ALERTS, REMIND_AFTER, enqueue_reminders
 from bot.chat.messages.payloads import Alert, ClaimAlert
 from bot.chat.store import claims
 from bot.core import exact_json
 from bot.core.outbox.queue_policy import ALERT
-from bot.core.text.translations import t
 from tests.support.claim_steps import CLAIMED, CONFIRMED
 from tests.support.service_harness import client
 from tests.support.webhook_sender import HELD, PAID, SECRET, WebhookSender, serve
@@ -56,21 +54,6 @@ async def test_a_repeated_claim_has_no_second_alert(
     for _ in range(3):
         assert await service.send_signed(CLAIMED) == 200
     assert (len(chat.rows("claims")), len(chat.said)) == (1, 1)
-
-
-async def test_hundreds_of_claims_are_one_message_beyond_the_first(
-    service: WebhookSender, chat: ChatHarness
-) -> None:
-    """Whoever claims has paid nothing, and must not be able to fill a seller's chat."""
-    for number in range(MOST_ALERTS + 10):
-        assert await service.send_signed(CLAIMED | {"checkoutId": f"c{number}"}) == 200
-    alerts = chat.said[:-1]
-    assert [type(one) for one in alerts] == [ClaimAlert] * MOST_ALERTS
-    assert chat.texts[-1] == t("en", "claims-many", number=MOST_ALERTS)
-    chat.db.run(lambda tx: tx.execute("DELETE FROM outbox"))
-    later = chat.clock() + REMIND_AFTER
-    chat.db.run(lambda tx: enqueue_reminders(tx, chat.queues, later))
-    assert [type(one) for one in chat.said] == [ClaimAlert] * MOST_ALERTS
 
 
 async def test_a_claim_made_again_after_it_lapsed_is_asked_again(

@@ -157,7 +157,9 @@ CHAT = (
     # which the seller may confirm: the payment then counts as a sale. `claimed_at` is the
     # newest one's: a lapsed checkout can be claimed again. `folded` is the reference as searches
     # take it, `answered_in` the claim's own message, where its button was pressed last, and
-    # `remind_at` the time of the next reminder, of which `reminders` were sent.
+    # `remind_at` the time of the next reminder, of which `reminders` were sent. The payer's network
+    # has `unproven` claims of the request. `alone`: 1 if it has a message of its own, 0 if it is in
+    # its listing's digest.
     """
     CREATE TABLE claims (
         id TEXT PRIMARY KEY,
@@ -176,12 +178,29 @@ CHAT = (
         message_id BIGINT,
         answered_in BIGINT,
         reminders INTEGER NOT NULL DEFAULT 0,
-        remind_at BIGINT
+        remind_at BIGINT,
+        unproven INTEGER NOT NULL DEFAULT 1,
+        alone INTEGER NOT NULL DEFAULT 1
     )
     """,
     "CREATE INDEX claims_waiting ON claims (seller_id, claimed_at) WHERE state = 'waiting'",
+    "CREATE INDEX claims_together ON claims (listing_id) WHERE state = 'waiting' AND alone = 0",
     "CREATE INDEX claims_reference ON claims (seller_id, folded) WHERE folded IS NOT NULL",
     "CREATE INDEX claims_due ON claims (remind_at) WHERE state = 'waiting'",
+    # The digest of a listing's claims that have no message of their own: `message_id` shows it,
+    # `sounded_at` is when it was last a new message, `due_at` when it is one again; `sending` and
+    # `editing` are the queued messages that send and edit it.
+    """
+    CREATE TABLE claim_digests (
+        listing_id TEXT PRIMARY KEY REFERENCES listings (id),
+        message_id BIGINT,
+        sounded_at BIGINT,
+        due_at BIGINT,
+        sending TEXT,
+        editing TEXT
+    )
+    """,
+    "CREATE INDEX claim_digests_due ON claim_digests (due_at) WHERE due_at IS NOT NULL",
     # Receipts that payers keep in Telegram, one account each: as they were when they were fetched
     # last. `id` names one in buttons; `sent`: 1 once its seller has sent it; `awaited` is the last
     # unit whose code is to come.

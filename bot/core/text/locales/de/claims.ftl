@@ -76,7 +76,20 @@ claims-entry =
     <b>{ $amount }</b> für <b>{ $name }</b>
     Gemeldet: { $since }
     Antwort bis: { $until }
-claims-waiting-more = … und noch mehr. Sie stehen hier, sobald du diese beantwortet hast.
+claims-doubtful = ⚠️ Eine von { $count } unbestätigten Zahlungen aus demselben Netz
+claims-digest =
+    📬 { $count ->
+        [one] <b>Eine weitere Zahlung</b> für <b>{ $name }</b> wartet auf deine Antwort
+       *[other] <b>{ $count } weitere Zahlungen</b> für <b>{ $name }</b> warten auf deine Antwort
+    }
+    Tippe bei jeder Zahlung, die da ist, auf ✅.
+claims-digest-entry = <b>{ $amount }</b>, gemeldet: { $since }
+claims-digest-all =
+    { $more ->
+        [0] Alles, was wartet: /payments
+       *[other] … und { $more } weitere. Alle auf einen Blick: /payments
+    }
+claims-digest-done = ✅ Bei <b>{ $name }</b> ist hier nichts mehr offen.
 claims-latest =
     { $page ->
         [one] <b>Letzte Zahlungen</b>
@@ -145,4 +158,3 @@ claims-note-saved = 📝 Notiz gespeichert.
 claims-note-skipped = Gut, keine Notiz.
 problem-paidback-empty = ⚠ Diese Nachricht ist leer. Schick die Notiz als Text, oder tippe auf „Überspringen“.
 problem-paidback-long = ⚠ Das sind { $length } Zeichen, möglich sind { $most }. Bitte kürze die Notiz.
-claims-many = Mehr als { $number } Zahlungen warten auf deine Antwort. Für die übrigen schicke ich dir keine einzelnen Nachrichten mehr; /payments zeigt die ältesten zuerst.

@@ -76,7 +76,20 @@ claims-entry =
     <b>{ $amount }</b> for <b>{ $name }</b>
     Reported { $since }
     Answer by { $until }
-claims-waiting-more = … and more. They'll show up here once you've answered these.
+claims-doubtful = ⚠️ One of { $count } unconfirmed payments from the same network
+claims-digest =
+    📬 { $count ->
+        [one] <b>Another payment</b> for <b>{ $name }</b> is waiting for your answer
+       *[other] <b>{ $count } more payments</b> for <b>{ $name }</b> are waiting for your answer
+    }
+    Tap ✅ for each payment that has arrived.
+claims-digest-entry = <b>{ $amount }</b>, reported { $since }
+claims-digest-all =
+    { $more ->
+        [0] See all that's waiting: /payments
+       *[other] … and { $more } more. See them all: /payments
+    }
+claims-digest-done = ✅ You've answered every payment for <b>{ $name }</b> that was listed here.
 claims-latest =
     { $page ->
         [one] <b>Latest payments</b>
@@ -145,4 +158,3 @@ claims-note-saved = 📝 Note saved.
 claims-note-skipped = OK, no note.
 problem-paidback-empty = ⚠ That message is empty. Send the note as text, or tap Skip.
 problem-paidback-long = ⚠ That's { $length } characters; the limit is { $most }. Please shorten it.
-claims-many = More than { $number } payments are waiting for your answer, so I won't message you about each of the others. /payments shows the oldest ones first.
