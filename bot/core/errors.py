@@ -227,7 +227,7 @@ class NotEnoughUnits(Refused):
 
 class IdempotencyMismatch(Refused):
     code = "idempotencyMismatch"
-    default = "This Idempotency-Key was used with another body."
+    default = "This Idempotency-Key was used with another call, or with another body."
 
 
 class NotPayable(Refused):

@@ -6,7 +6,10 @@ It works with every server of the published interface. Extensions that only some
 
 from __future__ import annotations
 
+import asyncio
+import hashlib
 from contextlib import aclosing, suppress
+from copy import copy
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import quote, urlencode
@@ -39,6 +42,7 @@ if TYPE_CHECKING:
 log = structlog.get_logger()
 T = TypeVar("T")
 
+KEY, _KEY_DIGITS = "Idempotency-Key", 16
 PATH = "/v3/paymentRequests"
 CHECKOUTS = "/v3/checkouts"
 ACCOUNTS = "/v3/payoutAccounts"
@@ -62,6 +66,9 @@ class Client:
     `owners`: send the seller's reference with a create; only the embedded service knows it.
     """
 
+    job_key = ""
+    """The job that calls, which names its Idempotency-Keys; empty for none (see `keyed`)."""
+
     def __init__(
         self, base_url: str, app_id: str, app_secret: str, *, owners: bool = False
     ) -> None:
@@ -77,9 +84,19 @@ class Client:
             limits=httpx.Limits(max_connections=24),  # more than jobs and messages call at once
         )
 
+    def keyed(self, job: str) -> Client:
+        """Return this client with an Idempotency-Key at each call of a job that changes something.
+
+        So a job that is repeated after a lost answer changes nothing twice, at a server that knows
+        such keys. Each body has its own key: one that counts seconds from now differs at a repeat.
+        """
+        view = copy(self)
+        view.job_key = job
+        return view
+
     async def create(self, body: Mapping[str, Any], key: str, owner: str = "") -> Answer:
         """Create a request (interface 4.1); a repeated `key` returns the request made first."""
-        headers = {"Idempotency-Key": key}
+        headers = {KEY: key}
         if owner and self._owners:
             headers["Owner-Ref"] = owner
         return self._read(await self._call("POST", PATH, body, headers))
@@ -276,6 +293,9 @@ class Client:
     ) -> StoredFile:
         """Send an owner's file to be kept for buyers; unless a request names it, for a week."""
         address, headers = file_address(name), file_headers(media_type, len(data), owner)
+        if self.job_key:
+            content = await asyncio.to_thread(lambda: hashlib.sha256(data).digest())
+            headers |= self._key_header("POST", address, content)
         return read_file(await self._send("POST", address, parts_of(data), headers, UPLOADING))
 
     async def add_codes(self, request_id: str, codes: Sequence[str]) -> AddedCodes:
@@ -296,7 +316,14 @@ class Client:
     ) -> Any:
         content = exact_json.dumps(body).encode() if body is not None else None
         kind = {"Content-Type": "application/json"} if content is not None else {}
-        return await self._send(method, path, content, {**kind, **(headers or {})}, waits)
+        key = self._key_header(method, path, content or b"")
+        return await self._send(method, path, content, {**key, **kind, **(headers or {})}, waits)
+
+    def _key_header(self, method: str, path: str, content: bytes) -> dict[str, str]:
+        if not self.job_key or method == "GET":
+            return {}
+        digest = hashlib.sha256(f"{method} {path} ".encode() + content).hexdigest()
+        return {KEY: f"{self.job_key}-{digest[:_KEY_DIGITS]}"}
 
     async def _send(
         self,

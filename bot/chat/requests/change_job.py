@@ -31,7 +31,7 @@ class ChangeHandler:
 
     async def change(self, message: Message, listing: Listing) -> None:
         """Perform the job of a button, and show the card as it is then."""
-        job, now, client = message.body, self._outcomes.now(), self._client
+        job, now, client = message.body, self._outcomes.now(), self._client.keyed(message.id)
         is_change = isinstance(job, ChangeJob)
         call = change(client, listing, job, now) if is_change else check(client, listing, now)
         try:

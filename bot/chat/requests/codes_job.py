@@ -56,7 +56,7 @@ class CodesHandler:
         job: AddCodes = message.body
         is_exact = message.attempts == 1 and not message.uncertain
         try:
-            added = await in_time(self._send(job, listing, is_exact=is_exact))
+            added = await in_time(self._send(message, listing, is_exact=is_exact))
         except PeerError as error:
             log_failure(job, error)
             await self._retry(message, job, error)
@@ -72,16 +72,18 @@ class CodesHandler:
         """Ask for the codes again after a job that was set aside."""
         self._outcomes.send_text(tx, job, "codes-given-up")
 
-    async def _send(self, job: AddCodes, listing: Listing, *, is_exact: bool) -> Added:
+    async def _send(self, message: Message, listing: Listing, *, is_exact: bool) -> Added:
+        job: AddCodes = message.body
+        client = self._client.keyed(message.id)
         request_id, new, counts = listing.request_id or "", 0, None
         for start in range(0, len(job.codes), AT_ONCE):
             codes = job.codes[start : start + AT_ONCE]
-            counts = await self._client.add_codes(request_id, codes)
+            counts = await client.add_codes(request_id, codes)
             new += counts.added
         if counts is None:
             raise ValueError("there are no codes to add")
         try:
-            answer = await fetch(self._client, request_id)
+            answer = await fetch(client, request_id)
         except NotFound:  # deleted, with buyers who waited
             answer = None
         return Added(counts, new, answer, is_exact)

@@ -71,7 +71,7 @@ class EditHandler:
         job = message.body
         try:
             try:
-                answer = await in_time(self.send(job, listing))
+                answer = await in_time(self.send(message, listing))
             except (NotReached, Throttled):
                 raise
             except PeerError as error:
@@ -84,11 +84,11 @@ class EditHandler:
             log_failure(job, error)
             await self._outcomes.finish(message, self.fail, error)
 
-    async def send(self, job: EditRequest | RemoveUnits, listing: Listing) -> Answer | None:
+    async def send(self, message: Message, listing: Listing) -> Answer | None:
         """Send an edit; return the request afterwards, as far as it is known."""
-        change, request_id = edit_rules.change_of(job), listing.request_id or ""
+        change, request_id = edit_rules.change_of(message.body), listing.request_id or ""
         body = edit_body(change, listing, self._server.addresses, self._outcomes.now())
-        sent = await self._server.client.edit(request_id, body)
+        sent = await self._server.client.keyed(message.id).edit(request_id, body)
         answer = await fetch(self._server.client, request_id) or sent
         if answer is None and listing.answer is not None:
             return edit_rules.assume_edit(listing.answer, change)

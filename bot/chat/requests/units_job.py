@@ -1,8 +1,9 @@
-"""The job that takes units out of a drop, which must not be sent twice.
+"""The job that takes units out of a drop, which must not be made twice.
 
-The units are counted before, so that a lost answer leaves a way to find out whether they are gone.
-If that can't be known at once, they are counted again later: the server may still be at work, and
-payments on their way to us.
+The embedded service removes them once under the job's Idempotency-Key, so it is asked again after a
+lost answer. For other servers the units are counted before, so that a lost answer leaves a way to
+find out whether they are gone. If that can't be known at once, they are counted again later: the
+server may still be at work, and payments on their way to us.
 """
 
 from __future__ import annotations
@@ -29,6 +30,9 @@ if TYPE_CHECKING:
 PATIENCE = 3600 * 1000
 """Milliseconds after which a removal with a lost answer stays unknown."""
 
+KEYS_KEPT = 23 * 3600 * 1000
+"""Milliseconds for which the embedded service has a job's keys, which it forgets after a day."""
+
 NOTIFY_AT = 2
 """Number of the check after which the seller is told of a delay: the first one comes at once."""
 
@@ -39,6 +43,7 @@ class UnitsHandler:
     def __init__(self, outcomes: Outcomes, server: PaymentServer, edits: EditHandler) -> None:
         self._outcomes = outcomes
         self._client = server.client
+        self._has_keys = not server.settling
         self._edits = edits
 
     async def remove(self, message: Message, listing: Listing) -> None:
@@ -47,13 +52,19 @@ class UnitsHandler:
         try:
             if job.before is None:
                 await self._count(message, listing)
-            elif job.lost_at is not None or message.uncertain:
-                await self._find_out(message, listing, job.before)
-            else:
+            elif self._may_send(message):
                 await self._send(message, listing)
+            else:
+                await self._find_out(message, listing, job.before)
         except (PeerError, Refused) as error:
             log_failure(job, error)
             await self._outcomes.finish(message, self._edits.fail, error)
+
+    def _may_send(self, message: Message) -> bool:
+        """Return whether nothing was sent yet, or the service still has its key."""
+        is_lost = message.body.lost_at is not None or message.uncertain
+        is_kept = self._outcomes.now() - message.created_at < KEYS_KEPT
+        return not is_lost or (self._has_keys and is_kept)
 
     async def _count(self, message: Message, listing: Listing) -> None:
         job: RemoveUnits = message.body
@@ -77,7 +88,7 @@ class UnitsHandler:
 
     async def _send(self, message: Message, listing: Listing) -> None:
         try:
-            answer = await in_time(self._edits.send(message.body, listing))
+            answer = await in_time(self._edits.send(message, listing))
         except (NotReached, Throttled):
             raise
         except PeerError as error:

@@ -82,7 +82,7 @@ class FileIntake:
         """Fetch one file and continue its form."""
         try:
             async with asyncio.timeout(FETCH_SECONDS):
-                found = await self._fetch(message.body)
+                found = await self._fetch(message)
         except PictureError:
             found = Fetched(problem=TOO_LARGE)
         except (TelegramError, PeerError, Refused, TimeoutError) as error:
@@ -100,15 +100,16 @@ class FileIntake:
         """Ask the seller to send a file again that was set aside."""
         self._chat.receive_file(tx, message, Fetched(problem=UNREACHABLE))
 
-    async def _fetch(self, wanted: FileDownload) -> Fetched:
+    async def _fetch(self, message: Message) -> Fetched:
+        wanted, service = message.body, self._route.service.keyed(message.id)
         data = await self._route.downloads.fetch(wanted.file.file_id, MAX_FILE)
         codes = await self._codes_in(wanted, data)
         if wanted.for_codes:
             return Fetched(codes=codes)
-        whole = await self._keep(wanted, data)
+        whole = await _keep(service, wanted, data)
         readings: tuple[Goods, ...] = (whole,)
         if isinstance(codes, CodeList):
-            readings = (whole, await self._keep_codes(wanted, codes, whole, data))
+            readings = (whole, await _keep_codes(service, wanted, codes, whole, data))
         return Fetched(readings, codes, has_words=wanted.file.has_words)
 
     async def _codes_in(self, wanted: FileDownload, data: bytearray) -> CodeList | Problem | None:
@@ -118,29 +119,31 @@ class FileIntake:
             return None
         return await asyncio.to_thread(read_code_file, name, bytes(data))
 
-    async def _keep(self, wanted: FileDownload, data: bytes | bytearray) -> Goods:
-        file = wanted.file
-        owner = owner_ref(wanted.seller_id)
-        kept = await self._route.service.keep_file(owner, file.name, file.media_type, data)
-        return _goods_of(wanted, kept)
-
-    async def _keep_codes(
-        self, wanted: FileDownload, codes: CodeList, whole: Goods, data: bytearray
-    ) -> Goods:
-        """Return a file as codes: kept once more where the service would read it otherwise."""
-        clean, file_id = codes.text.encode(), whole.file_id
-        if clean != bytes(data):
-            owner, name = owner_ref(wanted.seller_id), wanted.file.name
-            kept = await self._route.service.keep_file(owner, name, "text/plain", clean)
-            file_id = kept.id
-        return replace(codes.as_goods(), file_id=file_id, name=whole.name)
-
     def _retry(self, tx: Transaction, message: Message, due_at: int) -> None:
         outbox.retry(tx, self._queues.files, message, due_at, "its file did not come")
 
     def _finish(self, tx: Transaction, message: Message, found: Fetched) -> None:
         if outbox.done(tx, self._queues.files, message, self._now()):
             self._chat.receive_file(tx, message, found)
+
+
+async def _keep(service: Client, wanted: FileDownload, data: bytes | bytearray) -> Goods:
+    file = wanted.file
+    owner = owner_ref(wanted.seller_id)
+    kept = await service.keep_file(owner, file.name, file.media_type, data)
+    return _goods_of(wanted, kept)
+
+
+async def _keep_codes(
+    service: Client, wanted: FileDownload, codes: CodeList, whole: Goods, data: bytearray
+) -> Goods:
+    """Return a file as codes: kept once more where the service would read it otherwise."""
+    clean, file_id = codes.text.encode(), whole.file_id
+    if clean != bytes(data):
+        owner, name = owner_ref(wanted.seller_id), wanted.file.name
+        kept = await service.keep_file(owner, name, "text/plain", clean)
+        file_id = kept.id
+    return replace(codes.as_goods(), file_id=file_id, name=whole.name)
 
 
 def _goods_of(wanted: FileDownload, kept: StoredFile) -> Goods:

@@ -1,17 +1,23 @@
 """`/v3/checkouts`: attempts to pay, which their seller confirms or rejects where no rail can."""
 
-from fastapi import APIRouter
+from collections.abc import Callable
+
+from fastapi import APIRouter, Request
 from starlette.responses import Response
 
+from bot.core.database.database import Transaction
 from bot.core.errors import NotFound
 from bot.service.api.paging import RowId
-from bot.service.http import responses
+from bot.service.http import bodies, responses
 from bot.service.http.callers import Calling, Serving
 from bot.service.http.documented_failures import OF_CHECKOUTS
 from bot.service.http.openapi import operation
-from bot.service.store import checkouts
+from bot.service.http.service import Service
+from bot.service.model.checkout import Checkout
+from bot.service.store import checkouts, idempotency
 from bot.service.usecases import claiming
 from bot.service.usecases.claiming import UNKNOWN
+from bot.service.usecases.request_commands import Caller
 from bot.service.wire import payout_answers
 from bot.service.wire.payout_schemas import CheckoutAnswer
 
@@ -40,14 +46,14 @@ async def get(checkout_id: RowId, service: Serving, caller: Calling) -> Response
         CheckoutAnswer,
         *(401, 404, 409, 429),
         said=OF_CHECKOUTS,
+        keyed=True,
     ),
 )
-async def confirm(checkout_id: RowId, service: Serving, caller: Calling) -> Response:
+async def confirm(
+    checkout_id: RowId, request: Request, service: Serving, caller: Calling
+) -> Response:
     """Record the payment by the seller's word; safe to repeat."""
-    found = await service.db.transaction(
-        lambda tx: claiming.confirm(tx, caller.app_id, checkout_id, caller.now)
-    )
-    return responses.json(payout_answers.checkout(found, caller.now))
+    return await _decide(claiming.confirm, checkout_id, request, service, caller)
 
 
 @router.post(
@@ -58,11 +64,27 @@ async def confirm(checkout_id: RowId, service: Serving, caller: Calling) -> Resp
         CheckoutAnswer,
         *(401, 404, 409, 429),
         said=OF_CHECKOUTS,
+        keyed=True,
     ),
 )
-async def reject(checkout_id: RowId, service: Serving, caller: Calling) -> Response:
+async def reject(
+    checkout_id: RowId, request: Request, service: Serving, caller: Calling
+) -> Response:
     """End a claimed checkout, whose unit is for sale again; safe to repeat."""
+    return await _decide(claiming.reject, checkout_id, request, service, caller)
+
+
+async def _decide(
+    decide: Callable[[Transaction, str, str, int], Checkout],
+    checkout_id: str,
+    request: Request,
+    service: Service,
+    caller: Caller,
+) -> Response:
+    key, own = bodies.call_key(request, caller), (caller.app_id, checkout_id, caller.now)
     found = await service.db.transaction(
-        lambda tx: claiming.reject(tx, caller.app_id, checkout_id, caller.now)
+        lambda tx: idempotency.once(
+            tx, key, lambda: decide(tx, *own), lambda _: claiming.find_own(tx, *own)
+        )
     )
     return responses.json(payout_answers.checkout(found, caller.now))

@@ -2,18 +2,19 @@
 
 from typing import Annotated
 
-from fastapi import APIRouter, Query
+from fastapi import APIRouter, Query, Request
 from pydantic import AfterValidator
 from starlette.responses import Response
 
 from bot.core.errors import NotFound
 from bot.service.api import paging
 from bot.service.api.paging import Cursor, Limit, RowId
-from bot.service.http import responses
+from bot.service.http import bodies, responses
 from bot.service.http.callers import Calling, Serving
 from bot.service.http.openapi import operation
 from bot.service.model.delivery import Channel, DeliveryState
 from bot.service.store import deliveries as store
+from bot.service.store import idempotency
 from bot.service.usecases import delivery_queues
 from bot.service.wire import json_answers
 from bot.service.wire.answer_schemas import DeliveryAnswer, DeliveryItem, DeliveryList
@@ -72,11 +73,25 @@ async def get(delivery_id: RowId, service: Serving, caller: Calling) -> Response
 
 @router.post(
     "/{id}/retry",
-    **operation("retryDelivery", "Send a delivery again", DeliveryItem, 401, 404, 429),
+    **operation(
+        "retryDelivery",
+        "Send a delivery again",
+        DeliveryItem,
+        *(401, 404, 429),
+        keyed=True,
+    ),
 )
-async def retry(delivery_id: RowId, service: Serving, caller: Calling) -> Response:
+async def retry(
+    delivery_id: RowId, request: Request, service: Serving, caller: Calling
+) -> Response:
     """Restart a delivery now, settled or waiting; one that is being sent stays as it is."""
+    key, own = bodies.call_key(request, caller), (caller.app_id, delivery_id)
     again = await service.db.transaction(
-        lambda tx: delivery_queues.retry_own(tx, caller.app_id, delivery_id, caller.now)
+        lambda tx: idempotency.once(
+            tx,
+            key,
+            lambda: delivery_queues.retry_own(tx, *own, caller.now),
+            lambda _: delivery_queues.find_own(tx, *own),
+        )
     )
     return responses.json(json_answers.delivery_item(again))

@@ -13,11 +13,11 @@ from bot.service.goods.files import NewFile
 from bot.service.http import bodies, callers, responses
 from bot.service.http.callers import Calling, Serving
 from bot.service.http.documented_failures import OF_CODES, OF_FILES, OF_RECEIPTS
-from bot.service.http.openapi import OPEN, OWNED, body, operation
+from bot.service.http.openapi import KEYED_AND_OWNED, OPEN, body, operation
 from bot.service.model.changes import invalid_field
 from bot.service.model.goods import file_names
 from bot.service.model.request import PaymentState
-from bot.service.store import payments, requests
+from bot.service.store import idempotency, payments, requests
 from bot.service.usecases import request_commands
 from bot.service.wire import body_parsing, goods_answers
 from bot.service.wire.goods_schemas import AddedCodesAnswer, FileAnswer, ReceiptAnswer
@@ -51,8 +51,9 @@ A_FILE: dict[str, Any] = {
         "Upload a file",
         FileAnswer,
         *(400, 401, 409, 413, 415, 429),
-        extra=A_FILE | OWNED,
+        extra=A_FILE | KEYED_AND_OWNED,
         said=OF_FILES,
+        keyed=True,
     ),
 )
 @files_router.post("/", include_in_schema=False)
@@ -85,9 +86,10 @@ async def upload(
         media_type=file_names.read_media_type(media_type),
         size=request_body.announced(request, uploads.MOST_BYTES),
     )
+    key = bodies.key_about(request, caller, [file.name, file.media_type])
     with callers.state(request).uploads.taken(caller.app_id):
         parts = request_body.parts(request, files.PART, uploads.MOST_BYTES)
-        stored = await uploads.store(service.db, file, parts, service.now)
+        stored = await uploads.store(service.db, file, parts, service.now, key)
     return responses.json(goods_answers.uploaded(stored))
 
 
@@ -107,6 +109,7 @@ def _name(name: str) -> str:
         *(400, 401, 404, 409, 413, 415, 429),
         extra=body("CodesBody"),
         said=OF_CODES,
+        keyed=True,
     ),
 )
 async def add_codes(
@@ -116,9 +119,15 @@ async def add_codes(
 
     Buyers who wait for a code get theirs, in the order of their payments.
     """
-    listed = body_parsing.read_codes(await bodies.read_text(request, bodies.JSON, MOST_OF_CODES))
+    text = await bodies.read_text(request, bodies.JSON, MOST_OF_CODES)
+    listed, key = body_parsing.read_codes(text), bodies.call_key(request, caller, text)
     added = await service.db.bulk(
-        lambda tx: request_commands.add_codes(tx, caller, request_id, listed)
+        lambda tx: idempotency.once(
+            tx,
+            key,
+            lambda: request_commands.add_codes(tx, caller, request_id, listed, key),
+            lambda made: request_commands.count_added(tx, caller, request_id, int(made)),
+        )
     )
     return responses.json(goods_answers.added_codes(added.counts, added.added))
 

@@ -9,7 +9,7 @@ from bot.service.api.paging import RowId
 from bot.service.http import bodies, responses
 from bot.service.http.callers import Calling, Serving, state
 from bot.service.http.documented_failures import OF_PAYOUTS, OF_REMOVALS, failures
-from bot.service.http.openapi import AUTHENTICATED, body, operation
+from bot.service.http.openapi import AUTHENTICATED, KEYED, body, operation
 from bot.service.model.payout import BANK
 from bot.service.wire import body_parsing, payout_answers
 from bot.service.wire.payout_schemas import OWNER_PATTERN, PayoutAnswer, PayoutList
@@ -47,6 +47,7 @@ async def list_(
         *(400, 401, 413, 415, 429),
         extra=body("PayoutBody"),
         said=OF_PAYOUTS,
+        keyed=True,
     ),
 )
 @router.post("/", include_in_schema=False)
@@ -57,14 +58,15 @@ async def connect(request: Request, service: Serving, caller: Calling) -> Respon
     Payment links that are out already are paid to it from now on. A dry run stores nothing.
     """
     service.payouts.check_real_money()
-    wanted = body_parsing.read_payout(await bodies.read_text(request, bodies.JSON))
+    text = await bodies.read_text(request, bodies.JSON)
+    wanted, key = body_parsing.read_payout(text), bodies.call_key(request, caller, text)
     if wanted.kind != BANK:  # which asks nobody
         state(request).limits.count_probe(caller.app_id, wanted.owner)
     if wanted.dry_run:
         checked = await service.payouts.check(caller.app_id, wanted.kind, wanted.details)
         return responses.json(payout_answers.checked(wanted.owner, checked))
     account = await service.payouts.connect(
-        caller.app_id, wanted.owner, wanted.kind, wanted.details
+        caller.app_id, wanted.owner, wanted.kind, wanted.details, key
     )
     return responses.json(payout_answers.payout(account))
 
@@ -76,11 +78,14 @@ async def connect(request: Request, service: Serving, caller: Calling) -> Respon
     response_class=Response,
     responses={
         200: {"description": "It is gone; the body is empty."},
-        **failures(400, 401, 404, 429, said=OF_REMOVALS),
+        **failures(400, 401, 404, 429, said=OF_REMOVALS, keyed=True),
     },
-    openapi_extra=AUTHENTICATED,
+    openapi_extra=AUTHENTICATED | KEYED,
 )
-async def remove(account_id: RowId, service: Serving, caller: Calling) -> Response:
+async def remove(
+    account_id: RowId, request: Request, service: Serving, caller: Calling
+) -> Response:
     """Remove an account: no new payment goes to it."""
-    await service.payouts.remove(caller.app_id, account_id)
+    key = bodies.call_key(request, caller)
+    await service.payouts.remove(caller.app_id, account_id, key)
     return Response(status_code=200, headers=responses.HEADERS)

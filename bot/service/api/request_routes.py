@@ -18,6 +18,7 @@ from bot.service.http.documented_failures import OF_MARKS, failures
 from bot.service.http.openapi import (
     AUTHENTICATED,
     KEYED,
+    KEYED_AND_OWNED,
     OF_WRITING,
     OPEN,
     body,
@@ -26,9 +27,9 @@ from bot.service.http.openapi import (
 from bot.service.http.plain_route import PlainRoute
 from bot.service.http.service import Service
 from bot.service.model.request import PaymentRequest
+from bot.service.store import idempotency, status_index
 from bot.service.store import payments as payment_store
 from bot.service.store import requests as request_store
-from bot.service.store import status_index
 from bot.service.store.requests import Place
 from bot.service.usecases import payment_marks, request_commands
 from bot.service.usecases.request_commands import Caller
@@ -57,7 +58,8 @@ public_router = APIRouter(prefix="/v3/paymentRequests/public", tags=["public"])
         "Create a payment request",
         RequestAnswer,
         *OF_WRITING,
-        extra=body("CreateBody") | KEYED,
+        extra=body("CreateBody") | KEYED_AND_OWNED,
+        keyed=True,
     ),
 )
 @quick.post("/", include_in_schema=False)
@@ -69,7 +71,7 @@ async def create(request: Request) -> Response:
     creation = replace(
         creation, goods=await delivery_fields.with_codes(service.db, caller.app_id, creation.goods)
     )
-    key = bodies.idempotency_key(request, text)
+    key = bodies.call_key(request, caller, text)
     caller = replace(caller, owner=callers.owner(request))
     store = service.db.bulk if creation.goods else service.db.transaction
     made = await store(lambda tx: request_commands.create(tx, caller, creation, key))
@@ -142,6 +144,7 @@ async def get(request_id: RowId, service: Serving, caller: Calling) -> Response:
         RequestAnswer,
         *OF_WRITING,
         extra=body("EditBody"),
+        keyed=True,
     ),
 )
 async def edit(request_id: RowId, request: Request, service: Serving, caller: Calling) -> Response:
@@ -150,11 +153,19 @@ async def edit(request_id: RowId, request: Request, service: Serving, caller: Ca
     A text or a file that takes the place of another is what earlier payers get too. Codes that were
     given stay, and payers who wait for a code get what takes its place.
     """
-    change = body_parsing.read_edit(await bodies.read_text(request, bodies.JSON), caller.now)
+    text = await bodies.read_text(request, bodies.JSON)
+    change, key = body_parsing.read_edit(text, caller.now), bodies.call_key(request, caller, text)
     change = replace(
         change, goods=await delivery_fields.with_codes(service.db, caller.app_id, change.goods)
     )
-    edited = await service.db.bulk(lambda tx: request_commands.edit(tx, caller, request_id, change))
+    edited = await service.db.bulk(
+        lambda tx: idempotency.once(
+            tx,
+            key,
+            lambda: request_commands.edit(tx, caller, request_id, change),
+            lambda _: request_commands.find_own(tx, caller, request_id),
+        )
+    )
     return await delivery_fields.answer(service, edited, caller.now)
 
 
@@ -163,12 +174,22 @@ async def edit(request_id: RowId, request: Request, service: Serving, caller: Ca
     summary="Delete a payment request",
     operation_id="deletePaymentRequest",
     response_class=Response,
-    responses={200: {"description": "It is gone; the body is empty."}, **failures(401, 404, 429)},
-    openapi_extra=AUTHENTICATED,
+    responses={
+        200: {"description": "It is gone; the body is empty."},
+        **failures(401, 404, 429, keyed=True),
+    },
+    openapi_extra=AUTHENTICATED | KEYED,
 )
-async def delete(request_id: RowId, service: Serving, caller: Calling) -> Response:
+async def delete(
+    request_id: RowId, request: Request, service: Serving, caller: Calling
+) -> Response:
     """Delete the request and its pay page for good."""
-    await service.db.transaction(lambda tx: request_commands.delete(tx, caller, request_id))
+    key = bodies.call_key(request, caller)
+    await service.db.transaction(
+        lambda tx: idempotency.once(
+            tx, key, lambda: request_commands.delete(tx, caller, request_id), lambda _: None
+        )
+    )
     return Response(status_code=200, headers=responses.HEADERS)
 
 
@@ -219,6 +240,7 @@ async def payment(
         MarkedPaymentAnswer,
         *(400, 401, 404, 413, 415, 429),
         extra=body("MarksBody"),
+        keyed=True,
         said=OF_MARKS,
     ),
 )
@@ -230,9 +252,16 @@ async def mark(
     caller: Calling,
 ) -> Response:
     """Change the marks that the body names; safe to repeat."""
-    change = mark_bodies.read_marks(await bodies.read_text(request, bodies.JSON))
+    text = await bodies.read_text(request, bodies.JSON)
+    change, key = mark_bodies.read_marks(text), bodies.call_key(request, caller, text)
+    ids = request_id, transaction_id
     marked, notified = await service.db.transaction(
-        lambda tx: payment_marks.mark(tx, caller, request_id, transaction_id, change)
+        lambda tx: idempotency.once(
+            tx,
+            key,
+            lambda: payment_marks.mark(tx, caller, *ids, change, key),
+            lambda made: (payment_marks.find_own(tx, caller, *ids), bool(made)),
+        )
     )
     told = {"payerNotified": "email"} if notified else {}
     (written,) = await delivery_fields.payments(service.db, request_id, [marked])

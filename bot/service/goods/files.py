@@ -57,6 +57,7 @@ NEEDED = (
     " OR EXISTS (SELECT 1 FROM former_deliveries d WHERE d.delivery_file = files.id))"
 )
 COLUMNS = "id, name, media_type, size"
+OF_APP = f"SELECT {COLUMNS} FROM files WHERE id = :id AND app_id = :app_id AND complete = 1"  # noqa: S608 - our own words
 HELD = """
     SELECT COALESCE(SUM(CASE WHEN expires_at <= :soon THEN size ELSE 0 END), 0) AS loose,
       COALESCE(SUM(CASE WHEN expires_at <= :soon AND owner = :owner THEN size ELSE 0 END), 0)
@@ -181,11 +182,15 @@ def find(tx: Transaction, file_id: str) -> StoredFile | None:
     return _file(row) if row else None
 
 
-async def read_of_app(db: Database, app_id: str, file_id: str) -> StoredFile | None:
+def find_of_app(tx: Transaction, app_id: str, file_id: str) -> StoredFile | None:
     """Return a complete file of an application, None if it has none of this id."""
-    sql = f"SELECT {COLUMNS} FROM files WHERE id = :id AND app_id = :app_id AND complete = 1"  # noqa: S608 - our own words
-    row = await db.one(sql, id=file_id, app_id=app_id)
+    row = tx.one(OF_APP, id=file_id, app_id=app_id)
     return _file(row) if row else None
+
+
+async def read_of_app(db: Database, app_id: str, file_id: str) -> StoredFile | None:
+    """Return what `find_of_app` does, without waiting for the writer."""
+    return await db.read(lambda tx: find_of_app(tx, app_id, file_id))
 
 
 async def read_of_requests(db: Database, request_ids: Iterable[str]) -> dict[str, StoredFile]:

@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
+import hashlib
 from contextlib import contextmanager, suppress
 from functools import partial
 from typing import TYPE_CHECKING
 
 import structlog
 
-from bot.core.errors import InvalidBody, RateLimited, StorageError
+from bot.core.errors import InvalidBody, NotFound, RateLimited, Refused, StorageError
 from bot.service.goods import files
 from bot.service.model.goods.code_lists import CodeFile
 from bot.service.model.goods.delivered import StoredFile
+from bot.service.store import idempotency
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Iterator
 
-    from bot.core.database.database import Database
+    from bot.core.database.database import Database, Transaction
     from bot.service.goods.files import NewFile
+    from bot.service.store.idempotency import CallKey
 
 log = structlog.get_logger()
 
@@ -29,6 +32,7 @@ AT_ONCE = 4
 
 RETRY_SECONDS = 5
 
+GONE = "The file that this Idempotency-Key stored is gone."
 ABOUT = "uploads"
 """What transactions of uploads have in common: others don't wait behind them."""
 
@@ -55,29 +59,68 @@ class UploadSlots:
 
 
 async def store(
-    db: Database, file: NewFile, parts: AsyncIterator[bytes], now: Callable[[], int]
+    db: Database,
+    file: NewFile,
+    parts: AsyncIterator[bytes],
+    now: Callable[[], int],
+    key: CallKey | None = None,
 ) -> StoredFile:
     """Store a file whose parts have files.PART bytes, each in a transaction of its own.
 
-    Raises TooManyFiles, InvalidBody for an empty file, and what `parts` raises; then nothing of it
-    stays. What is left by a process that was killed is deleted within hours.
+    A call repeated under its key is answered with the file that it stored. Raises TooManyFiles,
+    InvalidBody for an empty file, IdempotencyMismatch, NotFound for a repeat whose file is gone,
+    and what `parts` raises; then nothing of it stays. What is left by a process that was killed is
+    deleted within hours.
     """
+    content = hashlib.sha256() if key else None
     await db.transaction(lambda tx: files.begin(tx, file, now()))
     try:
-        size = await _store_parts(db, file.id, parts)
+        size = await _store_parts(db, file.id, parts, content)
     except Exception:
         with suppress(StorageError):
             await discard(db, file.id, now())
         raise
-    await db.transaction(lambda tx: files.finish(tx, file.id, size, now()))
+    if key and content:
+        key = key.with_content(content.hexdigest())
+    new = StoredFile(file.id, file.name, file.media_type, size)
+    try:
+        stored = await db.transaction(lambda tx: _finish(tx, file.app_id, new, now(), key))
+    except Refused:
+        await discard(db, file.id, now())
+        raise
+    if stored.id != file.id:
+        await discard(db, file.id, now())
+        return stored
     log.info("file uploaded", application=file.app_id, file=file.id, bytes=size)
-    return StoredFile(file.id, file.name, file.media_type, size)
+    return stored
 
 
-async def _store_parts(db: Database, file_id: str, parts: AsyncIterator[bytes]) -> int:
-    """Store the parts; return their size."""
+def _finish(
+    tx: Transaction, app_id: str, new: StoredFile, now: int, key: CallKey | None
+) -> StoredFile:
+    """Complete a file, or return the one that was stored under the same key."""
+
+    def change() -> StoredFile:
+        files.finish(tx, new.id, new.size, now)
+        return new
+
+    def again(made: str) -> StoredFile:
+        earlier = files.find_of_app(tx, app_id, made)
+        if earlier is None:
+            raise NotFound(GONE)
+        return earlier
+
+    return idempotency.once(tx, key, change, again, made=new.id)
+
+
+async def _store_parts(
+    db: Database, file_id: str, parts: AsyncIterator[bytes], content: hashlib._Hash | None
+) -> int:
+    """Store the parts, and add them to the digest of their content; return their size."""
     size = 0
     async for part in parts:
+        if content:
+            content.update(part)
         place = size // files.PART
         add = partial(files.add_part, file_id=file_id, place=place, data=part)
         await db.bulk(add, about=ABOUT)

@@ -1,19 +1,20 @@
-"""Bodies of requests as text, and the Idempotency-Key that belongs to one."""
+"""Bodies of requests as text, and the Idempotency-Key of a call with its body."""
 
 from __future__ import annotations
 
-import hashlib
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from bot.core import exact_json
 from bot.core.errors import FieldProblem, InvalidBody, UnsupportedMediaType
 from bot.core.net import request_body
-from bot.service.http.openapi import IDEMPOTENCY_KEY, MAX_KEY
-from bot.service.store.apps import IdempotencyKey
+from bot.service.http.openapi import IDEMPOTENCY_KEY, MAX_KEY, OWNER
+from bot.service.store.idempotency import CallKey
 from bot.service.wire import body_parsing
 
 if TYPE_CHECKING:
     from starlette.requests import Request
+
+    from bot.service.usecases.request_commands import Caller
 
 FORM = "application/x-www-form-urlencoded"
 JSON = "application/json"
@@ -33,16 +34,25 @@ async def read_text(request: Request, media_type: str, most: int = request_body.
         raise InvalidBody("The body is not UTF-8.") from None
 
 
-def idempotency_key(request: Request, text: str) -> IdempotencyKey | None:
-    """Return the key of the header with the hash of the JSON body, however it is spaced.
+def call_key(request: Request, caller: Caller, text: str | None = None) -> CallKey | None:
+    """Return the Idempotency-Key of a call with this JSON body, however that is spaced.
 
     Raises InvalidBody for a key that is empty or too long.
     """
-    header = request.headers.get(IDEMPOTENCY_KEY)
-    if header is None:
+    if IDEMPOTENCY_KEY not in request.headers:
         return None
-    if not 1 <= len(header) <= MAX_KEY:
+    body = None if text is None else body_parsing.read_json(text)
+    return key_about(request, caller, body)
+
+
+def key_about(request: Request, caller: Caller, body: Any) -> CallKey | None:
+    """Return what `call_key` does for a body that is a JSON value."""
+    key = request.headers.get(IDEMPOTENCY_KEY)
+    if key is None:
+        return None
+    if not 1 <= len(key) <= MAX_KEY:
         problem = FieldProblem(IDEMPOTENCY_KEY, f"must have 1 to {MAX_KEY} characters")
         raise InvalidBody(info=[problem])
-    body = exact_json.canonical(body_parsing.read_json(text))
-    return IdempotencyKey(header, hashlib.sha256(body.encode()).hexdigest())
+    path, owner = request.scope["path"].rstrip("/"), request.headers.get(OWNER)
+    call = exact_json.canonical([request.method, path, owner, body])
+    return CallKey.of(caller.app_id, key, call, caller.now)

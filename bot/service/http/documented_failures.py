@@ -5,7 +5,8 @@ from __future__ import annotations
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
-from bot.core.errors import NoCodes, NoSuchAddress, TooManyFiles
+from bot.core.errors import IdempotencyMismatch, NoCodes, NoSuchAddress, TooManyFiles
+from bot.service.goods import uploads
 from bot.service.model.payment_marks import LONGEST_NOTE
 from bot.service.usecases import claiming, payment_marks, payouts
 from bot.service.wire.answer_schemas import ErrorAnswer
@@ -100,6 +101,9 @@ OF_PAYOUTS = {
         "owner",
         "is required",
     ),
+    404: Failure(
+        "The account that the key made is gone (`notFound`).", "notFound", payouts.UNKNOWN
+    ),
     429: FAILURES[429]._replace(
         when="Too many calls, or too many accounts at once (`rateLimited`): see Retry-After."
     ),
@@ -158,6 +162,7 @@ OF_FILES = {
         "name",
         "must be a name without a path",
     ),
+    404: Failure("The file that the key made is gone (`notFound`).", "notFound", uploads.GONE),
     409: Failure(
         "Files that no payment request delivers use up their room (`tooManyFiles`).",
         "tooManyFiles",
@@ -204,7 +209,15 @@ OF_HINTS = {
 }
 """The same for hints of wallets."""
 
+MISMATCH = Failure(
+    "The Idempotency-Key was used with another call, or with another body (`idempotencyMismatch`).",
+    "idempotencyMismatch",
+    IdempotencyMismatch.default,
+)
+"""The refusal of a key that another call has."""
+
 ANYWHERE = (500, 503)
+MALFORMED, GONE, CONFLICT = 400, 404, 409
 NO_JSON = 415
 """The status that marks calls with a body."""
 
@@ -221,9 +234,21 @@ RETRY_AFTER = {
 NOTHING_ELSE: Failures = MappingProxyType({})
 
 
-def failures(*codes: int, said: Failures = NOTHING_ELSE) -> dict[int | str, dict[str, Any]]:
-    """Return the error answers of a route; `said` has its own words on some."""
+def failures(
+    *codes: int, said: Failures = NOTHING_ELSE, keyed: bool = False
+) -> dict[int | str, dict[str, Any]]:
+    """Return the error answers of a route; `said` has its own words on some.
+
+    A call that is `keyed` takes an Idempotency-Key, which may be malformed, or another call's, or
+    have made what is gone.
+    """
     known = {**FAILURES, **({} if NO_JSON in codes else OF_READING), **said}
+    if keyed:
+        conflict = known[CONFLICT] if CONFLICT in codes else MISMATCH
+        if MISMATCH.code not in conflict.when:
+            conflict = conflict._replace(when=f"{conflict.when} {MISMATCH.when}")
+        known[CONFLICT] = conflict
+        codes = tuple(sorted({*codes, MALFORMED, GONE, CONFLICT}))
     return {code: _answer(code, known[code]) for code in (*codes, *ANYWHERE)}
 
 

@@ -37,19 +37,20 @@ _OWNER: dict[str, Any] = {
     " `account:REF` of a request has to name the same one.",
     "schema": {"type": "string", "pattern": f"^{OWNERS.pattern}$"},
 }
-OWNED: dict[str, Any] = {"parameters": [_OWNER]}
-KEYED: dict[str, Any] = {
-    "parameters": [
-        {
-            "name": IDEMPOTENCY_KEY,
-            "in": "header",
-            "required": False,
-            "description": "Calls with the same key within 24 hours make one request.",
-            "schema": {"type": "string", "minLength": 1, "maxLength": MAX_KEY},
-        },
-        _OWNER,
-    ]
+_KEY: dict[str, Any] = {
+    "name": IDEMPOTENCY_KEY,
+    "in": "header",
+    "required": False,
+    "description": "Makes it safe to repeat the call after a lost answer: within 24 hours it is"
+    " made once under this key, and a repeat is answered with what it made, as that is now. The"
+    " same key with another call or body is refused (`idempotencyMismatch`). A refused call keeps"
+    " no key.",
+    "schema": {"type": "string", "minLength": 1, "maxLength": MAX_KEY},
 }
+KEYED: dict[str, Any] = {"parameters": [_KEY]}
+KEYED_AND_OWNED: dict[str, Any] = {"parameters": [_KEY, _OWNER]}
+"""Parameters of the calls that change something."""
+
 AUTHENTICATED: dict[str, Any] = {"security": [{"appId": [], "appSecret": []}]}
 OPEN: dict[str, Any] = {"security": []}
 SCHEMES = {
@@ -133,16 +134,18 @@ def operation(
     *codes: int,
     extra: dict[str, Any] | None = None,
     said: Failures = NOTHING_ELSE,
+    keyed: bool = False,
 ) -> dict[str, Any]:
     """Return the declaration of a route.
 
-    `extra` adds to OpenAPI's own fields of it, `said` has its own words on failures.
+    `extra` adds to OpenAPI's own fields of it, `said` has its own words on failures. A call that is
+    `keyed` takes an Idempotency-Key.
     """
     return {
         "operation_id": operation_id,
         "summary": summary,
-        "responses": {200: {"model": answer}, **failures(*codes, said=said)},
-        "openapi_extra": AUTHENTICATED | (extra or {}),
+        "responses": {200: {"model": answer}, **failures(*codes, said=said, keyed=keyed)},
+        "openapi_extra": AUTHENTICATED | (KEYED if keyed else {}) | (extra or {}),
     }
 
 

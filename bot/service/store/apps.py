@@ -1,4 +1,4 @@
-"""SQL of applications and of Idempotency-Key."""
+"""SQL of applications."""
 
 from __future__ import annotations
 
@@ -8,24 +8,8 @@ from typing import TYPE_CHECKING
 from bot.core.database.columns import columns_of
 
 if TYPE_CHECKING:
-    from bot.core.database.database import Database, Row, Transaction
+    from bot.core.database.database import Database, Transaction
 
-KEY_LIFETIME = 24 * 60 * 60 * 1000
-"""Milliseconds for which an Idempotency-Key is remembered."""
-
-# A key that is forgotten may still have its row, until the next sweep.
-TAKE_KEY = """
-    INSERT INTO idempotency (app_id, idempotency_key, body_hash, request_id, created_at)
-    VALUES (:app_id, :key, :body_hash, :request_id, :now)
-    ON CONFLICT (app_id, idempotency_key) DO UPDATE SET body_hash = excluded.body_hash,
-      request_id = excluded.request_id, created_at = excluded.created_at
-    WHERE idempotency.created_at <= :end
-"""
-FORGET_KEYS = """
-    DELETE FROM idempotency WHERE created_at <= :end AND (app_id, idempotency_key) IN (
-      SELECT app_id, idempotency_key FROM idempotency WHERE created_at <= :end
-      ORDER BY created_at LIMIT :most)
-"""
 SECRETS = "SELECT webhook_secret, former_webhook_secret, former_until FROM apps WHERE id = :id"
 
 
@@ -59,14 +43,6 @@ BY_ID = f"SELECT {columns_of(App)} FROM apps WHERE id = :id"  # noqa: S608 - our
 LOCK = "SELECT id FROM apps WHERE id = :id FOR NO KEY UPDATE"
 LIVE = f"{BY_ID} AND revoked_at IS NULL"
 OLDEST = f"SELECT {columns_of(App)} FROM apps ORDER BY created_at, id"  # noqa: S608 - our own names
-
-
-@dataclass(frozen=True, slots=True)
-class IdempotencyKey:
-    """An Idempotency-Key with the hash of its request's body."""
-
-    text: str
-    body_hash: str
 
 
 def insert(tx: Transaction, app: App) -> None:
@@ -156,31 +132,3 @@ def revoke(tx: Transaction, app_id: str, now: int) -> bool:
         now=now,
     )
     return changed == 1
-
-
-def take_key(
-    tx: Transaction, app_id: str, key: IdempotencyKey, request_id: str, now: int
-) -> Row | None:
-    """Take an Idempotency-Key for a new request; if it is taken, return the row that has it."""
-    fresh = tx.execute(
-        TAKE_KEY,
-        app_id=app_id,
-        key=key.text,
-        body_hash=key.body_hash,
-        request_id=request_id,
-        now=now,
-        end=now - KEY_LIFETIME,
-    )
-    if fresh:
-        return None
-    return tx.one(
-        "SELECT body_hash, request_id FROM idempotency"
-        " WHERE app_id = :app_id AND idempotency_key = :key",
-        app_id=app_id,
-        key=key.text,
-    )
-
-
-def forget_keys(tx: Transaction, now: int, most: int) -> int:
-    """Delete up to `most` Idempotency-Keys whose time is over; return how many."""
-    return tx.execute(FORGET_KEYS, end=now - KEY_LIFETIME, most=most)

@@ -69,7 +69,7 @@ def confirm(tx: Transaction, app_id: str, checkout_id: str, now: int) -> Checkou
     opening.
     """
     checkouts.lock_request(tx, checkout_id)
-    checkout = _of_app(tx, app_id, checkout_id, now)
+    checkout = find_own(tx, app_id, checkout_id, now)
     state = checkout.state(now)
     if state.is_settled:
         return checkout
@@ -87,7 +87,7 @@ def reject(tx: Transaction, app_id: str, checkout_id: str, now: int) -> Checkout
     Repeated, it answers the same. Raises NotFound and WrongState.
     """
     checkouts.lock_request(tx, checkout_id)
-    checkout = _of_app(tx, app_id, checkout_id, now)
+    checkout = find_own(tx, app_id, checkout_id, now)
     state = checkout.state(now)
     if state is CheckoutState.REJECTED:
         return checkout
@@ -115,7 +115,8 @@ def _refusal(tx: Transaction, checkout: Checkout, now: int) -> NotPayable:
     return NotPayable(request.hindrance(now) or RESERVED)
 
 
-def _of_app(tx: Transaction, app_id: str, checkout_id: str, now: int) -> Checkout:
+def find_own(tx: Transaction, app_id: str, checkout_id: str, now: int) -> Checkout:
+    """Return a checkout of one of the application's requests. Raises NotFound."""
     checkout = _found(tx, checkout_id)
     if _request(tx, checkout, now).app_id != app_id:
         raise NotFound(UNKNOWN)

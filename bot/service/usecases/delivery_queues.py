@@ -259,9 +259,14 @@ def retry(tx: Transaction, delivery_id: str, now: int) -> Delivery:
 
 def retry_own(tx: Transaction, app_id: str, delivery_id: str, now: int) -> Delivery:
     """Send a delivery again for its application. Raises NotFound for another's delivery."""
-    own = _known(deliveries.find_of_app(tx, app_id, delivery_id), delivery_id)
+    own = find_own(tx, app_id, delivery_id)
     _revive(tx, own, now, audit.app(app_id))
     return find(tx, delivery_id)
+
+
+def find_own(tx: Transaction, app_id: str, delivery_id: str) -> Delivery:
+    """Return a delivery of the application. Raises NotFound."""
+    return _known(deliveries.find_of_app(tx, app_id, delivery_id), delivery_id)
 
 
 def _revive(tx: Transaction, delivery: Delivery, now: int, actor: str) -> None:

@@ -8,31 +8,40 @@ from typing import TYPE_CHECKING
 from bot.core.errors import NotFound
 from bot.core.ops import audit
 from bot.service.model import payment_marks
+from bot.service.store import idempotency, payments, requests
 from bot.service.store import payment_marks as store
-from bot.service.store import payments, requests
 from bot.service.usecases.letters import payer_notices
 
 if TYPE_CHECKING:
     from bot.core.database.database import Transaction
     from bot.service.model.payment_marks import MarksEdit
     from bot.service.model.request import Marks, Payment, PaymentRequest
+    from bot.service.store.idempotency import CallKey
     from bot.service.usecases.request_commands import Caller
+
+NOTIFIED = "notified"
+"""What a marking call notes under its Idempotency-Key if the payer gets a letter."""
 
 UNKNOWN = "The application has no such payment of such a request."
 
 
 def mark(
-    tx: Transaction, caller: Caller, request_id: str, transaction_id: str, change: MarksEdit
+    tx: Transaction,
+    caller: Caller,
+    request_id: str,
+    transaction_id: str,
+    change: MarksEdit,
+    key: CallKey | None = None,
 ) -> tuple[Payment, bool]:
     """Change the marks of a payment; return it, and whether its payer gets a letter.
 
-    An edit that changes nothing does nothing. The receipts of a deleted request stay, and so do
-    the marks on them. Raises NotFound.
+    The call's `key` keeps the latter for repeats. An edit that changes nothing does nothing. The
+    receipts of a deleted request stay, and so do the marks on them. Raises NotFound.
     """
     requests.lock(tx, request_id)
     request = requests.find_ever(tx, request_id, caller.now)
-    payment = payments.find_of_app(tx, caller.app_id, request_id, transaction_id)
-    if request is None or payment is None:
+    payment = find_own(tx, caller, request_id, transaction_id)
+    if request is None:
         raise NotFound(UNKNOWN)
     marks = payment_marks.edit(payment.marks, change, caller.now)
     if marks == payment.marks:
@@ -42,7 +51,17 @@ def mark(
     notifies = change.notify_payer and caller.policy.mails
     notified = notifies and _notify(tx, request, payment, marked, caller.now)
     _audit(tx, caller, payment, marks)
+    if notified:
+        idempotency.keep(tx, key, NOTIFIED)
     return marked, notified
+
+
+def find_own(tx: Transaction, caller: Caller, request_id: str, transaction_id: str) -> Payment:
+    """Return a payment of the application. Raises NotFound."""
+    payment = payments.find_of_app(tx, caller.app_id, request_id, transaction_id)
+    if payment is None:
+        raise NotFound(UNKNOWN)
+    return payment
 
 
 def _notify(

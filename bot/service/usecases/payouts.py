@@ -17,6 +17,7 @@ from bot.core.ops import audit
 from bot.service.model import changes, look_times
 from bot.service.model.payout import PayoutAccount
 from bot.service.model.payout_problems import Wrong
+from bot.service.store import idempotency
 from bot.service.store import payout_accounts as store
 from bot.service.usecases.request_commands import new_id
 
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from bot.core.database.vault import Vault
     from bot.service.model.rail_answers import Connected
     from bot.service.rails.rail import Rails
+    from bot.service.store.idempotency import CallKey
 
 PROBES = 8
 """Probes of sellers' wallets that run at once for one application."""
@@ -50,14 +52,34 @@ class Payouts:
         self._probing = Counter[str]()
 
     async def connect(
-        self, app_id: str, owner: str, kind: str, details: Mapping[str, Any]
+        self,
+        app_id: str,
+        owner: str,
+        kind: str,
+        details: Mapping[str, Any],
+        key: CallKey | None = None,
     ) -> PayoutAccount:
         """Connect an account in the place of the owner's account of the same way.
 
-        The same details again change nothing. Raises the errors of `check`.
+        The same details again change nothing, and a call repeated under its key asks no wallet.
+        Raises the errors of `check`, NotFound for a repeat whose account is gone, and
+        IdempotencyMismatch.
         """
+        made = await idempotency.read_made(self._db, key)
+        if made is not None:
+            return await self._db.read(lambda tx: _find_own(tx, app_id, made))
         connected = await self.check(app_id, kind, details)
-        return await self._db.transaction(lambda tx: self._store(tx, app_id, owner, connected))
+
+        def store_new(tx: Transaction) -> PayoutAccount:
+            account = self._store(tx, app_id, owner, connected)
+            idempotency.keep(tx, key, account.id)
+            return account
+
+        return await self._db.transaction(
+            lambda tx: idempotency.once(
+                tx, key, lambda: store_new(tx), lambda made: _find_own(tx, app_id, made)
+            )
+        )
 
     async def check(self, app_id: str, kind: str, details: Mapping[str, Any]) -> Connected:
         """Check the details of an account, and ask its wallet; store nothing.
@@ -74,10 +96,17 @@ class Payouts:
         self.check_real_money()
         return await store.read_own(self._db, app_id, owner)
 
-    async def remove(self, app_id: str, account_id: str) -> None:
-        """Remove an account of the application. Raises NotFound and InvalidBody."""
+    async def remove(self, app_id: str, account_id: str, key: CallKey | None = None) -> None:
+        """Remove an account of the application.
+
+        Raises NotFound, InvalidBody and IdempotencyMismatch.
+        """
         self.check_real_money()
-        await self._db.transaction(lambda tx: self._remove(tx, app_id, account_id))
+        await self._db.transaction(
+            lambda tx: idempotency.once(
+                tx, key, lambda: self._remove(tx, app_id, account_id), lambda _: None
+            )
+        )
 
     def details_of(self, account: PayoutAccount) -> dict[str, Any]:
         """Return the details of an account, as its rail has them."""
@@ -140,13 +169,17 @@ class Payouts:
         return known == new
 
     def _remove(self, tx: Transaction, app_id: str, account_id: str) -> None:
-        account = store.find_of_app(tx, app_id, account_id)
-        if account is None:
-            raise NotFound(UNKNOWN)
-        now = self._now()
+        account, now = _find_own(tx, app_id, account_id), self._now()
         if not _retire(tx, account, now):
             raise NotFound(UNKNOWN)
         _record(tx, "removed", account, now)
+
+
+def _find_own(tx: Transaction, app_id: str, account_id: str) -> PayoutAccount:
+    account = store.find_of_app(tx, app_id, account_id)
+    if account is None:
+        raise NotFound(UNKNOWN)
+    return account
 
 
 def sweep(tx: Transaction, now: int, most: int) -> int:

@@ -10,7 +10,6 @@ from bot.core.errors import (
     EmailUnavailable,
     FieldProblem,
     ForbiddenAddress,
-    IdempotencyMismatch,
     MoneyError,
     NotEnoughUnits,
     NotFound,
@@ -19,10 +18,10 @@ from bot.core.net.webhook_addresses import AllowList, check_url
 from bot.core.text import links
 from bot.service.goods import deliveries
 from bot.service.model import changes, quote
-from bot.service.model.goods.delivered import served
+from bot.service.model.goods.delivered import count_codes, served
 from bot.service.model.order import Order
 from bot.service.model.request import PAYOUT
-from bot.service.store import apps, unit_moves
+from bot.service.store import idempotency, unit_moves
 from bot.service.store import requests as store
 from bot.service.usecases import request_audit
 from bot.service.usecases.letters import recipient_consent, served_payers
@@ -35,7 +34,7 @@ if TYPE_CHECKING:
     from bot.service.model.changes import Creation, Edit
     from bot.service.model.request import PaymentRequest, Terms
     from bot.service.rails.exchange_rates import Exchange
-    from bot.service.store.apps import IdempotencyKey
+    from bot.service.store.idempotency import CallKey
 
 INTERNAL_HOST = "bot.internal"
 """Host of the bot's own receiver, resolved to the address on which it listens."""
@@ -94,12 +93,20 @@ def new_id(now: int, digits: int = 24) -> str:
 
 
 def create(
-    tx: Transaction, caller: Caller, creation: Creation, key: IdempotencyKey | None
+    tx: Transaction, caller: Caller, creation: Creation, key: CallKey | None
 ) -> PaymentRequest:
     """Create a request, or return the request that the same key created before.
 
     Raises InvalidBody, EmailUnavailable and IdempotencyMismatch.
     """
+    new = new_id(caller.now)
+    return idempotency.once(
+        tx, key, lambda: _create(tx, caller, creation, new),
+        lambda made: find_own(tx, caller, made), made=new,
+    )  # fmt: skip
+
+
+def _create(tx: Transaction, caller: Caller, creation: Creation, new: str) -> PaymentRequest:
     terms = creation.terms
     _check(caller, terms.webhook and terms.webhook.url, terms.email, terms.redirect_url)
     _check_owner(caller, terms)
@@ -107,27 +114,14 @@ def create(
         _check_price(caller.policy.exchange, terms)
     else:
         _check_real_money(terms)
-    request = changes.create(creation, new_id(caller.now), caller.app_id, caller.now)
-    if key and (earlier := _created_before(tx, caller, key, request.id)):
-        return earlier
+    request = changes.create(creation, new, caller.app_id, caller.now)
     request = _with_recipient(tx, caller, replace(request, owner=caller.owner))
     store.insert(tx, request)
     if creation.goods is not None:
         request = deliveries.begin(tx, request, creation.goods)
     request_audit.record_created(tx, request)
     # With real money, whether it can be paid depends on the accounts of its owner.
-    return request if caller.policy.test_money else _find_own(tx, caller, request.id)
-
-
-def _created_before(
-    tx: Transaction, caller: Caller, key: IdempotencyKey, new: str
-) -> PaymentRequest | None:
-    taken = apps.take_key(tx, caller.app_id, key, new, caller.now)
-    if taken is None:
-        return None
-    if not secrets.compare_digest(taken["body_hash"], key.body_hash):
-        raise IdempotencyMismatch
-    return _find_own(tx, caller, taken["request_id"])
+    return request if caller.policy.test_money else find_own(tx, caller, request.id)
 
 
 def edit(tx: Transaction, caller: Caller, request_id: str, edited: Edit) -> PaymentRequest:
@@ -137,7 +131,7 @@ def edit(tx: Transaction, caller: Caller, request_id: str, edited: Edit) -> Paym
     """
     _check(caller, edited.webhook_url, edited.email, edited.redirect_url)
     store.lock(tx, request_id)
-    request = _find_own(tx, caller, request_id)
+    request = find_own(tx, caller, request_id)
     unit_moves.return_lapsed(tx, request_id, caller.now)
     changed = changes.edit(request, edited)
     if edited.email is not changes.KEEP:
@@ -148,7 +142,7 @@ def edit(tx: Transaction, caller: Caller, request_id: str, edited: Edit) -> Paym
     delivers = not isinstance(goods, changes.Keep) and deliveries.change(
         tx, request, goods, caller.now
     )
-    after = _find_own(tx, caller, request_id)
+    after = find_own(tx, caller, request_id)
     if delivers and caller.policy.mails:
         got = range(served(request) + 1, served(after) + 1)  # they waited for codes until now
         served_payers.queue_served(tx, after, got, caller.now)
@@ -157,27 +151,37 @@ def edit(tx: Transaction, caller: Caller, request_id: str, edited: Edit) -> Paym
 
 
 def add_codes(
-    tx: Transaction, caller: Caller, request_id: str, listed: Sequence[str]
+    tx: Transaction,
+    caller: Caller,
+    request_id: str,
+    listed: Sequence[str],
+    key: CallKey | None = None,
 ) -> AddedCodes:
     """Add the codes that a request does not have yet, and tell who waited for them by email.
 
-    Those who bought from a deleted request still wait. Raises NotFound, NoCodes and InvalidBody.
+    Those who bought from a deleted request still wait. The call's `key` keeps their number for
+    repeats. Raises NotFound, NoCodes and InvalidBody.
     """
     store.lock(tx, request_id)
-    request = store.find_ever(tx, request_id, caller.now)
-    if request is None or request.app_id != caller.app_id:
-        raise NotFound
+    request = _find_own_ever(tx, caller, request_id)
     added = deliveries.add_codes(tx, request, listed)
     if caller.policy.mails:
         served_payers.queue_served(tx, request, added.served, caller.now)
     request_audit.record_codes(tx, request, added.added, caller.now)
+    idempotency.keep(tx, key, str(added.added))
     return added
+
+
+def count_added(tx: Transaction, caller: Caller, request_id: str, added: int) -> AddedCodes:
+    """Return the codes of a request to which so many were added before. Raises NotFound."""
+    counts = count_codes(_find_own_ever(tx, caller, request_id))
+    return deliveries.AddedCodes(counts, added, range(0))
 
 
 def delete(tx: Transaction, caller: Caller, request_id: str) -> None:
     """Delete a request for good. Raises NotFound if the application has none of this id."""
     store.lock(tx, request_id)
-    request = _find_own(tx, caller, request_id)
+    request = find_own(tx, caller, request_id)
     store.delete(tx, request_id, caller.now)
     deliveries.end(tx, request_id, caller.now)
     request_audit.record_deleted(tx, request, caller.now)
@@ -190,9 +194,18 @@ def _with_recipient(tx: Transaction, caller: Caller, request: PaymentRequest) ->
     )
 
 
-def _find_own(tx: Transaction, caller: Caller, request_id: str) -> PaymentRequest:
+def find_own(tx: Transaction, caller: Caller, request_id: str) -> PaymentRequest:
+    """Return the application's request. Raises NotFound."""
     request = store.find_of_app(tx, caller.app_id, request_id, caller.now)
     if request is None:
+        raise NotFound
+    return request
+
+
+def _find_own_ever(tx: Transaction, caller: Caller, request_id: str) -> PaymentRequest:
+    """Return the application's request, also a deleted one. Raises NotFound."""
+    request = store.find_ever(tx, request_id, caller.now)
+    if request is None or request.app_id != caller.app_id:
         raise NotFound
     return request
 

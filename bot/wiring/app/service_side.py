@@ -17,7 +17,14 @@ from bot.service.http import hint_addresses
 from bot.service.http.service import Service
 from bot.service.http.shared_counts import SharedCounts
 from bot.service.notify.webhook_delivery import WebhookDelivery
-from bot.service.store import apps, checkouts, payout_accounts, status_index, unit_moves
+from bot.service.store import (
+    apps,
+    checkouts,
+    idempotency,
+    payout_accounts,
+    status_index,
+    unit_moves,
+)
 from bot.service.usecases import (
     applications,
     delivery_queues,
@@ -149,7 +156,7 @@ class ServiceSide:
                     {"number": dropped},
                 )
             )
-        while await self._db.bulk(partial(apps.forget_keys, now=moment, most=BATCH)):
+        while await self._db.bulk(partial(idempotency.forget, now=moment, most=BATCH)):
             pass
         await uploads.sweep(self._db, moment)
         await self._db.transaction(partial(apps.forget_former, now=moment))

@@ -9,15 +9,23 @@ import pytest
 
 from bot.chat.payments.missing_payments import CONFIRMED
 from bot.chat.payments.reconciler import Reconciler
+from bot.chat.provider.client import Client
 from bot.chat.requests.request_bodies import SETTLING
 from bot.chat.requests.units_job import PATIENCE
 from bot.chat.store.received_payments import Payment
 from bot.core.text.translations import t
-from tests.support.chat_harness import COFFEE, DROP
+from bot.service.app import create_app
+from bot.service.usecases import applications
+from tests.support.asgi_server import serve_asgi
+from tests.support.chat_harness import COFFEE, DROP, VAULT
+from tests.support.request_jobs import RequestJobs
 from tests.support.server_failures import BROKEN, LOST, SLOW, Trouble
 from tests.support.service_edits import edited, made, put, puts, saved
+from tests.support.service_harness import LOOPBACK, make_service
 
 if TYPE_CHECKING:
+    from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
     from bot.chat.store.listings import Listing
     from bot.sandbox.world.people import Person
     from tests.support.chat_harness import ChatHarness
@@ -186,6 +194,57 @@ async def test_a_power_cut_during_a_removal_removes_nothing_twice(
     await cloud.due()
     await cloud.advance(SETTLING / 1000 + 60)
     assert (len(puts(cloud)), left(chat.listing(listing.id))) == (1, (3, 3, 5))
+
+
+class AnswersLost:
+    """The service behind a server that fails after the work: the first PUTs get no true answer."""
+
+    def __init__(self, app: ASGIApp, number: int) -> None:
+        self.app = app
+        self.left = number
+        self.keys: list[str] = []
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass a call on, and end it as a crash would."""
+        if scope["type"] != "http" or scope["method"] != "PUT":
+            await self.app(scope, receive, send)
+            return
+        self.keys.append(dict(scope["headers"])[b"idempotency-key"].decode())
+        if not self.left:
+            await self.app(scope, receive, send)
+            return
+        self.left -= 1
+
+        async def lose(_message: Message) -> None:
+            pass
+
+        await self.app(scope, receive, lose)
+        raise ConnectionResetError
+
+
+async def test_the_embedded_service_removes_units_once_however_many_answers_are_lost(
+    chat: ChatHarness, sam: Person
+) -> None:
+    """The same call goes out again under its key; nobody has to count, and payers may pay."""
+    made = chat.db.run(lambda tx: applications.create(tx, VAULT, "bot", chat.clock()))
+    lossy = AnswersLost(create_app(make_service(chat.db, chat.clock, allow=LOOPBACK)), 2)
+    async with serve_asgi(lossy) as root:
+        client = Client(root, made.app_id, made.app_secret, owners=True)
+        jobs = RequestJobs(chat, client, receiver="http://127.0.0.1/hook", settling=0)
+        listing = chat.add_listing(sam, replace(DROP, name="Coffee"))
+        jobs.put("create", listing)
+        await jobs.due()
+        chat.clear_messages()
+        put(jobs, chat.listing(listing.id), "units", 2)
+        for _ in range(3):
+            await jobs.due()
+            chat.clock.advance(60)
+        await client.close()
+    after = chat.listing(listing.id)
+    assert left(after) == (3, 3, 5)
+    assert chat.texts[-1] == saved("units", value=2)
+    assert (len(lossy.keys), len({*lossy.keys})) == (3, 1)
+    assert jobs.waiting == []
 
 
 async def test_payments_meanwhile_do_not_count_as_removed_units(

@@ -228,6 +228,7 @@ async def test_requests_and_payments_are_counted_by_kind_and_settlement(database
         for _ in range(2):
             shop.seller.headers["Idempotency-Key"] = "k"
             await shop.create()
+        del shop.seller.headers["Idempotency-Key"]
         await shop.edit(made["id"], {"product": {"name": "Tea"}})
         await shop.edit(made["id"], {"product": {"name": "Tea"}})
         for _ in range(2):

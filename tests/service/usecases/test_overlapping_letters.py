@@ -13,8 +13,14 @@ from bot.core.outbox import outbox
 from bot.core.outbox.queue_policy import Pace
 from bot.service.model.changes import SellerEdit
 from bot.service.model.recipient import MOST_OPEN
-from bot.service.store import apps, deliveries, payout_accounts, requests, status_index
-from bot.service.store.apps import IdempotencyKey
+from bot.service.store import (
+    deliveries,
+    idempotency,
+    payout_accounts,
+    requests,
+    status_index,
+)
+from bot.service.store.idempotency import CallKey
 from bot.service.usecases import (
     applications,
     delivery_queues,
@@ -173,15 +179,15 @@ async def test_a_delivery_that_the_sweep_has_deleted_is_not_revived(post: Letter
 
 
 async def test_two_creates_with_one_key_make_one_request(post: LetterHarness) -> None:
-    key = IdempotencyKey("key", "hash")
-    app_id = post.service.credentials.app_id
-    both = await overlap(
-        post.service.db,
-        lambda tx: apps.take_key(tx, app_id, key, "first", NOON),
-        lambda tx: apps.take_key(tx, app_id, key, "second", NOON),
-    )
-    assert both.first is None
-    assert both.second == {"body_hash": "hash", "request_id": "first"}
+    key = CallKey.of(post.service.credentials.app_id, "key", "a create", NOON)
+
+    def create(made: str) -> Callable[[Transaction], str]:
+        return lambda tx: idempotency.once(
+            tx, key, lambda: "created", lambda earlier: f"found {earlier}", made=made
+        )
+
+    both = await overlap(post.service.db, create("first"), create("second"))
+    assert (both.first, both.second) == ("created", "found first")
 
 
 async def test_two_replicas_that_start_offer_the_same_kinds(post: LetterHarness) -> None:

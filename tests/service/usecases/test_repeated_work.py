@@ -11,7 +11,7 @@ import pytest
 from bot.core.database.sqlite.engine import SqliteDatabase
 from bot.core.outbox import outbox
 from bot.service.model.rail_answers import Arrived
-from bot.service.store import apps, checkouts, unit_moves
+from bot.service.store import checkouts, idempotency, unit_moves
 from bot.service.usecases import delivery_queues
 from bot.service.usecases.delivery_queues import WEBHOOKS
 from bot.service.usecases.letters import letter_limits
@@ -105,7 +105,7 @@ async def sweep(post: LetterHarness) -> None:
         lambda tx: unit_moves.close_lapsed(tx, now, 20),
         lambda tx: checkouts.sweep(tx, now - 1, now - 1, 20),
         lambda tx: delivery_queues.sweep(tx, now - 1),
-        lambda tx: apps.forget_keys(tx, now, 20),
+        lambda tx: idempotency.forget(tx, now, 20),
         lambda tx: letter_limits.sweep(tx, now),
     ):
         await service.db.transaction(part)

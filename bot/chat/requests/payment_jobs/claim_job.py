@@ -58,7 +58,7 @@ class ClaimHandler:
             await self._outcomes.finish(message)
             return
         try:
-            decision = await in_time(self._ask(job, claim))
+            decision = await in_time(self._ask(self._client.keyed(message.id), job, claim))
         except PeerError as error:
             log_failure(job, error)
             await self._retry(message, job, error)
@@ -73,16 +73,16 @@ class ClaimHandler:
         """Return the decision to the seller after a job that was set aside."""
         self._conclude(tx, job, Decision(job.before, "claims-given-up"))
 
-    async def _ask(self, job: DecideClaim, claim: Claim) -> Decision:
+    async def _ask(self, client: Client, job: DecideClaim, claim: Claim) -> Decision:
         """Ask the service; raises PeerError and Refused."""
         try:
             if job.confirms:
-                await self._client.confirm_checkout(claim.checkout_id)
+                await client.confirm_checkout(claim.checkout_id)
                 return Decision(CONFIRMED)
-            await self._client.reject_checkout(claim.checkout_id)
+            await client.reject_checkout(claim.checkout_id)
             return Decision(REJECTED)
         except WrongState:
-            return decided_elsewhere(job, await self._client.checkout_state(claim.checkout_id))
+            return decided_elsewhere(job, await client.checkout_state(claim.checkout_id))
         except NotFound:
             return Decision(CLOSED, "claims-no-checkout")
 

@@ -53,7 +53,8 @@ class MarkHandler:
         is_reached = await self._outcomes.db.read(lambda tx: self._reaches_keeper(tx, ids))
         body = mark_body(marks, job.mark, notify=not is_reached)
         try:
-            is_emailed = await in_time(self._client.mark_payment(*ids, body))
+            client = self._client.keyed(message.id)
+            is_emailed = await in_time(client.mark_payment(*ids, body))
         except PeerError as error:
             log_failure(job, error)
             await self._retry(message, job, error)

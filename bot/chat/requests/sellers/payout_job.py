@@ -97,18 +97,19 @@ class PayoutHandler:
             await self._postpone(message, error)
 
     async def _probe(self, message: Message) -> None:
-        account = await self._connect(message.body)
+        account = await self._connect(message)
         await self._outcomes.finish(message, self._show_found, account)
 
     async def _save(self, message: Message) -> None:
         job: ConnectAccount = message.body
-        account = await self._connect(job)
+        account = await self._connect(message)
         accounts = await self._server.client.payout_accounts(owner_ref(job.seller_id))
         await self._outcomes.finish(message, self._keep, account, accounts)
 
-    async def _connect(self, job: ConnectAccount) -> PayoutAccount:
+    async def _connect(self, message: Message) -> PayoutAccount:
+        job: ConnectAccount = message.body
         values = exact_json.loads(self._vault.open(job.sealed))
-        return await self._server.client.connect_account(
+        return await self._server.client.keyed(message.id).connect_account(
             owner_ref(job.seller_id),
             kind_of(job.way),
             details_of(job.way, values),
@@ -117,7 +118,7 @@ class PayoutHandler:
 
     async def _remove(self, message: Message) -> None:
         job: RemoveAccount = message.body
-        await self._server.client.remove_account(job.account_id)
+        await self._server.client.keyed(message.id).remove_account(job.account_id)
         accounts = await self._server.client.payout_accounts(owner_ref(job.seller_id))
         await self._outcomes.finish(message, self._drop, accounts)
 

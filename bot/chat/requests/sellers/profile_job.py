@@ -72,7 +72,8 @@ class ProfileHandler:
         try:
             if is_known and listing.state in (LIVE, STOPPED):
                 body = {"seller": seller_of_edit(state.profile, self._server.addresses)}
-                await in_time(self._server.client.edit(listing.request_id or "", body))
+                client = self._server.client.keyed(message.id)
+                await in_time(client.edit(listing.request_id or "", body))
         except PeerError as error:
             log_failure(job, error)
             await self._postpone(message, error)

@@ -283,14 +283,15 @@ SERVICE = (
     WHERE first_unit IS NOT NULL
     """,
     "CREATE INDEX payments_checkout ON payments (checkout_id)",
+    # `made` is what a repeated call is answered by, such as the id of what was created.
     """
     CREATE TABLE idempotency (
         app_id TEXT NOT NULL,
-        idempotency_key TEXT NOT NULL,
-        body_hash TEXT NOT NULL,
-        request_id TEXT NOT NULL,
+        key_digest TEXT NOT NULL,
+        call_digest TEXT NOT NULL,
+        made TEXT NOT NULL,
         created_at BIGINT NOT NULL,
-        PRIMARY KEY (app_id, idempotency_key)
+        PRIMARY KEY (app_id, key_digest)
     )
     """,
     "CREATE INDEX idempotency_oldest ON idempotency (created_at)",
