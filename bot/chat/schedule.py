@@ -95,8 +95,14 @@ def refresh_due_cards(tx: Transaction, queues: Queues, now: int) -> int:
     return len(due)
 
 
+def retry_pictures(tx: Transaction, queues: Queues, now: int) -> int:
+    """Queue another try of up to BATCH pictures that Telegram refused; return their number."""
+    return posts.retry_pictures(tx, queues, now, BATCH)
+
+
 DUE_WORK = (
     refresh_due_cards,
+    retry_pictures,
     daily_summary.enqueue_due,
     claim_messages.enqueue_reminders,
     claim_messages.enqueue_digests,

@@ -128,6 +128,18 @@ def poster_menu(card: Card, text: str | None, bot_name: str, language: str) -> R
     return Reply("\n".join(filter(None, lines)), rows)
 
 
+def poster_refused(card: Card, file: str, language: str) -> Reply:
+    """Send the link in place of a poster's file that Telegram refused, which may be tried again."""
+    link = card.url if len(card.url) <= _MAX_LINK else ""
+    lines = [
+        t(language, "poster-refused", name=escaped(card.name, _NAME)),
+        link and t(language, "poster-link", link=escaped(link, len(link))),
+    ]
+    again = ("poster", card.listing_id, file.partition(".")[0])
+    row = (Button(t(language, "button-poster-again"), action=again),)
+    return Reply("\n".join(filter(None, lines)), (row,))
+
+
 def saved_reply(card: Card, change: Change, seller: Seller, now: int) -> Reply:
     """Confirm an edit, with the status where the request still can't be paid."""
     language, field = seller.language, EDITS[change.field]

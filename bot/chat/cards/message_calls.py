@@ -67,7 +67,8 @@ class ShownRequest:
     """The part of a call to record once Telegram accepted it.
 
     `post_id`: the post that a refresh changes. `gone`: the request is deleted and its picture
-    shows that, so the post needs no further refresh.
+    shows that, so the post needs no further refresh. `refused`: the picture that the card has not,
+    because Telegram refused it.
     """
 
     listing_id: str
@@ -75,6 +76,7 @@ class ShownRequest:
     seen: Shown
     post_id: str | None = None
     gone: bool = False
+    refused: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,7 +145,7 @@ class MessageCalls:
         now = self._now()
         match payload:
             case Refresh():
-                build = partial(_refresh, post_id=payload.post_id, attempts=attempts, now=now)
+                build = partial(_refresh, payload=payload, attempts=attempts, now=now)
             case CardMessage():
                 build = partial(_card, payload=payload, lane=lane, now=now)
             case PosterFile():
@@ -199,6 +201,8 @@ class MessageCalls:
             if post_id is None:
                 post_id = posts.save_post(tx, shows.listing_id, place, shows.own, self._now()).id
             posts.record_shown(tx, post_id, shows.seen)
+            if shows.refused is not None:
+                posts.record_refusal(tx, place, shows.refused, self._now())
             self._share_picture(tx, shows, sent.file_id)
             if call.place is None:
                 self._catch_up(tx, place)
@@ -226,7 +230,8 @@ class MessageCalls:
         if post is None or post.own != OWN:
             return
         view = view_of(tx, listings.get_listing(tx, post.listing_id), OWN, now)
-        if post.seen != view.seen:
+        picture = post.seen.picture if post.refused == view.seen.picture else view.seen.picture
+        if post.seen != replace(view.seen, picture=picture):
             posts.refresh_one(tx, self._queues, post, now)
 
 
@@ -304,9 +309,9 @@ def _card(tx: Transaction, payload: CardMessage, lane: str, now: int) -> Built:
     own, language = (VISITED, payload.language) if payload.is_public else (OWN, None)
     view = view_of(tx, listing, own, now, language).with_menu(payload.menu)
     if payload.message_id is None:
-        return _new_card(tx, view, lane)
+        return _new_card(tx, view, lane, is_text=payload.is_text)
     place = MessagePlace(lane, payload.message_id)
-    return _edited_card(tx, view, place, posts.post_at(tx, place))
+    return _edited_card(tx, view, place, posts.post_at(tx, place), is_text=payload.is_text)
 
 
 def _poster(tx: Transaction, payload: PosterFile, lane: str, now: int) -> Built:
@@ -316,14 +321,16 @@ def _poster(tx: Transaction, payload: PosterFile, lane: str, now: int) -> Built:
     return Call(payload.method, _target(lane), drawing)
 
 
-def _refresh(tx: Transaction, post_id: str, attempts: int, now: int) -> Built:
+def _refresh(tx: Transaction, payload: Refresh, attempts: int, now: int) -> Built:
     """Build the call that refreshes a post; None where it is up to date, or was replaced."""
-    post = posts.find_post(tx, post_id)
+    post = posts.find_post(tx, payload.post_id)
     if post is None or post.seen.words is None:
         return None
     listing = listings.get_listing(tx, post.listing_id)
     view = view_of(tx, listing, post.own, now).with_menu(post.seen.menu)
     waits = attempts <= PICTURE_ATTEMPTS and posts.has_live_card(tx, post.listing_id)
+    if payload.tries_picture:
+        post = replace(post, refused=None)
     built = _edited_card(tx, view, post.place, post, waits=waits)
     if not isinstance(built, Call):
         return built
@@ -331,26 +338,36 @@ def _refresh(tx: Transaction, post_id: str, attempts: int, now: int) -> Built:
     return replace(built, shows=built.shows and replace(built.shows, post_id=post.id))
 
 
-def _new_card(tx: Transaction, view: View, lane: str) -> Call:
+def _new_card(tx: Transaction, view: View, lane: str, *, is_text: bool) -> Call:
     seen = view.seen
     if seen.picture is None:
         return Call("sendMessage", _card_args(view, "text", lane))
+    if is_text:
+        shows = replace(_shown(view, replace(seen, picture=None)), refused=seen.picture)
+        return Call("sendMessage", _card_args(view, "text", lane), shows=shows)
     picture = _card_picture(tx, view, seen.picture)
     args = _card_args(view, "caption", lane)
     return Call("sendPhoto", args, picture, shows=_shown(view, seen))
 
 
 def _edited_card(
-    tx: Transaction, view: View, place: MessagePlace, post: Post | None, *, waits: bool = False
+    tx: Transaction,
+    view: View,
+    place: MessagePlace,
+    post: Post | None,
+    *,
+    waits: bool = False,
+    is_text: bool = False,
 ) -> Built:
     """Build the smallest edit that brings a message up to date; None where it is.
 
     A message posted inline takes no upload: until Telegram has the picture it `waits`, or only its
-    words are edited.
+    words are edited. So it is where Telegram refused this picture.
     """
     seen = post.seen if post else None
     picture = view.seen.picture
-    if picture is None or (seen and seen.picture == picture):
+    is_refused = is_text or (post is not None and post.refused == picture)
+    if picture is None or is_refused or (seen and seen.picture == picture):
         return _edited_words(view, place, seen)
     if view.own == SHARED:
         known = posts.card_picture(tx, view.listing.id)

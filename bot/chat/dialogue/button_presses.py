@@ -133,7 +133,7 @@ def _get_paid(context: EventContext, word: str, words: list[str]) -> str | None:
     """Perform a button about payout accounts; below a card, in a message of its own."""
     if not context.may_create:
         return context.text("not-allowed")
-    if context.press is not None and context.press.picture:
+    if context.is_card(context.press):
         context = context.without_press()
     if word == "account":
         return getting_paid.press_account(context, words[0], words[1:])
@@ -220,7 +220,7 @@ def _duplicate(context: EventContext, listing: Listing) -> str | None:
 
 def _ask_in_new_message(context: EventContext, listing: Listing, form: Outcome) -> str | None:
     """Ask in a new message, and turn the menu back into the card."""
-    if context.press is not None and context.press.picture:
+    if context.is_card(context.press):
         context.reply(seller_card(own_card(context, listing), context.seller.language))
     apply_outcome(context.without_press(), form)
     return form.toast

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from bot.chat.cards.request_card import card_of, raised_of
 from bot.chat.messages.jobs import ReplyTo
 from bot.chat.messages.payloads import CallbackAnswer, replacement
-from bot.chat.store import listings
+from bot.chat.store import listings, posts
 from bot.chat.store.listings import DELETED
 from bot.chat.store.takings import takings as takings_of
 from bot.core.outbox import outbox
@@ -51,7 +51,18 @@ class EventContext:
         """Reply in place of the message whose button was pressed, or in a new message."""
         message_id = self.press.message_id if self.press else None
         is_picture = self.press.picture if self.press else False
-        self.put(replacement(reply, self.seller.language, message_id, is_picture=is_picture))
+        is_card = reply.picture is not None and self.is_card(self.press)
+        self.put(
+            replacement(
+                reply, self.seller.language, message_id, is_picture=is_picture, is_card=is_card
+            )
+        )
+
+    def is_card(self, press: PressEvent | None) -> bool:
+        """Return whether the message whose button was pressed is a card, with a picture or not."""
+        if press is None:
+            return False
+        return press.picture or posts.is_card(self.tx, self.person.chat_id, press.message_id)
 
     def put(self, payload: MessagePayload, subject: str | None = None) -> None:
         """Queue a message for this chat."""

@@ -71,7 +71,7 @@ def show_payments(context: EventContext, listing: Listing, page: int) -> None:
     found = queries.payments_page(context.tx, listing.id, PAGE, page * PAGE)
     shown = own_card(context, listing)
     reply = payments_page(shown, found, (page, pages), context.seller)
-    if context.press is not None and context.press.picture:
+    if context.is_card(context.press):
         context.without_press().reply(reply)
         context.reply(seller_card(shown, context.seller.language))
     else:

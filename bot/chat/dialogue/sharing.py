@@ -72,6 +72,6 @@ def refresh_visited_card(context: EventContext, press: PressEvent, listing_id: s
     known = (*SHOWN, DELETED)
     if listing is None or listing.answer is None or listing.state not in known:
         return context.text("link-gone")
-    place = press.message_id if press.picture else None
+    place = press.message_id if context.is_card(press) else None
     context.put(CardMessage(listing.id, context.seller.language, place, is_public=True))
     return None

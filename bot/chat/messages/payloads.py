@@ -52,8 +52,9 @@ class TextMessage:
 class CardMessage:
     """A request's card, as its seller sees it or `is_public`: as others do.
 
-    It is a new message, or takes the place of the picture that `message_id` is. What it shows is
-    read when it is sent. `menu` is the menu that is open on the seller's card.
+    It is a new message, or takes the place of the card that `message_id` is. What it shows is read
+    when it is sent. `menu` is the menu that is open on the seller's card. `is_text`: Telegram has
+    refused its picture.
     """
 
     listing_id: str
@@ -61,6 +62,7 @@ class CardMessage:
     message_id: int | None = None
     is_public: bool = False
     menu: str | None = None
+    is_text: bool = False
 
     @property
     def method(self) -> str:
@@ -80,9 +82,13 @@ class PosterFile:
 
 @dataclass(frozen=True, slots=True)
 class Refresh:
-    """The edit that brings a post up to date (chat/store/posts.py)."""
+    """The edit that brings a post up to date (chat/store/posts.py).
+
+    It `tries_picture` that Telegram has refused.
+    """
 
     post_id: str
+    tries_picture: bool = False
     method: ClassVar[str] = "editMessageMedia"
 
 
@@ -320,14 +326,19 @@ def new_message(reply: Reply, language: str) -> TextMessage | CardMessage:
 
 
 def replacement(
-    reply: Reply, language: str, message_id: int | None, *, is_picture: bool
+    reply: Reply,
+    language: str,
+    message_id: int | None,
+    *,
+    is_picture: bool,
+    is_card: bool = False,
 ) -> TextMessage | CardMessage:
     """Return the payload that shows a reply in the place of an earlier message.
 
-    It is a new message where that one is too old to edit (None), and for a card where that one
-    is no picture: Telegram makes no picture of a text. A menu is then a text too.
+    It is a new message where that one is too old to edit (None), and for a card where that one is
+    neither a picture nor a card whose picture was refused. A menu is then a text too.
     """
-    if message_id is not None and is_picture and reply.picture is not None:
+    if message_id is not None and (is_picture or is_card) and reply.picture is not None:
         return CardMessage(reply.picture, language, message_id, menu=reply.menu)
     if message_id is None or (reply.picture is not None and reply.menu is None):
         return new_message(reply, language)

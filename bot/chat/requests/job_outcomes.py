@@ -141,16 +141,19 @@ class Outcomes:
     def show(self, tx: Transaction, job: CreateRequest | CardJob) -> None:
         """Send the listing's card as a new message, or show it in place."""
         listing, reply_to = listings.get_listing(tx, job.listing_id), job.reply_to
+        is_picture = reply_to.is_picture
+        is_card = is_picture or posts.is_card(tx, reply_to.chat_id, reply_to.message_id)
         if listing.state == DELETED:
             text = t(reply_to.language, "listing-deleted", name=escaped(listing.wish.name))
-            reply = Reply(text, picture=listing.id if reply_to.is_picture else None)
+            reply = Reply(text, picture=listing.id if is_card else None)
         else:
             reply = seller_card(card_of(listing, self.now()), reply_to.language)
             if isinstance(job, CreateRequest | SendCard):
                 self.send(tx, job, reply)
                 return
-        language, is_picture = reply_to.language, reply_to.is_picture
-        payload = replacement(reply, language, reply_to.message_id, is_picture=is_picture)
+        payload = replacement(
+            reply, reply_to.language, reply_to.message_id, is_picture=is_picture, is_card=is_card
+        )
         self._put(tx, reply_to, payload)
 
     def answer(self, tx: Transaction, job: ConnectAccount | RemoveAccount, reply: Reply) -> None:

@@ -17,7 +17,7 @@ from bot.chat.store.listings import DELETED, short_id
 from bot.core import exact_json
 from bot.core.outbox import outbox
 from bot.core.outbox.queries import QUEUED
-from bot.core.outbox.queue_policy import NOTICE
+from bot.core.outbox.queue_policy import NOTICE, RetryTable
 
 if TYPE_CHECKING:
     from bot.chat.messages.queues import Queues
@@ -37,6 +37,10 @@ REFRESH_DELAY = {OWN: 1_000, SHARED: 3_000}
 """Milliseconds for which changes are collected; the seller's card is first, for its picture serves
 the inline posts too."""
 
+PICTURE_RETRIES = RetryTable((60_000, 600_000, 3_600_000))
+"""Milliseconds until a picture that Telegram refused is tried again; after the last one its card
+stays a text, until the picture changes."""
+
 DUE_TOPIC = "schedule"
 """Topic that wakes the schedule."""
 
@@ -49,7 +53,7 @@ STALE = (
     " WHERE listing_id = :listing AND own IN (:shared, :own)"
     " ORDER BY posts.created_at DESC, posts.id DESC"
 )
-POST = "SELECT id, listing_id, lane, message_id, own, picture, shown, menu FROM posts"
+POST = "SELECT id, listing_id, lane, message_id, own, picture, shown, menu, refused FROM posts"
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,13 +79,17 @@ class Shown:
 
 @dataclass(frozen=True, slots=True)
 class Post:
-    """A message that shows a listing; `own` is SHARED, OWN or VISITED."""
+    """A message that shows a listing; `own` is SHARED, OWN or VISITED.
+
+    `refused` is the key of the last picture that Telegram refused for it.
+    """
 
     id: str
     listing_id: str
     place: MessagePlace
     own: int
     seen: Shown
+    refused: str | None = None
 
 
 def refresh(tx: Transaction, queues: Queues, listing_id: str, now: int) -> None:
@@ -122,8 +130,23 @@ def refresh_one(tx: Transaction, queues: Queues, post: Post, now: int) -> None:
     _put(tx, queues, {"id": post.id, "lane": post.place.lane}, now, now)
 
 
-def _put(tx: Transaction, queues: Queues, row: Row, now: int, due_at: int) -> None:
-    key, body = outbox.new_id(now), Refresh(row["id"])
+def retry_pictures(tx: Transaction, queues: Queues, now: int, most: int) -> int:
+    """Queue another try of up to `most` refused pictures that are due; return how many."""
+    rows = tx.query(
+        "UPDATE posts SET retry_at = NULL WHERE retry_at <= :now AND id IN (SELECT id FROM posts"
+        " WHERE retry_at <= :now ORDER BY retry_at LIMIT :most) RETURNING id, lane",
+        now=now,
+        most=most,
+    )
+    for row in rows:
+        _put(tx, queues, row, now, now, tries_picture=True)
+    return len(rows)
+
+
+def _put(
+    tx: Transaction, queues: Queues, row: Row, now: int, due_at: int, *, tries_picture: bool = False
+) -> None:
+    key, body = outbox.new_id(now), Refresh(row["id"], tries_picture)
     outbox.put(
         tx, queues.messages, row["lane"], body, now,
         key=key, priority=NOTICE, due_at=due_at,
@@ -146,7 +169,7 @@ def post_at(tx: Transaction, place: MessagePlace) -> Post | None:
 def _read(row: Row) -> Post:
     place = MessagePlace(row["lane"], row["message_id"])
     seen = Shown(row["picture"], row["shown"], row["menu"])
-    return Post(row["id"], row["listing_id"], place, row["own"], seen)
+    return Post(row["id"], row["listing_id"], place, row["own"], seen, row["refused"])
 
 
 def save_post(tx: Transaction, listing_id: str, place: MessagePlace, own: int, now: int) -> Post:
@@ -156,7 +179,7 @@ def save_post(tx: Transaction, listing_id: str, place: MessagePlace, own: int, n
         " VALUES (:id, :listing, :lane, :message_id, :own, :now) ON CONFLICT (lane, message_id)"
         " DO UPDATE SET listing_id = excluded.listing_id, own = excluded.own,"
         " created_at = excluded.created_at"
-        " RETURNING id, listing_id, lane, message_id, own, picture, shown, menu"
+        " RETURNING id, listing_id, lane, message_id, own, picture, shown, menu, refused"
     )
     row = tx.one(sql, id=short_id(16), listing=listing_id, **asdict(place), own=own, now=now)
     if own != SHARED:
@@ -180,9 +203,31 @@ def _drop_older(tx: Transaction, listing_id: str, lane: str, own: int) -> None:
 
 
 def record_shown(tx: Transaction, post_id: str, seen: Shown) -> None:
-    """Store what a post shows now."""
-    sql = "UPDATE posts SET picture = :picture, shown = :words, menu = :menu WHERE id = :id"
+    """Store what a post shows now; a picture that Telegram takes is refused no more."""
+    sql = (
+        "UPDATE posts SET picture = :picture, shown = :words, menu = :menu,"
+        " retry_at = CASE WHEN refused = :picture THEN NULL ELSE retry_at END,"
+        " refused = CASE WHEN refused = :picture THEN NULL ELSE refused END WHERE id = :id"
+    )
     tx.execute(sql, id=post_id, **asdict(seen))
+
+
+def record_refusal(tx: Transaction, place: MessagePlace, picture: str, now: int) -> None:
+    """Store that Telegram refused a post's picture, which is tried again a few times."""
+    sql = "SELECT id, refused, refusals FROM posts WHERE lane = :lane AND message_id = :message_id"
+    row = tx.one(sql, **asdict(place))
+    if row is None:
+        return
+    refusals = row["refusals"] + 1 if row["refused"] == picture else 1
+    delay = PICTURE_RETRIES.delay(refusals)
+    tx.execute(
+        "UPDATE posts SET refused = :picture, refusals = :refusals, retry_at = :due WHERE id = :id",
+        id=row["id"],
+        picture=picture,
+        refusals=refusals,
+        due=None if delay is None else now + delay,
+    )
+    tx.wake(DUE_TOPIC)
 
 
 def mark_replaced(tx: Transaction, place: MessagePlace) -> None:
@@ -200,7 +245,7 @@ def has_live_card(tx: Transaction, listing_id: str) -> bool:
     """Check whether a card in the seller's chat will get the listing's current picture."""
     row = tx.one(
         "SELECT 1 AS one FROM posts WHERE listing_id = :listing AND own = :own"
-        " AND shown IS NOT NULL LIMIT 1",
+        " AND shown IS NOT NULL AND refused IS NULL LIMIT 1",
         listing=listing_id,
         own=OWN,
     )
@@ -233,9 +278,21 @@ def claim_due(tx: Transaction, now: int, most: int) -> list[str]:
 
 
 def next_due(tx: Transaction) -> int | None:
-    """Return when time alone changes a listing next (epoch ms), None if nothing is scheduled."""
-    row = tx.one("SELECT MIN(due_at) AS due FROM listings WHERE due_at IS NOT NULL")
-    return None if row is None else row["due"]
+    """Return when time alone changes a listing next, or a picture is tried again (epoch ms).
+
+    None if nothing is scheduled.
+    """
+    changed = "SELECT MIN(due_at) AS due FROM listings WHERE due_at IS NOT NULL"
+    retried = "SELECT MIN(retry_at) AS due FROM posts WHERE retry_at IS NOT NULL"
+    rows = tx.query(f"{changed} UNION ALL {retried}")
+    return min((row["due"] for row in rows if row["due"] is not None), default=None)
+
+
+def is_card(tx: Transaction, chat_id: int, message_id: int | None) -> bool:
+    """Check whether a message in a chat is a card, be it a text."""
+    return (
+        message_id is not None and post_at(tx, MessagePlace(str(chat_id), message_id)) is not None
+    )
 
 
 def _set_due(tx: Transaction, listing_id: str, now: int) -> None:

@@ -47,6 +47,7 @@ class FailureKind(Enum):
     MESSAGE_GONE = auto()  # it can't be edited now or later
     NOT_SENT = auto()
     UNKNOWN_FILE = auto()  # a file_id of another bot
+    PICTURE = auto()  # the same words without the picture may be taken
     UNCERTAIN = auto()
     RATE_LIMITED = auto()
     CHAT_CLOSED = auto()  # the bot may not write there
@@ -63,6 +64,7 @@ FAILURE_LABELS = {
     FailureKind.MESSAGE_GONE: NEEDLESS,
     FailureKind.NOT_SENT: "failed",
     FailureKind.UNKNOWN_FILE: "failed",
+    FailureKind.PICTURE: "refused",
     FailureKind.UNCERTAIN: "unclear",
     FailureKind.RATE_LIMITED: "throttled",
     FailureKind.CHAT_CLOSED: "blocked",
@@ -86,8 +88,20 @@ BAD_REQUESTS = {
     "user is deactivated": FailureKind.CHAT_CLOSED,
     "chat_write_forbidden": FailureKind.CHAT_CLOSED,
     "need administrator": FailureKind.CHAT_CLOSED,
+    **dict.fromkeys(
+        (
+            *("image_process_failed", "photo_", "media_", "webpage_", "file_part", "mismatch"),
+            *("failed to get http url", "web page content", "file is too big"),
+            *("to send photos", "to send documents", "to send media"),
+            *("send_photos_forbidden", "send_docs_forbidden", "send_media_forbidden"),
+        ),
+        FailureKind.PICTURE,
+    ),
 }
 """The kinds of refusals by Telegram's words; any other refusal is REFUSED."""
+
+TOO_LARGE = ("request entity too large", "(413)")
+"""Words of a 413, of Telegram or of a proxy before it: nothing was taken."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,6 +124,8 @@ def classify(error: TelegramError, attempts: int) -> Failure:
         case ChatMigrated():
             kind, note = FailureKind.CHAT_MOVED, "the group became a supergroup"
             value = error.new_chat_id
+        case Forbidden() if _kind_by_words(error) is FailureKind.PICTURE:
+            kind, value = FailureKind.PICTURE, LONGEST
         case Forbidden() if attempts > 1:  # at the first one the chat may just have been reopened
             kind, value = FailureKind.CHAT_CLOSED, 0
         case InvalidToken() if "not found" in error.message.lower():
@@ -119,17 +135,23 @@ def classify(error: TelegramError, attempts: int) -> Failure:
             note, value = "Telegram refuses the token", LONGEST
         case BadRequest():
             return _bad_request(error)
+        case _ if any(part in error.message.lower() for part in TOO_LARGE):
+            kind, value = FailureKind.PICTURE, LONGEST
         case _ if _is_uncertain(error):
             kind, note = FailureKind.UNCERTAIN, f"Telegram's answer was lost: {note}"
     return Failure(kind, note, value)
 
 
 def _bad_request(error: BadRequest) -> Failure:
+    kind = _kind_by_words(error)
+    is_retried = kind in {FailureKind.UNKNOWN_FILE, FailureKind.PICTURE, FailureKind.REFUSED}
+    return Failure(kind, error.message, LONGEST if is_retried else 0)
+
+
+def _kind_by_words(error: TelegramError) -> FailureKind:
     words = error.message.lower()
     found = (kind for part, kind in BAD_REQUESTS.items() if part in words)
-    kind = next(found, FailureKind.REFUSED)
-    is_retried = kind in {FailureKind.UNKNOWN_FILE, FailureKind.REFUSED}
-    return Failure(kind, error.message, LONGEST if is_retried else 0)
+    return next(found, FailureKind.REFUSED)
 
 
 def _is_uncertain(error: TelegramError) -> bool:
@@ -157,7 +179,7 @@ def retry_after_ms(error: RetryAfter) -> int:
     return int((wait if isinstance(wait, int) else wait.total_seconds()) * 1000)
 
 
-_FILE_REFUSED = {FailureKind.UNKNOWN_FILE, FailureKind.REFUSED}
+_FILE_REFUSED = {FailureKind.UNKNOWN_FILE, FailureKind.PICTURE, FailureKind.REFUSED}
 """Also where a buyer takes no voice messages."""
 
 

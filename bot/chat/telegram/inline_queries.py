@@ -103,14 +103,17 @@ class InlineResults:
         try:
             await send(results=[article(card) for card in cards[:PAGE]])
         except BadRequest as error:
-            if classify(error, 1).kind is not FailureKind.REFUSED:
+            if classify(error, 1).kind not in {FailureKind.REFUSED, FailureKind.PICTURE}:
                 raise
             await send(results=[article(card, plain=True) for card in cards[:PAGE]])
 
     def _article(
         self, card: Card, language: str, *, plain: bool = False
     ) -> InlineQueryResultArticle:
-        """Return a request as a result; `plain` for a server that refuses styles of buttons."""
+        """Return a request as a result.
+
+        `plain` for a server that refuses styles of buttons, or can't get the picture.
+        """
         article = inline_article(card, language)
         keyboard = markup(article.rows)
         if plain:
@@ -119,7 +122,7 @@ class InlineResults:
             id=result_id(card.listing_id, words_key(public_card(card, language))),
             title=article.title,
             description=article.description,
-            thumbnail_url=self._thumbnail(card),
+            thumbnail_url=None if plain else self._thumbnail(card),
             input_message_content=InputTextMessageContent(
                 article.text,
                 parse_mode=ParseMode.HTML,

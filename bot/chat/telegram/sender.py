@@ -19,16 +19,21 @@ from telegram.constants import ParseMode
 from telegram.error import BadRequest, TelegramError, TimedOut
 
 from bot.chat.alerts import alert_text, delivery, hidden_words
+from bot.chat.cards import menus
 from bot.chat.cards.card_text import mark_possibly_repeated
 from bot.chat.cards.message_calls import Built, Call, File, MessageCalls, NotYet, SentMessage
+from bot.chat.cards.request_card import card_of
 from bot.chat.messages.buttons import without_styles
 from bot.chat.messages.payloads import (
     Alert,
     ButtonRemoval,
     BuyerNotice,
+    CardMessage,
+    PosterFile,
     ReceiptMessage,
     Refresh,
     SecretRemoval,
+    new_message,
 )
 from bot.chat.messages.queues import INLINE
 from bot.chat.messages.reply import CAPTION_LIMIT, TEXT_LIMIT, shown_units
@@ -212,7 +217,7 @@ class Sender:
             )  # fmt: skip
 
     async def _fail(self, attempt: _Attempt, error: TelegramError) -> None:
-        failure = classify(error, attempt.message.attempts)
+        failure = _about_picture(classify(error, attempt.message.attempts), attempt.call)
         if attempt.call.method == ButtonRemoval.method and failure.kind not in HELD:
             failure = replace(failure, kind=FailureKind.MESSAGE_GONE)
         log.warning(
@@ -235,6 +240,8 @@ class Sender:
                 outbox.retry(tx, queue, message, now, failure.note, state=state)
             case kind if is_dropped(message.body, kind):
                 self._forget(tx, attempt)
+            case FailureKind.PICTURE:
+                self._leave_picture(tx, attempt, failure.note)
             case FailureKind.REFUSED if alerts := _split(message.body):
                 outbox.split(tx, queue, message, alerts, now)
             case _ if is_given_up(message, failure.kind):
@@ -259,6 +266,29 @@ class Sender:
         if outbox.done(tx, attempt.queue, message, self._now()) and call.place:
             self._calls.record(tx, call, message.lane, SentMessage())
             self._record_delivered(tx, message)
+
+    def _leave_picture(self, tx: Transaction, attempt: _Attempt, note: str) -> None:
+        """Send the words of a card at once without the picture that Telegram refused.
+
+        The picture is tried again later (chat/store/posts.py). A poster is replaced by its link.
+        """
+        queue, message, call, now = attempt.queue, attempt.message, attempt.call, self._now()
+        body = message.body
+        if call.shows and call.shows.seen.picture and call.place:
+            posts.record_refusal(tx, call.place, call.shows.seen.picture, now)
+        if isinstance(body, CardMessage | Refresh):
+            left = (
+                replace(body, is_text=True)
+                if isinstance(body, CardMessage)
+                else replace(body, tries_picture=False)
+            )
+            outbox.retry(
+                tx, queue, message, now, note, uncertain=message.uncertain, state=State(left)
+            )
+        elif outbox.bury(tx, queue, message, now, note) and isinstance(body, PosterFile):
+            listing = listings.get_listing(tx, body.listing_id)
+            reply = menus.poster_refused(card_of(listing, now), body.design, body.language)
+            outbox.put(tx, queue, message.lane, new_message(reply, body.language), now)
 
     def _forget(self, tx: Transaction, attempt: _Attempt) -> None:
         if outbox.done(tx, attempt.queue, attempt.message, self._now()):
@@ -323,6 +353,21 @@ class Sender:
             if plain is None or classify(error, 1).kind is not FailureKind.REFUSED:
                 raise
             return await method(**{**args, "reply_markup": plain})
+
+
+def _about_picture(failure: Failure, call: Call) -> Failure:
+    """Return a failure as one of the picture, where the call has one: its words may be taken.
+
+    A file_id that is unknown is first replaced by the picture itself.
+    """
+    kind = failure.kind
+    if call.picture is None:
+        is_refused = kind is FailureKind.PICTURE
+        return replace(failure, kind=FailureKind.REFUSED) if is_refused else failure
+    is_drawn = isinstance(call.picture, File) or call.shows is None
+    if kind is FailureKind.REFUSED or (kind is FailureKind.UNKNOWN_FILE and is_drawn):
+        return replace(failure, kind=FailureKind.PICTURE)
+    return failure
 
 
 def _held_back(message: Message, now: int) -> State | None:

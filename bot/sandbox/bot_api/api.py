@@ -104,8 +104,8 @@ async def _answer(world: World, name: str, params: Params) -> Response:
         return Cut()
     time = world.now()
     try:
-        if fault and fault.kind == "error" and not fault.accepted:
-            raise _planned(fault)
+        if fault and fault.kind in ("error", "picture") and not fault.accepted:
+            raise fault.refusal()
         result = await METHODS[name](world, params)
     except ApiError as error:
         refused = Call(name, params.values, time, error.code, error.description)
@@ -121,17 +121,10 @@ async def _accepted(world: World, fault: Fault | None, result: Any) -> Response:
     if fault and fault.kind == "cut":
         return Cut()
     if fault and fault.kind == "error":
-        return _refusal(_planned(fault))
+        return _refusal(fault.refusal())
     if fault and fault.kind == "delay":
         await world.bell.pause(fault.seconds)
     return JSONResponse({"ok": True, "result": result})
-
-
-def _planned(fault: Fault) -> ApiError:
-    if fault.retry_after is None:
-        return ApiError(fault.code, fault.description)
-    told = f"Too Many Requests: retry after {fault.retry_after}"
-    return ApiError(429, told, retry_after=fault.retry_after)
 
 
 def _refusal(error: ApiError) -> JSONResponse:

@@ -4,7 +4,12 @@ from dataclasses import dataclass, field
 from random import Random
 from typing import Literal
 
-Kind = Literal["error", "cut", "drop", "delay"]
+from bot.sandbox.world.errors import ApiError, bad_request, too_many
+
+Kind = Literal["error", "cut", "drop", "delay", "picture"]
+
+PICTURED = frozenset({"sendphoto", "senddocument", "editmessagemedia"})
+"""Methods that bring a picture or a file, in lower case."""
 
 
 @dataclass(slots=True)
@@ -15,9 +20,11 @@ class Fault:
     cut     accept the call, then close the connection without a whole answer
     drop    close the connection without accepting the call
     delay   accept the call, then hold the answer for `seconds`
+    picture refuse a call that brings a picture with 400 and `description`, which says by default
+            what Telegram does of one that it can't process
 
-    `method` None means every method but getUpdates, `chat_id` None every chat. Meets such a call
-    with the probability `chance`, and is used up after `times` of them.
+    `method` None means every method but getUpdates, or that brings a picture; `chat_id` None every
+    chat. Meets such a call with the probability `chance`, and is used up after `times` of them.
     """
 
     kind: Kind
@@ -25,7 +32,7 @@ class Fault:
     chat_id: int | None = None
     times: int = 1
     code: int = 500
-    description: str = "Internal Server Error"
+    description: str = ""
     retry_after: int | None = None
     seconds: float = 0.0
     accepted: bool = False
@@ -33,7 +40,17 @@ class Fault:
 
     def meets(self, method: str, chat_id: int | None) -> bool:
         named = method != "getupdates" if self.method is None else self.method.lower() == method
+        if self.kind == "picture":
+            named &= method in PICTURED
         return named and self.chat_id in (None, chat_id)
+
+    def refusal(self) -> ApiError:
+        """Return the refusal that the call is answered with."""
+        if self.retry_after is not None:
+            return too_many(self.retry_after)
+        if self.kind == "picture":
+            return bad_request(self.description or "IMAGE_PROCESS_FAILED")
+        return ApiError(self.code, self.description or "Internal Server Error")
 
 
 @dataclass(slots=True)

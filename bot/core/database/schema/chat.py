@@ -271,7 +271,8 @@ CHAT = (
     # Messages that show a request. `own`: 1 in its seller's chat, 2 in the chat of somebody who
     # followed its link, 0 in an inline message, whose lane has its id and whose message_id is 0.
     # `picture`, `shown` and the open `menu` are what it shows, `waiting` the queued message that
-    # will change it.
+    # will change it. Telegram has refused the picture `refused` so many times as `refusals` says;
+    # it is tried again at `retry_at`.
     """
     CREATE TABLE posts (
         id TEXT PRIMARY KEY,
@@ -283,10 +284,14 @@ CHAT = (
         shown TEXT,
         menu TEXT,
         waiting TEXT,
+        refused TEXT,
+        refusals INTEGER NOT NULL DEFAULT 0,
+        retry_at BIGINT,
         created_at BIGINT NOT NULL,
         UNIQUE (lane, message_id)
     )
     """,
+    "CREATE INDEX posts_retried ON posts (retry_at) WHERE retry_at IS NOT NULL",
     "CREATE INDEX posts_listing ON posts (listing_id, own, lane)",
     # The text keys of messages with buttons: Telegram refuses an edit that changes nothing.
     """

@@ -78,6 +78,8 @@ button-square-light = 📱 Quadrat, hell
 button-square-dark = 📱 Quadrat, dunkel
 button-poster-text-add = ✏ Text hinzufügen
 button-poster-text-change = ✏ Text ändern
+poster-refused = ⚠ Telegram hat das Plakat für <b>{ $name }</b> nicht angenommen. Versuch es in ein paar Minuten noch einmal.
+button-poster-again = 🔁 Noch einmal
 toast-poster = Dein Plakat ist unterwegs.
 toast-poster-coming = Dein Plakat ist schon unterwegs.
 

@@ -78,6 +78,8 @@ button-square-light = 📱 Square, light
 button-square-dark = 📱 Square, dark
 button-poster-text-add = ✏ Add text
 button-poster-text-change = ✏ Change text
+poster-refused = ⚠ Telegram wouldn't take the poster for <b>{ $name }</b>. You can try again in a few minutes.
+button-poster-again = 🔁 Try again
 toast-poster = Your poster is on its way.
 toast-poster-coming = It's already on its way.
 

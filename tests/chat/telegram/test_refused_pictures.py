@@ -1,0 +1,305 @@
+"""Pictures that Telegram refuses: their cards go out as texts at once, the picture comes later."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from bot.chat.messages.payloads import CardMessage, PosterFile
+from bot.chat.schedule import Schedule
+from bot.chat.store import posts
+from bot.chat.store.posts import PICTURE_RETRIES
+from bot.core.text.translations import t
+from bot.sandbox.world.faults import Fault
+from tests.support.chat_harness import COFFEE, URL, ChatHarness, service_answer, telegram_of
+from tests.support.shared_cards import SharedCards
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
+    from bot.chat.store.listings import Listing
+    from bot.sandbox.world.model import Message
+    from bot.sandbox.world.people import Person
+
+REFUSALS = [
+    (400, "Bad Request: IMAGE_PROCESS_FAILED"),
+    (400, "Bad Request: PHOTO_INVALID_DIMENSIONS"),
+    (400, "Bad Request: PHOTO_EXT_INVALID"),
+    (400, "Bad Request: PHOTO_SAVE_FILE_INVALID"),
+    (400, "Bad Request: wrong file identifier/HTTP URL specified"),
+    (400, "Bad Request: failed to get HTTP URL content"),
+    (400, "Bad Request: wrong type of the web page content"),
+    (400, "Bad Request: MEDIA_EMPTY"),
+    (400, "Bad Request: not enough rights to send photos to the chat"),
+    (400, "Bad Request: CHAT_SEND_PHOTOS_FORBIDDEN"),
+    (403, "Forbidden: CHAT_SEND_MEDIA_FORBIDDEN"),
+    (400, "Bad Request: SOMETHING_NEW_ABOUT_IT"),
+    (413, "Request Entity Too Large"),
+]
+BIG = 1000
+
+
+@pytest.fixture
+async def sending(chat: ChatHarness) -> AsyncIterator[SharedCards]:
+    chat.world.inline_feedback = True
+    async with telegram_of(chat.world) as bot:
+        yield SharedCards(chat, bot)
+
+
+@pytest.fixture
+def listing(chat: ChatHarness, sam: Person) -> Listing:
+    return chat.add_listing(sam, COFFEE, service_answer())
+
+
+def refuse(sending: SharedCards, times: int = BIG, **given: Any) -> None:
+    sending.chat.world.faults.add(Fault("picture", times=times, **given))
+
+
+def calls(sending: SharedCards, method: str) -> int:
+    return len(sending.chat.world.calls_of(method))
+
+
+def refusals(sending: SharedCards) -> int:
+    return len(sending.chat.world.refused)
+
+
+async def later(sending: SharedCards, milliseconds: int) -> None:
+    """Let time pass, and perform what is due."""
+    sending.chat.clock.advance(milliseconds / 1000)
+    await Schedule(sending.chat.db, sending.queues, sending.chat.clock).tick()
+    await sending.work()
+
+
+def post(sending: SharedCards) -> dict[str, Any]:
+    (row,) = sending.posts()
+    return row
+
+
+def is_text(message: Message) -> bool:
+    return "text" in message.content
+
+
+@pytest.mark.parametrize(("code", "words"), REFUSALS)
+async def test_a_card_whose_picture_is_refused_is_a_text_with_its_link_at_once(
+    sending: SharedCards, sam: Person, listing: Listing, code: int, words: str
+) -> None:
+    fault = Fault("error", method="sendPhoto", code=code, description=words, times=BIG)
+    sending.chat.world.faults.add(fault)
+    shown = await sending.card(listing)
+    assert is_text(shown)
+    assert URL in shown.text
+    assert shown.buttons != []
+    assert (len(sam.chat.from_bot()), calls(sending, "sendMessage")) == (1, 1)
+    assert sending.chat.states(sending.queues.messages) == []
+
+
+async def test_the_picture_is_added_later_to_the_same_message(
+    sending: SharedCards, sam: Person, listing: Listing
+) -> None:
+    refuse(sending, times=1)
+    shown = await sending.card(listing)
+    await later(sending, PICTURE_RETRIES.delays[0] - 1)
+    assert is_text(shown)
+    await later(sending, 1)
+    assert shown.photo is not None
+    assert URL in shown.text
+    assert len(sam.chat.from_bot()) == 1
+    assert (post(sending)["refused"], post(sending)["retry_at"]) == (None, None)
+
+
+async def test_a_refused_picture_is_tried_a_few_times_and_never_again(
+    sending: SharedCards, sam: Person, listing: Listing
+) -> None:
+    refuse(sending)
+    shown = await sending.card(listing)
+    for number, delay in enumerate(PICTURE_RETRIES.delays, 1):
+        assert refusals(sending) == number
+        await later(sending, delay)
+    assert refusals(sending) == 1 + len(PICTURE_RETRIES.delays)
+    assert post(sending)["retry_at"] is None
+    for _ in range(10):
+        await later(sending, 24 * 3600 * 1000)
+    await sending.pay(listing)
+    await later(sending, 2_000)
+    assert refusals(sending) == 1 + len(PICTURE_RETRIES.delays)
+    assert is_text(shown)
+    assert len(sam.chat.from_bot()) == 2, "the card, and the alert of the payment"
+
+
+async def test_a_text_card_is_kept_up_to_date_between_the_tries(
+    sending: SharedCards, listing: Listing
+) -> None:
+    refuse(sending)
+    shown = await sending.card(listing)
+    before = shown.text
+    await sending.pay(listing)
+    await later(sending, 2_000)
+    assert is_text(shown)
+    assert shown.text != before
+    assert "1 payment" in shown.text
+    assert refusals(sending) == 1
+
+
+async def test_a_changed_picture_is_tried_at_once(sending: SharedCards, listing: Listing) -> None:
+    refuse(sending, times=1)
+    shown = await sending.card(listing)
+    sending.state(listing, "stopped")
+    await later(sending, 2_000)
+    assert shown.photo is not None
+
+
+async def test_a_photo_card_whose_new_picture_is_refused_keeps_the_old_one_with_new_words(
+    sending: SharedCards, listing: Listing
+) -> None:
+    shown = await sending.card(listing)
+    old = shown.photo
+    refuse(sending, times=1)
+    sending.state(listing, "stopped")
+    await later(sending, 2_000)
+    assert shown.photo == old
+    assert t("en", "status-stopped") in shown.text
+    await later(sending, PICTURE_RETRIES.delays[0])
+    assert shown.photo != old
+    assert sending.chat.states(sending.queues.messages) == []
+
+
+async def test_a_try_holds_up_nothing_in_its_chat(
+    sending: SharedCards, sam: Person, listing: Listing
+) -> None:
+    refuse(sending)
+    await sending.card(listing)
+    for priority in (0, 1, 2):
+        sending.put(sam.chat, f"{priority}", priority=priority)
+    await sending.work()
+    assert [message.text for message in sam.chat.from_bot()][1:] == ["0", "1", "2"]
+
+
+async def test_buttons_of_a_text_card_change_that_message(
+    sending: SharedCards, sam: Person, listing: Listing
+) -> None:
+    refuse(sending)
+    shown = await sending.card(listing)
+    card = shown.text
+    for word in ("more", "edit", "edit-not"):
+        sam.press_old(shown, f"{word}:{listing.id}")
+        await sending.chat.take()
+        await sending.work()
+    assert shown.text.startswith("What you can't change in “Coffee”")
+    sending.put_body(sam.chat, CardMessage(listing.id, "en", shown.id))
+    await sending.work()
+    assert (shown.text, len(sam.chat.from_bot())) == (card, 1)
+
+
+async def test_a_lost_answer_before_the_refusal_leaves_the_mark_of_a_repetition(
+    sending: SharedCards, sam: Person, listing: Listing
+) -> None:
+    sending.fault("cut", method="sendPhoto")
+    await sending.card(listing)
+    refuse(sending)
+    await sending.work_later()
+    first, second = sam.chat.from_bot()
+    assert first.photo is not None
+    assert second.text.startswith("You may have seen this already.\n")
+
+
+async def test_a_repeated_file_id_that_is_unknown_is_first_uploaded_anew(
+    sending: SharedCards, sam: Person, listing: Listing
+) -> None:
+    await sending.card(listing)
+    words = "Bad Request: wrong file identifier/HTTP URL specified"
+    sending.fault("error", method="sendPhoto", code=400, description=words)
+    again = await sending.card(listing)
+    assert again.photo is not None
+    assert len(sam.chat.from_bot()) == 2
+
+
+async def test_a_shared_card_does_not_wait_for_a_picture_that_was_refused(
+    sending: SharedCards, sam: Person, pat: Person, listing: Listing
+) -> None:
+    """It gets the picture once the seller's card has it."""
+    refuse(sending, times=1)
+    await sending.card(listing)
+    dialog = sam.dialog(pat)
+    posted = await sending.share(sam, dialog)
+    await sending.work()
+    assert is_text(posted)
+    assert sending.chat.states(sending.queues.messages) == []
+    await later(sending, PICTURE_RETRIES.delays[0])
+    assert posted.photo is not None
+
+
+async def test_a_shared_card_whose_picture_is_refused_keeps_its_words_up_to_date(
+    sending: SharedCards, sam: Person, pat: Person, listing: Listing
+) -> None:
+    await sending.card(listing)
+    posted = await sending.share(sam, sam.dialog(pat))
+    refuse(sending, times=1, method="editMessageMedia")
+    await later(sending, 3_000)
+    assert is_text(posted)
+    await later(sending, PICTURE_RETRIES.delays[0])
+    assert posted.photo is not None
+
+
+async def test_a_visitor_gets_the_card_as_a_text_too(
+    sending: SharedCards, pat: Person, listing: Listing
+) -> None:
+    refuse(sending, times=1)
+    sending.put_body(pat.chat, CardMessage(listing.id, "en", is_public=True))
+    await sending.work()
+    (shown,) = pat.chat.from_bot()
+    assert is_text(shown)
+    pat.press_old(shown, f"look:{listing.id}")
+    await sending.chat.take()
+    await sending.work()
+    await later(sending, PICTURE_RETRIES.delays[0])
+    assert shown.photo is not None
+    assert len(pat.chat.from_bot()) == 1
+
+
+async def test_in_place_of_a_refused_poster_its_link_is_sent_with_a_way_to_try_again(
+    sending: SharedCards, sam: Person, listing: Listing
+) -> None:
+    refuse(sending, times=1)
+    body = PosterFile(listing.id, "en", "square-light.png", "coffee-square-light.png")
+    sending.put_body(sam.chat, body)
+    await sending.work()
+    (shown,) = sam.chat.from_bot()
+    assert URL in shown.text
+    (button,) = shown.buttons
+    assert button["callback_data"] == f"poster:{listing.id}:square-light"
+    sam.press(shown, button["text"])
+    await sending.chat.take()
+    await sending.work()
+    assert "document" in sam.chat.from_bot()[-1].content
+
+
+async def test_a_card_whose_words_are_refused_as_well_is_given_up(
+    sending: SharedCards, sam: Person, listing: Listing
+) -> None:
+    refuse(sending)
+    sending.fault("error", method="sendMessage", code=400, description="Bad Request: no", times=5)
+    sending.put_body(sam.chat, CardMessage(listing.id, "en"))
+    await sending.work()
+    assert sam.chat.from_bot() == []
+    assert sending.chat.states(sending.queues.messages) == ["dead"]
+
+
+async def test_inline_results_are_answered_without_their_pictures_where_these_are_refused(
+    sending: SharedCards, sam: Person
+) -> None:
+    words = "Bad Request: WEBDOCUMENT_URL_INVALID"
+    sending.fault("error", method="answerInlineQuery", code=400, description=words)
+    pictured = replace(COFFEE, image="0" * 24)
+    sending.chat.add_listing(sam, pictured, service_answer(id="1" * 24))
+    asked = sam.ask_inline("")
+    await sending.inline.answer(sending.chat.world.updates.pending.pop())
+    assert len(asked.results) == 1
+    assert not any("thumbnail_url" in result for result in asked.results)
+
+
+async def test_a_refusal_of_a_post_that_is_gone_is_nothing(sending: SharedCards) -> None:
+    place = posts.MessagePlace("7", 1)
+    sending.chat.db.run(lambda tx: posts.record_refusal(tx, place, "k", sending.chat.clock()))
+    assert sending.posts() == []
