@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 INSERT = """
     INSERT INTO checkouts (id, request_id, token, state, user_data, quote, created_at, lapses_at,
       network, payer, site, language, kind, way, account_id, automatic, host, external_id,
-      reference, pay_with, look, opened_at, looked_at, expires_at, claimed_at, price, quantity, payer_name,
-      message)
+      reference, pay_with, look, opened_at, looked_at, expires_at, claimed_at, price, quantity,
+      payer_name, message)
     VALUES (:id, :request_id, :token, :state, :user_data, :quote, :created_at, :lapses_at,
       :network, :payer, :site, :language, :kind, :way, :account_id, :automatic, :host, :external_id,
       :reference, :pay_with, :look, :opened_at, :looked_at, :expires_at, :claimed_at,
