@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import html
 import re
 import secrets
 from contextlib import asynccontextmanager
@@ -120,6 +121,18 @@ def form_token(page: str) -> str:
     found = re.search(r'name="token" value="([^"]+)"', page)
     assert found, page
     return found[1]
+
+
+def only_problem(page: str, field: str) -> str:
+    """Return the problem of a form with a single one, which stands at its field alone."""
+    found = re.search(
+        rf'<span class="wrong" id="{field}-hint"[^>]* role="alert">(.*?)</span>', page
+    )
+    assert found, f"{field} has no problem"
+    assert page.count(found[1]) == 1
+    assert 'class="problem"' not in page
+    assert re.search(rf'<\w+ [^>]*id="{field}"[^>]* aria-invalid="true" autofocus>', page)
+    return html.unescape(found[1])
 
 
 def make_service(

@@ -72,7 +72,8 @@ async def write(
     gone = form.refused in pay_ways.CLOSED and any(map(pay_ways.is_open, offer.ways))
     state = None if gone else form.refused or offer.state
     values = template_values.pay_page(reader, found, now, replace(form, refused=state))
-    uncharged = state is not None and state != NO_PAYOUT  # whose own text says so
+    # The text of NO_PAYOUT says so itself, and who has claimed a payment may well have paid.
+    uncharged = state is not None and state != NO_PAYOUT and not form.claimed
     more = {"token": new_token(now), "uncharged": uncharged}
     if gone:
         more["problem"] = reader.t("page-way-gone")

@@ -66,7 +66,9 @@ async def pay(request: Request) -> Response:
     if found is None:  # a form posted before leads to its receipt, though the request is deleted
         if not sound:
             raise NotFound
-        return await _pay(request, _payment_form(request, form, {}, NO_ORDER), None)
+        return await _pay(
+            request, _payment_form(request, form, {}, NO_ORDER), None, PayerForm(form)
+        )
     data, wrong = payer_data.check_payer_data(found.terms.requested_user_data, form)
     order = read_order(found.terms, amounts, form)
     kept = PayerForm(form, wrong, order=order)
@@ -75,7 +77,7 @@ async def pay(request: Request) -> Response:
         kept = replace(kept, stale=order.is_sound and not wrong)
         return await _page(request, found, now, status=status, form=kept)
     try:
-        return await _pay(request, _payment_form(request, form, data, order), found)
+        return await _pay(request, _payment_form(request, form, data, order), found, kept)
     except NotPayable as refusal:
         return await _refused(request, request_id, refusal, kept)
     except InvalidBody as refusal:
@@ -102,11 +104,17 @@ def _payment_form(
         quantity=order.quantity or 1,
         payer_name=order.words.name,
         message=order.words.message,
+        another=form.get("another") == "yes",
     )
 
 
-async def _pay(request: Request, form: PaymentForm, found: PaymentRequest | None) -> Response:
-    """Store what the form pays or opens, and redirect to what follows."""
+async def _pay(
+    request: Request, form: PaymentForm, found: PaymentRequest | None, kept: PayerForm
+) -> Response:
+    """Store what the form pays or opens, and redirect to what follows.
+
+    A payer whose claim waits for the seller is told, and may look at it or buy another.
+    """
     service = callers.state(request).service
     # The time is that of the transaction, so that payments sort by it in their order.
     standing = await service.db.transaction(
@@ -115,6 +123,11 @@ async def _pay(request: Request, form: PaymentForm, found: PaymentRequest | None
     )
     if standing.fresh and standing.payment:
         settling.log_payment(standing.payment)
+    if standing.is_claimed and found:
+        claimed = outcomes.checkout_path(form.request_id, standing.checkout_id)
+        now = service.now()
+        found = await requests.read(service.db, form.request_id, now) or found
+        return await _page(request, found, now, status=409, form=replace(kept, claimed=claimed))
     onward = outcomes.next_page(service, found, form.request_id, standing)
     return RedirectResponse(onward, 303, render.HEADERS)
 

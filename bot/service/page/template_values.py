@@ -23,7 +23,7 @@ from bot.service.page.goal_values import goal_values
 from bot.service.page.money_texts import money_text, price_text
 from bot.service.page.order import order_values
 from bot.service.page.page_times import PLACE
-from bot.service.page.sellers_name import named
+from bot.service.page.sellers_name import isolated, named
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -61,11 +61,16 @@ INPUTS: dict[PayerField, tuple[str, str]] = {
 }
 
 
+ADDRESS_PATTERN = r"(?!.*\.\.)[^@\s]+@[^@\s]+\.[^@\s.\d][^@\s.]*"
+"""By which a page's script finds that an address was put right; the server decides."""
+
+
 @dataclass(frozen=True, slots=True)
 class PayerForm:
     """The payer's input, the fields that are wrong, and the state for which it was refused.
 
-    `left` is how many pieces can still be had where the payer wanted more.
+    `left` is how many pieces can still be had where the payer wanted more, `claimed` the path of a
+    checkout that the payer has claimed and the seller has yet to confirm.
     """
 
     typed: Mapping[str, str]
@@ -74,6 +79,7 @@ class PayerForm:
     refused: str | None = None
     order: PayerOrder | None = None
     left: int | None = None
+    claimed: str | None = None
 
 
 def pay_page(reader: Reader, request: PaymentRequest, now: int, form: PayerForm) -> dict[str, Any]:
@@ -98,10 +104,23 @@ def pay_page(reader: Reader, request: PaymentRequest, now: int, form: PayerForm)
         "fields": [_field(name, form) for name in terms.requested_user_data],
         "problem": _problem(reader, form, problems),
         "problems": problems,
+        "counts": [reader.t("page-wrong", count=number + 1) for number in range(len(problems))],
+        "claimed": _claimed(reader, request, form.claimed),
         **order,
         "wrong": {name: problems.get(name) for name in _inputs(terms, order)},
         "manner": form.typed.get("manner"),
         "way": form.typed.get("way"),
+    }
+
+
+def _claimed(reader: Reader, request: PaymentRequest, path: str | None) -> dict[str, str] | None:
+    """Return what a payer reads whose claim is pending, and the label for a further payment."""
+    if path is None:
+        return None
+    return {
+        "url": path,
+        "text": named(reader, request, "page-pending", name=isolated(request.terms.product.name)),
+        "again": reader.t("page-buy-another" if request.units else "page-pay-again"),
     }
 
 
@@ -237,6 +256,7 @@ def _field(name: PayerField, form: PayerForm) -> dict[str, Any]:
         "name": name,
         "type": kind,
         "inputmode": kind,
+        "pattern": ADDRESS_PATTERN,
         "autocomplete": autocomplete,
         "value": form.typed.get(name, ""),
     }

@@ -202,11 +202,20 @@ def find_by_form(tx: Transaction, request_id: str, token: str) -> Checkout | Non
 
 
 def find_by_holder(tx: Transaction, request_id: str, holder: Holder, now: int) -> Checkout | None:
-    """Return the checkout that holds a unit for a payer with a cookie, None without one."""
+    """Return the checkout that holds a unit for a payer with a cookie, None without one.
+
+    Of several, one that is not claimed.
+    """
     if holder.payer is None:
         return None
     return _found(
-        tx.one(BY_PAYER, request_id=request_id, network=holder.network, payer=holder.payer, now=now)
+        tx.one(
+            f"{BY_PAYER} ORDER BY CASE WHEN state = 'claimed' THEN 1 ELSE 0 END, id DESC LIMIT 1",
+            request_id=request_id,
+            network=holder.network,
+            payer=holder.payer,
+            now=now,
+        )
     )
 
 

@@ -45,7 +45,7 @@ class PaymentForm:
     `language` is that of the receipt to email, None if none is; `way` the chosen way, None for the
     seller's first. The payer takes `quantity` pieces for `price` each, in minor units of the
     request's currency, None for the request's own price. `payer_name` and `message` are for the
-    seller.
+    seller. `another`: the payer knows that a claim of theirs waits for the seller, and buys more.
     """
 
     request_id: str
@@ -59,6 +59,7 @@ class PaymentForm:
     quantity: int = 1
     payer_name: str | None = None
     message: str | None = None
+    another: bool = False
 
     @property
     def order(self) -> Order:
@@ -133,18 +134,23 @@ def _payer_currency(request: PaymentRequest, account: PayoutAccount) -> str:
 
 @dataclass(frozen=True, slots=True)
 class PaymentProgress:
-    """How far a payment is: `payment` is None until the money arrives, `fresh` if just stored."""
+    """How far a payment is: `payment` is None until the money arrives, `fresh` if just stored.
+
+    `is_claimed`: its payer has come back with a new form while the seller has yet to confirm it.
+    """
 
     checkout_id: str
     payment: Payment | None
     fresh: bool = False
+    is_claimed: bool = False
 
 
 def pay(tx: Transaction, context: PaymentContext, form: PaymentForm, now: int) -> PaymentProgress:
     """Open a checkout, and record its payment if the rail has the money at once.
 
     A form posted before, or a payer whose checkout of the same order by this way holds units, gets
-    the progress of that checkout; another is given up for the new one. Raises NotFound,
+    the progress of that checkout; another is given up for the new one, unless it is claimed: then a
+    form that asks for `another` opens a second one. Raises NotFound,
     InvalidBody, NotPayable with the state that prevents it, and TooManyHolds.
     """
     if earlier := _posted_before(tx, form):
@@ -157,12 +163,15 @@ def pay(tx: Transaction, context: PaymentContext, form: PaymentForm, now: int) -
         if earlier := _posted_before(tx, form):
             return earlier
     held = checkouts.find_by_holder(tx, form.request_id, form.holder, now)
+    is_claimed = held is not None and held.stored_state is CheckoutState.CLAIMED
+    if is_claimed and form.another:
+        held = None
     if held and not _give_up(tx, held, form, now):
         if request is not None:
             unit_moves.give_back(tx, request, form.order, column)
-        if form.words not in {NO_WORDS, held.words}:
+        if not is_claimed and form.words not in {NO_WORDS, held.words}:
             checkouts.write_words(tx, held.id, form.words)
-        return PaymentProgress(held.id, None)
+        return PaymentProgress(held.id, None, is_claimed=is_claimed)
     if held and request is not None:
         request = requests.find(tx, form.request_id, now)  # has the units of the former again
     if request is None and (unit_moves.return_lapsed(tx, form.request_id, now) or held):

@@ -12,6 +12,7 @@ from tests.support.service_harness import (
     client,
     form_token,
     make_service,
+    only_problem,
     open_service,
 )
 
@@ -72,7 +73,7 @@ async def test_malformed_payer_data_is_reported_at_its_field(
     [
         ("", "Enter your email address."),
         ("  ", "Enter your email address."),
-        ("me", "That doesn&#39;t look like an email address. For example: name@example.org."),
+        ("me", "That doesn't look like an email address. For example: name@example.org."),
     ],
 )
 async def test_an_empty_field_has_another_problem_than_a_malformed_one(
@@ -80,8 +81,20 @@ async def test_an_empty_field_has_another_problem_than_a_malformed_one(
 ) -> None:
     made = await service.create(**ASKED)
     answer = await service.pay(made["id"], **(GIVEN | {"email": email}))
-    assert f'<a href="#email">{problem}</a>' in answer.text
-    assert f'id="email-hint">{problem}</span>' in answer.text
+    assert only_problem(answer.text, "email") == problem
+
+
+async def test_several_problems_are_listed_above_the_form_and_said_at_their_fields(
+    service: ServiceHarness,
+) -> None:
+    made = await service.create(**ASKED)
+    answer = await service.pay(made["id"], **(GIVEN | {"email": "", "phoneNumber": "1"}))
+    listed = re.findall(r'<li><a href="#(\w+)">(.*?)</a></li>', answer.text)
+    assert [field for field, _ in listed] == ["email", "phoneNumber"]
+    for field, problem in listed:
+        assert re.search(rf'id="{field}-hint"[^>]*>{re.escape(problem)}</span>', answer.text)
+    assert answer.text.count('role="alert"') == answer.text.count(" autofocus") == 1
+    assert '<p data-left1="Please fix 1 field." data-left2="Please fix 2 fields.">' in answer.text
 
 
 async def test_fields_that_were_not_requested_are_not_stored(service: ServiceHarness) -> None:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import io
-from typing import TYPE_CHECKING
+import re
+from typing import TYPE_CHECKING, Any
 
 import pytest
 import zxingcpp
@@ -295,3 +296,83 @@ async def test_a_sellers_name_is_escaped_wherever_it_is_named(scene: RealScene) 
         assert "<img src=x" not in (await get(scene, page)).text
     await scene.act(where, "claim")
     assert "<img src=x" not in (await get(scene, where)).text
+
+
+TWO = "b" * 32
+
+
+async def again(scene: RealScene, token: str = TWO, **form: str) -> httpx.Response:
+    """Post a new form of the same browser."""
+    return await post(scene, scene.path, token=token, way="bank:sepa", **form)
+
+
+def hidden(page: str) -> dict[str, str]:
+    """Return the hidden fields of the form."""
+    return dict(re.findall(r'<input type="hidden" name="(\w+)" value="([^"]*)">', page))
+
+
+async def claim_with_cookie(scene: RealScene, **fields: Any) -> str:
+    """Return the checkout of a browser's claim."""
+    await states.connect_bank(scene)
+    await scene.link(**fields)
+    await get(scene, scene.path)
+    where = await scene.pay(way="bank:sepa")
+    await scene.act(where, "claim")
+    return where
+
+
+async def test_a_payer_whose_claim_waits_is_told_before_another_payment(scene: RealScene) -> None:
+    """Nothing is taken or changed; the form keeps what was typed and can buy another."""
+    where = await claim_with_cookie(scene)
+    answer = await again(scene, name="Mia", message="Two, please")
+    assert answer.status_code == 409
+    assert "You&#39;ve said you sent the money for" in answer.text
+    assert f'<a class="button" href="{where}">View it</a>' in answer.text
+    assert ">Buy another</button>" in answer.text
+    assert 'value="Mia"' in answer.text
+    assert "You haven&#39;t been charged" not in answer.text
+    assert (await stored(scene), await units(scene.service)) == (["claimed"], (19, 1, 0, 0))
+    assert [row["payer_name"] for row in await scene.service.rows("checkouts")] == [None]
+    form = hidden(answer.text)
+    assert (form["another"], form["token"] != TWO) == ("yes", True)
+    bought = await again(scene, form["token"], another="yes", name="Mia")
+    assert bought.status_code == 303
+    assert bought.headers["location"] not in (where, scene.path)
+    assert sorted(await stored(scene)) == ["claimed", "open"]
+    assert await units(scene.service) == (18, 2, 0, 0)
+
+
+async def test_the_form_of_the_claim_itself_leads_back_to_it(scene: RealScene) -> None:
+    """A double press and a reload are no other payment."""
+    where = await claim_with_cookie(scene)
+    answer = await post(scene, scene.path, token="t" * 32, way="bank:sepa")
+    assert (answer.status_code, answer.headers["location"]) == (303, where)
+
+
+async def test_beside_a_claim_an_open_checkout_is_returned_to(scene: RealScene) -> None:
+    """Of one that waits for the seller and one that waits for the payer, the second is meant."""
+    await claim_with_cookie(scene)
+    opened = (await again(scene, another="yes")).headers["location"]
+    for form in ({}, {"another": "yes"}):
+        answer = await again(scene, "c" * 32, **form)
+        assert (answer.status_code, answer.headers["location"]) == (303, opened)
+    assert sorted(await stored(scene)) == ["claimed", "open"]
+
+
+async def test_where_nothing_is_left_a_claim_is_only_looked_at(scene: RealScene) -> None:
+    """The page says what is, and offers no form: the claim itself has the last unit."""
+    where = await claim_with_cookie(scene, totalUnits=1)
+    answer = await again(scene)
+    assert answer.status_code == 409
+    assert f'<a class="button" href="{where}">View it</a>' in answer.text
+    assert "Buy another" not in answer.text
+    assert '<form id="pay"' not in answer.text
+    assert await stored(scene) == ["claimed"]
+    assert (await again(scene, "d" * 32, another="yes")).status_code == 409
+    assert await stored(scene) == ["claimed"]
+
+
+async def test_a_decided_claim_is_no_longer_mentioned(scene: RealScene) -> None:
+    where = await claim_with_cookie(scene)
+    await scene.decide(where, claiming.reject)
+    assert (await again(scene)).status_code == 303

@@ -150,6 +150,7 @@ def _word(reader: Reader, name: str, typed: Mapping[str, str]) -> dict[str, Any]
         "name": name,
         "value": typed.get(name, ""),
         "hint": reader.t("page-up-to", limit=WORDS[name]),
+        "most": WORDS[name],
     }
 
 
@@ -158,6 +159,10 @@ def _sums(reader: Reader, terms: Terms) -> dict[str, Any]:
     before, after = affixes(terms.currency, reader.tag)
     return {
         "price": written(terms.amount, terms.currency),
+        "least": terms.choice and written(terms.choice.minimum, terms.currency),
+        "most": terms.choice
+        and terms.choice.maximum
+        and written(terms.choice.maximum, terms.currency),
         "before": before,
         "after": after,
         "decimals": amounts.exponent(terms.currency),

@@ -283,6 +283,43 @@
     total();
   }
 
+  // ---- what was refused: an error goes as soon as its field looks right; the server decides again
+
+  const clusters = window.Intl.Segmenter && new Intl.Segmenter(page);
+  const length = (text) => [...(clusters ? clusters.segment(text) : text)].length;
+
+  function isOffered(amount) {
+    const { least, most } = form.dataset;
+    return amount !== null && (!least || amount >= minor(least)) && (!most || amount <= minor(most));
+  }
+
+  function looksRight(field) {
+    if (field === own) return isOffered(each());
+    if (field.dataset.most) return length(field.value.trim()) <= Number(field.dataset.most);
+    if (field.type !== "tel") return field.value.trim() !== "" && field.checkValidity();
+    const number = Array.from(field.value.replace(/^\W*tel\b/i, ""), ascii).join("");
+    const digits = number.replace(/\D/g, "").length;
+    return !/\p{L}/u.test(number) && digits >= 7 && digits <= 15;
+  }
+
+  function forget(field) {
+    const hint = document.getElementById(`${field.id}-hint`);
+    field.removeAttribute("aria-invalid");
+    hint.removeAttribute("role");
+    hint.className = "hint";
+    hint.textContent = hint.dataset.hint;
+    const box = form.querySelector(".problem");
+    box?.querySelector(`[href="#${field.id}"]`)?.parentNode.remove();
+    const left = box?.querySelectorAll("li").length;
+    if (left) box.firstElementChild.textContent = box.firstElementChild.dataset[`left${left}`];
+    else box?.remove();
+  }
+
+  form?.addEventListener("input", ({ target }) => {
+    const field = target.name === "amount" ? own : target;
+    if (field?.getAttribute("aria-invalid") && looksRight(field)) forget(field);
+  });
+
   // ---- begin
 
   document.documentElement.classList.add("scripted");

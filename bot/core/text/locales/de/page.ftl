@@ -97,6 +97,10 @@ page-by-pix = Mit Pix bezahlen
 page-by-upi = Mit UPI bezahlen
 page-by-swiss = Per QR‑Rechnung bezahlen
 
+page-pending = Sie haben angegeben, das Geld für { $name } geschickt zu haben. { $seller } hat es noch nicht bestätigt.
+page-view-claim = Ansehen
+page-buy-another = Noch eins kaufen
+page-pay-again = Noch einmal zahlen
 page-uncharged = Es wurde nichts abgebucht.
 page-scheduled = Bald geöffnet
 page-scheduled-why = Bezahlen ist noch nicht möglich. Bitte kommen Sie wieder, sobald dieser Link geöffnet ist.

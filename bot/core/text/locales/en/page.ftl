@@ -98,6 +98,10 @@ page-by-pix = Pay with Pix
 page-by-upi = Pay with UPI
 page-by-swiss = Pay with QR-bill
 
+page-pending = You've said you sent the money for { $name }. { $seller } hasn't confirmed it yet.
+page-view-claim = View it
+page-buy-another = Buy another
+page-pay-again = Pay again
 page-uncharged = You haven't been charged.
 page-scheduled = Opens soon
 page-scheduled-why = You can't pay yet. Please come back when this link opens.
