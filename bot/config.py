@@ -202,7 +202,9 @@ class Settings(BaseSettings):
     host: Annotated[str, AfterValidator(_host)] = "127.0.0.1"
     port: Annotated[int, Field(ge=1, le=65535)] = 8080
     forwarded_allow_ips: Annotated[Names, _checked(_network)] = ("127.0.0.1", "::1")
-    database_url: Annotated[str, _checked(check_url), Field(repr=False)] = "sqlite:///data/bot.db"
+    database_url: Annotated[str, Trimmed, _checked(check_url), Field(repr=False)] = (
+        "sqlite:///data/bot.db"
+    )
     secret_key: SecretStr | None = None
     payments_url: Root | None = None
     app_id: str | None = None
@@ -295,8 +297,8 @@ def find_unknown() -> Iterator[UnknownName]:
         yield UnknownName(ENV_FILE, f"line {line} can't be read: write NAME=value", is_mistake=True)
     for name in sorted(written.keys() - known):
         if meant := _nearest(name, known):
-            advice = f"isn't a setting, so {ENV_FILE} sets nothing by it: did you mean {meant}?"
-            yield UnknownName(written[name], advice, is_mistake=True)
+            useless = f"isn't a setting, so its line in {ENV_FILE} does nothing"
+            yield UnknownName(written[name], f"{useless}: did you mean {meant}?", is_mistake=True)
         elif name not in environment:  # as where systemd reads the file too
             advice = f"isn't a setting: nothing reads it from {ENV_FILE}"
             yield UnknownName(written[name], advice, is_mistake=False)

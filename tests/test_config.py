@@ -320,7 +320,7 @@ def test_a_misspelt_setting_in_the_file_is_named_with_the_nearest_right_one(
 ) -> None:
     (tmp_path / ".env").write_text(f'\ufeffPORT="9001"\r\n{written}=x\r\n', "utf-8")
     name = written.removeprefix("export ")
-    text = f"{name}: isn't a setting, so .env sets nothing by it: did you mean {meant}?"
+    text = f"{name}: isn't a setting, so its line in .env does nothing: did you mean {meant}?"
     (found,) = config.find_unknown()
     assert (str(found), found.is_mistake) == (text, True)
     assert config.load().port == 9001

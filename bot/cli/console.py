@@ -17,7 +17,7 @@ import structlog
 from bot import config
 from bot.cli.export_formats import in_ascii
 from bot.core.clock import now
-from bot.core.database.database import is_postgres, open_for_command, sqlite_path
+from bot.core.database.database import is_postgres, open_for_command, place_of, sqlite_path
 from bot.core.ops.log_setup import configure_logging
 from bot.core.text import sanitize
 from bot.wiring.app.foundation import open_vault
@@ -124,7 +124,7 @@ def _opened(loaded: Settings, *, creates: bool = False) -> Iterator[Database]:
     is_new = creates and not is_postgres(url) and not Path(sqlite_path(url)).exists()
     database = open_for_command(url, creates=creates)
     if is_new:
-        print_message(f"Created a new database at {sqlite_path(url)}.")
+        print_message(f"Created a new database at {place_of(url)}.")
     try:
         yield database
     finally:

@@ -32,7 +32,8 @@ def create_application() -> str:
 def test_a_new_database_is_reported_once() -> None:
     """DATABASE_URL may be mistyped. The output for programs stays as it is."""
     first, second = run_bot("apps", "create", "shop"), run_bot("apps", "create", "shop")
-    assert (first.exit_code, first.stderr) == (0, "Created a new database at data/bot.db.\n")
+    told = f"Created a new database at {Path('data/bot.db').absolute()}.\n"
+    assert (first.exit_code, first.stderr) == (0, told)
     assert (second.exit_code, second.stderr) == (0, "")
     assert "new database" not in first.stdout
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 FILE = "PUBLIC_ULR=https://example.org\nEDITOR=vi\nBOT_TOKEN: 42:secret-of-a-test\n"
 MISTAKES = {
     ".env": "line 3 can't be read: write NAME=value",
-    "PUBLIC_ULR": "isn't a setting, so .env sets nothing by it: did you mean PUBLIC_URL?",
+    "PUBLIC_ULR": "isn't a setting, so its line in .env does nothing: did you mean PUBLIC_URL?",
     "SMTP_URI": "isn't a setting, but a variable of the environment: did you mean SMTP_URL?",
 }
 OTHER = "isn't a setting: nothing reads it from .env"

@@ -78,6 +78,35 @@ async def test_it_is_ready_once_its_profile_is_set_and_stops_with_0(
         assert await status(f"{run.url}/livez") == 0
 
 
+async def test_the_log_names_the_database_and_says_that_it_is_new(tmp_path: Path) -> None:
+    """A start in the wrong folder would serve an empty one in silence."""
+    given = {"DATABASE_URL": "sqlite:///data/bot.db", "LOG_LEVEL": "warning"}
+    place = f"database={tmp_path}/data/bot.db"
+    async with start_bot(tmp_path, "service", **given) as run:
+        assert place in await run.line("new empty database")
+        await until(lambda: _serves(run.url))
+        assert await run.stop() == 0
+    async with start_bot(tmp_path, "service", **given | {"LOG_LEVEL": "info"}) as run:
+        assert place in await run.line("database opened")
+        await run.ready()
+        assert await run.stop() == 0
+        assert not any("new empty" in line for line in run.err)
+
+
+async def _serves(url: str) -> bool:
+    return await status(f"{url}/livez") == 200
+
+
+async def test_a_start_on_a_database_that_was_moved_ends_with_2(tmp_path: Path) -> None:
+    """Its DATABASE_URL is the old one: the payments come to the server."""
+    await asyncio.to_thread((tmp_path / "bot-moved-20261128T050000Z.db").touch)
+    code, out, err = await run_command(tmp_path, "service")
+    assert (code, out, len(err)) == (2, [], 1)
+    assert err[0].startswith(f"DATABASE_URL: {tmp_path}/bot.db was moved to a PostgreSQL server")
+    code, out, _ = await run_command(tmp_path, "doctor")
+    assert (code, out[0]) == (1, f"FIX  database: {err[0]}")
+
+
 async def test_sigterm_ends_it_while_the_demos_page_and_polls_are_open(tmp_path: Path) -> None:
     """Nobody's open page holds up the stop; it ends with 0 and at once."""
     async with start_bot(tmp_path, "demo", "--no-browser") as run:

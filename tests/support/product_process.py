@@ -70,11 +70,12 @@ class Process:
     news: asyncio.Condition = field(default_factory=asyncio.Condition)
     readers: list[asyncio.Task[None]] = field(default_factory=list)
 
-    async def line(self, containing: str, seconds: float = PATIENCE) -> str:
-        """Wait for a line of its output with these words."""
+    async def line(self, *containing: str, seconds: float = PATIENCE) -> str:
+        """Wait for a line of its output with one of these words."""
 
         def look() -> str | None:
-            return next((line for line in [*self.out, *self.err] if containing in line), None)
+            lines = [*self.out, *self.err]
+            return next((line for line in lines if any(map(line.__contains__, containing))), None)
 
         async with self.news:
             try:
@@ -87,7 +88,7 @@ class Process:
         return found
 
     async def ready(self) -> Process:
-        await self.line("ready")
+        await self.line("] ready ", '"event": "ready"')
         return self
 
     async def stop(self, how: signal.Signals = signal.SIGTERM) -> int:

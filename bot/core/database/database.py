@@ -26,6 +26,7 @@ __all__ = [
     "is_postgres",
     "open_database",
     "open_for_command",
+    "place_of",
     "safe_url",
     "sqlite_path",
     "url_of",
@@ -43,6 +44,11 @@ def open_database(url: str, *, writing: bool = False) -> Database:
     from bot.core.database.postgres.engine import open_postgres  # noqa: PLC0415 - loads psycopg
 
     return open_postgres(url, writing=writing)
+
+
+def place_of(url: str) -> str:
+    """Return where a DATABASE_URL leads, for people: the whole path of a file, or a server."""
+    return safe_url(url) if is_postgres(url) else str(Path(sqlite_path(url)).absolute())
 
 
 def open_for_command(url: str, *, writing: bool = False, creates: bool = False) -> Database:

@@ -26,6 +26,7 @@ from bot.wiring.app import metric_families
 from bot.wiring.app.foundation import (
     Foundation,
     deployment,
+    log_database,
     open_vault,
     restrict_files,
     warn_of_another_past,
@@ -111,6 +112,7 @@ class Application:
         shorten_switch_interval()
         self._sockets = listen(settings.host, settings.port)
         (self._own_socket,) = listen("127.0.0.1", 0)
+        log_database(settings, self._db)
         self._ops = self._make_ops(foundation)
         self._service = self._make_service(foundation, has_receiver=chat)
         self._app = self._service.app if self._service else FastAPI(openapi_url=None)

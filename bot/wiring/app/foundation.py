@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import structlog
 
 from bot.core.database import private_files, timelines, vault
-from bot.core.database.database import is_postgres, sqlite_path
+from bot.core.database.database import is_postgres, place_of, sqlite_path
 from bot.core.database.vault import Vault
 from bot.core.errors import ConfigProblem
 
@@ -21,6 +21,12 @@ if TYPE_CHECKING:
     from bot.core.database.database import Database
 
 log = structlog.get_logger()
+
+
+USED = (
+    "SELECT name FROM kept_secrets WHERE name = 'deployment' UNION ALL SELECT id FROM apps LIMIT 1"
+)
+"""Anything that a start, or `apps create`, leaves in a database."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +60,16 @@ def open_vault(settings: Settings, database: Database) -> Vault:
         keys = Vault(settings.secret_key.get_secret_value())
     database.run(lambda tx: vault.check_key(tx, keys))
     return keys
+
+
+def log_database(settings: Settings, database: Database) -> None:
+    """Log which database it is, and that it is new: DATABASE_URL or the folder may be wrong."""
+    place = place_of(settings.database_url)
+    if database.run(lambda tx: tx.one(USED)):
+        log.info("database opened", database=place)
+        return
+    advice = "if it should hold data, check DATABASE_URL and the folder of the start"
+    log.warning("new empty database", database=place, advice=advice)
 
 
 def deployment(database: Database, keys: Vault) -> str:

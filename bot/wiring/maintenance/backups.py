@@ -11,11 +11,12 @@ from typing import TYPE_CHECKING
 from bot.core.database import snapshot
 from bot.core.database.database import existing_file, is_postgres, open_for_command
 from bot.core.database.schema import migrations
+from bot.core.database.sqlite.files import STAMP
 from bot.core.errors import BotError
 from bot.core.ops import audit
 from bot.wiring.maintenance import key_files
 from bot.wiring.maintenance.key_files import KEY
-from bot.wiring.maintenance.prepared_copies import STAMP, stamp
+from bot.wiring.maintenance.prepared_copies import stamp
 
 if TYPE_CHECKING:
     from bot.config import Settings

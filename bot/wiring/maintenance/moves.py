@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from bot.core.database import snapshot
 from bot.core.database.database import existing_file, is_postgres, safe_url
+from bot.core.database.sqlite.files import MOVED
 from bot.core.database.transfer import copies
 from bot.core.errors import BotError, ConfigProblem
 from bot.service.usecases.applications import EMBEDDED
@@ -21,9 +22,6 @@ if TYPE_CHECKING:
     from bot.core.database.snapshot import Contents
 
 HOLDS_DATA = "name an empty database; after a move that was complete, set DATABASE_URL to it"
-
-MOVED = "{}-moved-{}{}"
-"""The name of the former file: its old name, the time, its ending."""
 
 
 @dataclass(frozen=True, slots=True)

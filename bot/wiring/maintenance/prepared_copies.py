@@ -26,12 +26,9 @@ T = TypeVar("T")
 Keys = tuple[str | None, str | None]
 """The key that opens a copy, and the key to seal its secrets with."""
 
-STAMP = r"\d{8}T\d{6}Z"
-"""What `stamp` writes."""
-
 
 def stamp(moment: int) -> str:
-    """Write a time (epoch ms) as names of files have it."""
+    """Write a time (epoch ms) as names of files have it: `files.STAMP`."""
     return datetime.fromtimestamp(moment / 1000, UTC).strftime("%Y%m%dT%H%M%SZ")
 
 

@@ -10,18 +10,15 @@ from typing import TYPE_CHECKING
 
 from bot.core.database import private_files, snapshot
 from bot.core.database.database import sqlite_path
+from bot.core.database.sqlite.files import REPLACED, STAMP
 from bot.core.errors import BotError
 from bot.service.usecases.applications import EMBEDDED
 from bot.wiring.maintenance import key_files, prepared_copies
 from bot.wiring.maintenance.key_files import KEY
-from bot.wiring.maintenance.prepared_copies import STAMP
 
 if TYPE_CHECKING:
     from bot.config import Settings
     from bot.core.database.snapshot import Contents
-
-ASIDE = "{}-replaced-{}{}"
-"""The name of a replaced database: its old name, the time, its ending."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +61,9 @@ def restore(settings: Settings, source: Path, moment: int, *, replace: bool) -> 
             doubtful, lost = prepared_copies.prepare_restored(settings, made, moment, (chosen, own))
         _lock_out(stack, path)
         _delete_leftovers(path, made)
-        aside = path.with_name(ASIDE.format(path.stem, prepared_copies.stamp(moment), path.suffix))
+        aside = path.with_name(
+            REPLACED.format(path.stem, prepared_copies.stamp(moment), path.suffix)
+        )
         old_key = key_files.kept_key(settings, path) if has_data else None
         with (
             key_files.beside(old_key, aside.with_suffix(KEY)),
@@ -109,7 +108,9 @@ def _lock_out(stack: ExitStack, path: Path) -> None:
 def _delete_leftovers(path: Path, made: Path) -> None:
     """Delete the leftovers of a restore that was killed: copies, and second names of the file."""
     stem, suffix = re.escape(path.stem), re.escape(path.suffix)
-    second_name, second_key = (ASIDE.format(stem, STAMP, ending) for ending in (suffix, r"\.key"))
+    second_name, second_key = (
+        REPLACED.format(stem, STAMP, ending) for ending in (suffix, r"\.key")
+    )
     ours = "|".join([stem + suffix, re.escape(path.with_suffix(KEY).name), second_key])
     for left in snapshot.find_leftovers(path.parent, ours):
         if not left.name.startswith(made.name):

@@ -227,6 +227,7 @@ def test_a_file_that_cannot_be_used_is_a_problem_of_the_configuration(
         ("sqlite:///data/bot.db", "data/bot.db"),
         ("sqlite:////srv/bot.db", "/srv/bot.db"),
         ("sqlite:///with%20space.db", "with space.db"),
+        ("SQLite:///odd%23name%3F.db", "odd#name?.db"),
     ],
 )
 def test_an_address_names_a_file(url: str, path: str) -> None:
@@ -237,12 +238,48 @@ def test_an_address_names_a_file(url: str, path: str) -> None:
     "url",
     [
         *("", "data/bot.db", "sqlite:", "sqlite:///", "sqlite://host/x.db", "mysql:///x"),
-        *(":memory:", "sqlite:///:memory:"),
+        *(":memory:", "sqlite:///:memory:", "sqlite:data/bot.db", "sqlite:/data/bot.db"),
+        *("sqlite:///bot.db?mode=ro", "sqlite:///bot#2.db", "sqlite:///bot%00.db"),
     ],
 )
 def test_another_address_is_refused_with_an_example(url: str) -> None:
     with pytest.raises(ConfigProblem, match=r"write sqlite:///data/bot\.db"):
         sqlite_path(url)
+
+
+@pytest.mark.parametrize("size", [None, 0])
+@pytest.mark.parametrize(
+    ("former", "told"),
+    [
+        ("moved", "{} was moved to a PostgreSQL server, and is {} now: set DATABASE_URL to that"),
+        ("replaced", "{} is missing, but a restore has put {} aside: run restore again, or move"),
+    ],
+)
+def test_no_new_database_takes_the_place_of_one_with_another_name(
+    tmp_path: Path, former: str, told: str, size: int | None
+) -> None:
+    """It would be empty: sellers and payers of the former one would find nothing."""
+    path, latest = tmp_path / "bot.db", f"bot-{former}-20261128T050000Z.db"
+    for name in (latest, f"bot-{former}-20250101T000000Z.db"):
+        (tmp_path / name).write_bytes(b"former data")
+    if size is not None:
+        path.touch()
+    with pytest.raises(ConfigProblem) as caught:
+        open_database(f"sqlite:///{path}")
+    assert str(caught.value).startswith("DATABASE_URL: " + told.format(path, latest))
+    assert path.exists() == (size is not None)
+    assert not path.with_suffix(".key").exists()
+
+
+def test_former_databases_of_other_names_and_beside_one_with_data_are_no_matter(
+    tmp_path: Path,
+) -> None:
+    for name in ("shop-moved-20261128T050000Z.db", "bot-moved-1.db", "bot-moved-20261128T050000Z"):
+        (tmp_path / name).touch()
+    url = f"sqlite:///{tmp_path}/bot.db"
+    open_database(url).close()
+    (tmp_path / "bot-moved-20261128T050000Z.db").touch()
+    open_database(url).close()
 
 
 def test_missing_folders_are_created(tmp_path: Path) -> None:

@@ -67,6 +67,13 @@ def test_an_installation_moves_and_comes_back_by_a_backup(
     assert not DATABASE.exists()
     assert former.with_suffix(".key").read_text() == KEY
     assert stored(former) == before
+    for command in (("service",), ("apps", "create", "shop"), ("audit",)):
+        refused = run_bot(*command)
+        words = (
+            f"DATABASE_URL: {DATABASE} was moved to a PostgreSQL server, and is {former.name} now"
+        )
+        assert (refused.exit_code, refused.stdout, DATABASE.exists()) == (2, "", False)
+        assert refused.stderr.startswith(words)
 
     monkeypatch.setenv("DATABASE_URL", bare)
     made = run_bot("backup", "kept.db")
@@ -81,11 +88,12 @@ def test_an_installation_moves_and_comes_back_by_a_backup(
     actions = rows(Path("kept.db"), "SELECT action FROM audit WHERE subject = 'database'")
     assert actions == [("database.moved",)]
 
-    monkeypatch.setenv("DATABASE_URL", "sqlite:///back/bot.db")
+    monkeypatch.delenv("DATABASE_URL")
     back = run_bot("restore", "kept.db")
     assert back.exit_code == 0, back.stderr
+    open_database(f"sqlite:///{DATABASE}").close()
     unmarked = set(before) - {"outbox", "lanes"}
-    again = stored(Path("back/bot.db"))
+    again = stored(DATABASE)
     assert {name: again[name] for name in unmarked} == {name: before[name] for name in unmarked}
 
 
