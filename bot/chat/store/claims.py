@@ -151,7 +151,7 @@ def claim_of_checkout(tx: Transaction, checkout_id: str) -> Claim | None:
 def waiting_claims(
     tx: Transaction, seller_id: int, now: int, most: int, skipped: int = 0
 ) -> list[Claim]:
-    """Return up to `most` claims that wait for this seller at `now` (epoch ms), oldest first."""
+    """Return up to `most` claims that wait for this seller at `now`, doubtful last, then by age."""
     rows = tx.query(
         f"SELECT {COLUMNS} {OF_SELLER} ORDER BY {DOUBTFUL_LAST}, claimed_at, id"
         " LIMIT :most OFFSET :skipped",
