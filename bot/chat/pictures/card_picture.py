@@ -31,6 +31,7 @@ CODE_EDGE = 16  # beyond the code's white border, so that its modules end at the
 TOP = PHOTO + 36  # of the capitals of the first line below the photo
 BOTTOM = HEIGHT - MARGIN
 NAME, NAME_HEIGHT = Heading((60, 54, 48, 43, 40, 36, 33, 30), 3), 122
+LOW = 64  # height of a name that leaves room for the price between it and the hint
 FIELD = Heading((200, 180, 158, 134, 114, 97, 82, 70, 60, 50, 42), 6)
 FIELD_TOP, FIELD_BOTTOM = 68, 64
 MAX_COVER = 112  # height of the code's panel over the field before the name stands beside it
@@ -83,13 +84,13 @@ def _draw_picture(sheet: Sheet, left: int, top: int) -> None:
 def _draw_words(sheet: Sheet, column: Column) -> None:
     """Draw name, price and hint below the photo; without one, the name is in the field above.
 
-    Below a name of several lines the price stands before the hint, else above it.
+    Below a name of several lines, or a high one, the price stands before the hint, else above it.
     """
     content, canvas, palette = sheet.content, sheet.canvas, sheet.palette
     name = sheet.set_name(column.width, NAME_HEIGHT, NAME) if content.photo else None
     if name:
         name.draw(canvas, column, TOP, palette.ink)
-    is_long = name is not None and len(name.text.lines) > 1
+    is_long = name is not None and (len(name.text.lines) > 1 or name.height > LOW)
     width = column.width // 2 if is_long else column.width
     price = set_line(content.price, width, PRICE_SIZES if name else LARGE_PRICE_SIZES, "bold")
     if price:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import lru_cache, partial
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from bot.chat.pictures.line_breaks import break_evenly
@@ -16,16 +17,19 @@ from bot.core.images.plain_font import is_plain, load_face
 from bot.core.images.text_fitting import FittedText
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from bot.chat.pictures.canvas import Canvas
     from bot.core.accents import Colour
     from bot.core.images.plain_font import Weight
 
 CAPITAL, TALL = 0.714, 0.86
-"""Height of a capital in font sizes, and of what is tallest in other scripts, and of emoji."""
+"""Height of a capital in font sizes, and at least of a line of other scripts and emoji."""
 
-DESCENDER = 0.25  # how far letters such as p reach below the baseline
+OVERSHOOT, DESCENDER = 0.24, 0.25
+"""In font sizes, how far accents reach above a capital, and letters such as p below the baseline:
+into the space around a block. What reaches further, as in Arabic or Thai, makes it higher."""
+
 MIDDLE = 0.388  # of a line above its baseline, in font sizes: half of ascent less descent
 
 HEADING, READING = 1.16, 1.36
@@ -63,13 +67,26 @@ class Block:
 
     @property
     def height(self) -> int:
-        """Return the height from the capitals of the first line to the baseline of the last."""
-        gaps = len(self.text.lines) - 1
-        return round(self.text.font.size * (self._top + gaps * self.leading))
+        """Return the height from the capitals of the first line to the baseline of the last.
 
-    @property
-    def _top(self) -> float:
-        return CAPITAL if all(map(is_plain, self.text.lines)) else TALL
+        Ink that reaches further than accents and descenders do is within it.
+        """
+        _, below = self.text.font.ink(self.text.lines[-1])
+        *_, last = self._baselines()
+        return round(self.text.font.size * (last + max(0, below - DESCENDER)))
+
+    def _baselines(self) -> Iterator[float]:
+        """Yield how far below the top each baseline is, in font sizes."""
+        inks = [*map(self.text.font.ink, self.text.lines)]
+        if all(map(is_plain, self.text.lines)):
+            baseline = max(CAPITAL, inks[0][0] - OVERSHOOT)
+        else:
+            baseline = max(TALL, inks[0][0])
+        yield baseline
+        room = max(self.leading, DESCENDER + CAPITAL + OVERSHOOT)
+        for (_, below), (above, _) in pairwise(inks):
+            baseline += self.leading + max(0, below + above - room)
+            yield baseline
 
     @property
     def depth(self) -> int:
@@ -79,13 +96,12 @@ class Block:
     def draw(self, canvas: Canvas, column: Column, top: float, colour: Colour) -> None:
         """Draw the lines; the capitals of the first one begin at `top`."""
         font = self.text.font
-        middle = top + font.size * (self._top - MIDDLE)
-        for line in self.text.lines:
+        for line, baseline in zip(self.text.lines, self._baselines(), strict=True):
+            middle = top + font.size * (baseline - MIDDLE)
             start = column.left - _bearing(line[0], font)
             if column.mirrored:
                 start = column.right - round(font.length(line))
             canvas.draw_text(line, (start, middle), self.text, colour)
-            middle += font.size * self.leading
 
     def draw_centred(self, canvas: Canvas, across: float, down: float, colour: Colour) -> None:
         """Draw a single line so that the middle of its capitals is at a place."""
@@ -141,13 +157,18 @@ def set_heading(
             continue
         font = text_fitting.font_for(shown, size, "semibold")
         lines = break_evenly(shown, font, room[0], most)
-        if lines:
-            return Block(FittedText(lines, font), HEADING)
+        if lines and _fits(block := Block(FittedText(lines, font), HEADING), room[1]):
+            return block
     most = min(max_lines, max(1, _capacity(room[1], sizes[-1], HEADING)))
     fit = partial(text_fitting.fit, shown, room[0], weight="semibold")
-    count = len(fit(sizes[-1:], max_lines=most).lines)
-    larger = [size for size in sizes[:-1] if _capacity(room[1], size, HEADING) >= count]
-    return Block(fit([*larger, sizes[-1]], max_lines=count), HEADING)
+    for lines_left in range(most, 0, -1):
+        count = len(fit(sizes[-1:], max_lines=lines_left).lines)
+        larger = [size for size in sizes[:-1] if _capacity(room[1], size, HEADING) >= count]
+        for start in range(len(larger) + 1):
+            block = Block(fit([*larger[start:], sizes[-1]], max_lines=count), HEADING)
+            if _fits(block, room[1]):
+                return block
+    return block
 
 
 def set_words(text: str, room: tuple[int, int], sizes: Sequence[int]) -> Block | None:
@@ -168,9 +189,20 @@ def set_words(text: str, room: tuple[int, int], sizes: Sequence[int]) -> Block |
                 continue
             font = text_fitting.font_for(whole, size)
             rows = tuple(row for line in kept for row in _split(line, room[0], font))
-            if len(rows) <= most:
-                return Block(FittedText(rows, font), READING)
-    return Block(text_fitting.fit(whole, room[0], sizes[-1:], max_lines=capacity), READING)
+            if len(rows) <= most and _fits(
+                block := Block(FittedText(rows, font), READING), room[1]
+            ):
+                return block
+    for lines_left in range(capacity, 0, -1):
+        block = Block(text_fitting.fit(whole, room[0], sizes[-1:], max_lines=lines_left), READING)
+        if _fits(block, room[1]):
+            return block
+    return None
+
+
+def _fits(block: Block, height: int) -> bool:
+    """Return whether a block fits into a height, apart from rounding."""
+    return block.height <= height + 1
 
 
 def _split(line: str, width: int, font: Font) -> tuple[str, ...]:

@@ -54,6 +54,14 @@ class Font:
             return load_face(self.size, self.weight).getlength(line)
         return self._shape(line).width * self.size
 
+    def ink(self, line: str) -> tuple[float, float]:
+        """Return how far a line reaches above and below its baseline, in font sizes."""
+        if is_plain(line):
+            _, top, _, bottom = load_face(self.size, self.weight).getbbox(line, anchor="ls")
+            return -top / self.size, bottom / self.size
+        shaped = self._shape(line)
+        return shaped.above, shaped.below
+
     def draw(
         self,
         image: Image.Image,

@@ -26,6 +26,19 @@ if TYPE_CHECKING:
 
 ELLIPSIS = "…"
 LINE_HEIGHT = 1.3  # in font sizes
+ABOVE, BELOW = 1.04, 0.26
+"""In font sizes, what a line has above and below its baseline. One whose ink reaches further, as in
+Arabic or Thai, is higher."""
+
+HYPHEN = "-"
+_HYPHENATED = ("LATIN", "GREEK", "CYRILLIC", "GEORGIAN", "ARMENIAN")
+"""Scripts whose words are broken with a hyphen, as Unicode names their letters."""
+
+_QUOTES = frozenset(["Pd", "Ps", "Pe", "Pi", "Pf"])
+_IN_WORDS = frozenset("'\u2019-")
+_AROUND_WORDS = frozenset("\"'.,:;!?…")
+KEPT = 2
+"""Letters of a broken word that stand on each line at least."""
 
 MOST_MARKS = 6
 """Marks of a letter that are drawn; more are no writing system's, and would cover other lines."""
@@ -55,7 +68,13 @@ class FittedText:
     @property
     def height(self) -> int:
         """Return the height of all lines in pixels."""
-        return int(len(self.lines) * self.font.size * LINE_HEIGHT)
+        return int(sum(above + below for above, below in self._rooms()) * self.font.size)
+
+    def _rooms(self) -> Iterator[tuple[float, float]]:
+        """Yield the room of each line above and below its middle, in font sizes."""
+        for above, below in map(self.font.ink, self.lines):
+            half = LINE_HEIGHT / 2
+            yield half + max(0, above - ABOVE), half + max(0, below - BELOW)
 
     @property
     def direction(self) -> Direction:
@@ -69,9 +88,10 @@ class FittedText:
 
     def line_middles(self, top: int) -> Iterator[tuple[str, float]]:
         """Yield each line and the height of its middle, where the first line begins at `top`."""
-        step = self.font.size * LINE_HEIGHT
-        for number, line in enumerate(self.lines):
-            yield line, top + (number + 0.5) * step
+        middle = float(top)
+        for line, (above, below) in zip(self.lines, self._rooms(), strict=True):
+            yield line, middle + above * self.font.size
+            middle += (above + below) * self.font.size
 
     def draw(
         self, image: Image.Image, at: tuple[float, int], fill: Fill, anchor: Anchor = "left"
@@ -149,11 +169,12 @@ def fit(
         font = font_for(text, size, weight)
         lines = _wrap(text, width, font)
         if len(lines) <= max_lines:
-            return FittedText(with_direction(lines, text), font)
-    kept = lines[: max_lines - 1]
-    for line in kept:
-        text = text.removeprefix(line).lstrip()
-    return FittedText(with_direction([*kept, _cut_short(text, width, font)], text), font)
+            return FittedText(with_direction([shown for shown, _ in lines], text), font)
+    kept, rest = lines[: max_lines - 1], text
+    for _, line in kept:
+        rest = rest.removeprefix(line).lstrip()
+    shown = [*(shown for shown, _ in kept), _cut_short(rest, width, font)]
+    return FittedText(with_direction(shown, rest), font)
 
 
 def fit_drawable(
@@ -164,20 +185,24 @@ def fit_drawable(
     return fit(shown, width, sizes, max_lines=max_lines, weight=weight) if shown else None
 
 
-def _wrap(text: str, width: int, font: Font) -> list[str]:
-    """Split a text where lines may end; what is wider than a line is split anywhere."""
+def _wrap(text: str, width: int, font: Font) -> list[tuple[str, str]]:
+    """Split a text where lines may end; a word that is wider than a line is broken.
+
+    Return each line as it is shown, with its hyphen, and as it is in the text.
+    """
     parts = [*pieces(text)]
-    lines: list[str] = []
+    lines: list[tuple[str, str]] = []
     start = 0
     while start < len(parts):
         count = _fitting(list(accumulate(parts[start:])), width, font)
         if count:
-            lines.append("".join(parts[start : start + count]).strip(" "))
+            line = "".join(parts[start : start + count]).strip(" ")
+            lines.append((line, line))
             start += count
             continue
         part = parts[start].strip(" ")
         lines.append(_longest_start(part, width, font))
-        parts[start] = part.removeprefix(lines[-1])
+        parts[start] = part.removeprefix(lines[-1][1])
         start += not parts[start]
     return lines
 
@@ -196,10 +221,43 @@ def _fitting(starts: Sequence[str], width: int, font: Font) -> int:
     return bisect_right(starts, width, key=lambda start: ceil(font.length(start.strip(" "))))
 
 
-def _longest_start(word: str, width: int, font: Font) -> str:
-    """Return as much of a word as fits, at least one letter."""
+def _longest_start(word: str, width: int, font: Font) -> tuple[str, str]:
+    """Return as much of a word as fits, at least one letter: with its hyphen, and without.
+
+    It ends after a hyphen of its own if it can, and leaves no lone letter on a line.
+    """
     starts = [*accumulate(_parts(word, width, font))]
-    return starts[max(1, _fitting(starts, width, font)) - 1]
+    hyphen = HYPHEN if _is_hyphenated(word) else ""
+    shown = [start + hyphen * _is_inside(word, len(start)) for start in starts]
+    count = max(1, bisect_right(shown, width, key=lambda line: ceil(font.length(line))))
+    if hyphen:
+        count = max(1, min(count, len(starts) - KEPT))
+        own = (number for number in range(count, 1, -1) if starts[number - 1][-1] == HYPHEN)
+        count = next(own, count)
+    return shown[count - 1], starts[count - 1]
+
+
+def _is_hyphenated(word: str) -> bool:
+    """Return whether a word consists of letters that are broken with a hyphen.
+
+    Amounts, links and words of other scripts are broken as they are.
+    """
+    bare = word.strip("".join(filter(_is_around_words, word)))
+    return len(bare) > KEPT and all(
+        char in _IN_WORDS
+        or unicodedata.category(char) in _MARKS
+        or (char.isalpha() and unicodedata.name(char, "").startswith(_HYPHENATED))
+        for char in bare
+    )
+
+
+def _is_around_words(char: str) -> bool:
+    return char in _AROUND_WORDS or unicodedata.category(char) in _QUOTES
+
+
+def _is_inside(word: str, place: int) -> bool:
+    """Return whether a place is between two letters of a word."""
+    return word[place - 1] not in _IN_WORDS and word[place : place + 1].isalpha()
 
 
 def _cut_short(text: str, width: int, font: Font) -> str:

@@ -132,7 +132,6 @@ def _draw_at(picture: Image.Image, text: FittedText, at: tuple[int, int], fill: 
 
 def _draw_offer(picture: Image.Image, shown: Content, accent: Colour) -> None:
     """Draw name and price in the middle of the height, and the host at the bottom."""
-    name = _fit_name(shown.name, NAMES_ABOVE_GOAL if shown.goal else NAMES)
     largest = PRICE_SIZES.index(PRICE_ABOVE_GOAL) if shown.goal else 0
     price = text_fitting.fit(shown.price, COLUMN, PRICE_SIZES[largest:], weight="bold")
     goal = text_fitting.fit(shown.goal, COLUMN, GOAL_SIZES) if shown.goal else None
@@ -141,8 +140,10 @@ def _draw_offer(picture: Image.Image, shown: Content, accent: Colour) -> None:
     host.draw(picture, (MARGIN, bottom), _quiet(accent))
     if shown.seller:
         top += FACE
-    above = name.height + ABOVE_PRICE if name else 0
     below = ABOVE_GOAL + goal.height if goal else 0
+    room = bottom - top - ABOVE_PRICE - price.height - below
+    name = _fit_name(shown.name, NAMES_ABOVE_GOAL if shown.goal else NAMES, room)
+    above = name.height + ABOVE_PRICE if name else 0
     top += (bottom - top - above - price.height - below) // 2
     if name:
         name.draw(picture, (MARGIN, top), PAPER)
@@ -152,15 +153,22 @@ def _draw_offer(picture: Image.Image, shown: Content, accent: Colour) -> None:
         goal.draw(picture, (MARGIN, under), _quiet(accent))
 
 
-def _fit_name(name: str, sizes: tuple[tuple[int, int], ...]) -> FittedText | None:
-    """Fit the name into as many lines as each size has room for; in the last it is cut short."""
+def _fit_name(name: str, sizes: tuple[tuple[int, int], ...], room: int) -> FittedText | None:
+    """Fit the name into as many lines as each size has room for; in the last it is cut short.
+
+    Lines of some scripts are higher, so that fewer have room.
+    """
     fit = partial(text_fitting.fit_drawable, name, COLUMN, weight="semibold")
     *larger, (smallest, most) = sizes
     for size, lines in larger:
         fitted = fit((size,), max_lines=lines + 1)
-        if not fitted or len(fitted.lines) <= lines:
+        if not fitted or (len(fitted.lines) <= lines and fitted.height <= room):
             return fitted
-    return fit((smallest,), max_lines=most)
+    for lines in range(most, 0, -1):
+        fitted = fit((smallest,), max_lines=lines)
+        if not fitted or fitted.height <= room:
+            break
+    return fitted
 
 
 def _quiet(accent: Colour) -> Colour:

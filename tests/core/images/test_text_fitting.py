@@ -104,7 +104,8 @@ def test_a_text_that_does_not_fit_ends_with_an_ellipsis(text: str, max_lines: in
     assert len(found.lines) == max_lines
     assert all(found.font.length(line) <= WIDTH for line in found.lines)
     assert found.lines[-1].endswith(ELLIPSIS)
-    said = "".join(found.lines).removesuffix(ELLIPSIS).replace(" ", "")
+    said = "".join(line.removesuffix("-") for line in found.lines)
+    said = said.removesuffix(ELLIPSIS).replace(" ", "")
     assert text.replace(" ", "").startswith(said)
     assert len(said) > max_lines
 
@@ -114,9 +115,57 @@ def test_a_text_is_split_between_words_where_possible() -> None:
 
 
 def test_a_word_wider_than_a_line_is_split_without_loss() -> None:
-    word = "Donaudampfschifffahrt"
-    broken = lines(word, sizes=(36,))
-    assert ("".join(broken), len(broken)) == (word, 2)
+    assert lines("Donaudampfschifffahrt", sizes=(36,)) == ("Donaudampfschi-", "fffahrt")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "„Donaudampfschifffahrt!“",
+        "Διαμερισματοποίησηδια",
+        "Превысокомногорассмотр",
+        "aujourd\u2019huiaujourd\u2019hui",
+        "Nghiêngngảnghiêngngả",
+        "საქართველოსაქართველო",
+    ],
+)
+def test_a_word_is_broken_with_a_hyphen(text: str) -> None:
+    first, second = lines(text, sizes=(36,))
+    assert first.endswith("-")
+    assert first[:-1] + second == text
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "example.org/mia/stickers",
+        "mia.prints@example.org",
+        "12345678901234567890",
+        "1,234,567,890,123.45",
+        "@donaudampfschifffahrt",
+        "ab_cdefghijklmnopqrst",
+        "咖啡豆咖啡豆咖啡豆",
+        "กาแฟกาแฟกาแฟกาแฟกาแฟ",
+        "ملصقاتملصقاتملصقاتملصقات",
+        "מדבקותמדבקותמדבקותמדבקות",
+        "스티커스티커스티커스티커",
+    ],
+)
+def test_what_people_type_and_other_scripts_are_broken_without_a_hyphen(text: str) -> None:
+    broken = lines(text, sizes=(36,))
+    assert "".join(broken) == text
+    assert len(broken) == 2
+
+
+def test_a_hyphen_of_the_word_is_where_it_is_broken() -> None:
+    assert lines("Bahnhofs-Restauration", sizes=(36,)) == ("Bahnhofs-", "Restauration")
+
+
+def test_a_broken_word_leaves_no_lone_letter_on_a_line() -> None:
+    found = lines("mmmmmmmmm", sizes=(36,))
+    width = max(text_fitting.fit("mmmmmmmmm", 1_000, (36,)).font.length("mmmmmmmmm"), 0)
+    narrow = text_fitting.fit("mmmmmmmmm", int(width) - 1, (36,), max_lines=2)
+    assert (found, narrow.lines) == (("mmmmmmm-", "mm"), ("mmmmmmm-", "mm"))
 
 
 def test_repeated_words_are_cut_at_the_right_place() -> None:

@@ -35,9 +35,11 @@ class Glyph(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class ShapedLine:
-    """A line that can be drawn."""
+    """A line that can be drawn; its ink is within its width, and reaches as far as it says."""
 
     width: float
+    above: float  # the baseline
+    below: float
     weight: Weight
     glyphs: tuple[Glyph, ...]
 
@@ -57,7 +59,21 @@ def shape(line: str, weight: Weight, language: str) -> ShapedLine:
     across = 0.0
     for run in bidi.in_visual_order([*_runs(line, language)], lambda run: run.level):
         across = _place(run, weight, language, glyphs, across)
-    return ShapedLine(across, weight, tuple(glyphs))
+    return _measured(glyphs, across, weight)
+
+
+def _measured(glyphs: list[Glyph], across: float, weight: Weight) -> ShapedLine:
+    """Return the line with room for its ink, which may reach beyond where its letters end."""
+    left = above = below = 0.0
+    right = across
+    for glyph in glyphs:
+        font = faces.load(glyph.face, weight)
+        ink, em = font.get_glyph_extents(glyph.number), font.face.upem
+        start, top = glyph.x + ink.x_bearing / em, glyph.y + ink.y_bearing / em
+        left, right = min(left, start), max(right, start + ink.width / em)
+        above, below = max(above, top), max(below, -top - ink.height / em)  # heights are negative
+    moved = tuple(glyph._replace(x=glyph.x - left) for glyph in glyphs)
+    return ShapedLine(right - left, above, below, weight, moved)
 
 
 def _runs(line: str, language: str) -> Iterator[_Run]:
