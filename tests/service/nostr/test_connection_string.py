@@ -39,6 +39,12 @@ def test_every_spelling_of_wallets_is_read(text: str) -> None:
     assert found.key.public == SecretKey(SECRET).public
 
 
+def test_a_relays_scheme_is_read_in_any_case() -> None:
+    """The scheme of an address says the same in capitals (RFC 3986 section 3.1)."""
+    loud = "WSS://relay.example.com"
+    assert parse(GOOD.replace(RELAY, loud)).relays == (loud,)
+
+
 def test_several_relays_are_used_up_to_three() -> None:
     more = "".join(f"&relay=wss://r{at}.example.com" for at in range(5))
     assert len(parse(GOOD + more + more).relays) == 3
