@@ -189,6 +189,7 @@ class Shop(RuleBasedStateMachine):
                 self.db.run(lambda tx: request_commands.edit(tx, self.caller(), twin.id, change))
             return
         self.db.run(lambda tx: request_commands.edit(tx, self.caller(), twin.id, change))
+        twin.make_room(count, self.now)
         twin.decreased += count
 
     def _refusal_of_decrease(self, twin: Twin, count: int) -> type[Exception] | None:
@@ -196,7 +197,8 @@ class Shop(RuleBasedStateMachine):
             return NotFound
         if twin.kind is not Kind.LIMIT:
             return NotLimited
-        return NotEnoughUnits if count > (twin.remaining(self.now) or 0) else None
+        left = (twin.remaining(self.now) or 0) + twin.yields(self.now)
+        return NotEnoughUnits if count > left else None
 
     @rule(twin=twins, count=st.integers(1, 3))
     def add_codes(self, twin: Twin, count: int) -> None:
@@ -260,8 +262,9 @@ class Shop(RuleBasedStateMachine):
             else:
                 total = it.units.total
                 assert 0 <= it.units.remaining <= total
-                assert it.units.remaining == remaining
-                assert it.units.reserved == twin.reserved(self.now)
+                free = twin.yields(self.now)
+                assert it.units.remaining == (remaining or 0) + free
+                assert it.units.reserved == twin.reserved(self.now) - free
                 assert it.units.decreased == twin.decreased
                 assert it.units.paid == it.paid_count
             assert (it.paid_count, it.oversold_count) == (twin.sold, twin.oversold)

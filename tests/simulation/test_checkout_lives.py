@@ -6,27 +6,36 @@ The steps and what holds after each of them are those of the state machine; a se
 from __future__ import annotations
 
 import random
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from bot.service.model.checkout import Holder
 from bot.service.model.order import Order
 from bot.service.model.rail_answers import Manner
 from bot.service.model.request import Kind
 from tests.simulation.scripted_money import WAYS
 from tests.simulation.shop_machine import CHOICES
-from tests.simulation.test_request_machine import NETWORKS, PAYERS, PRICES, QUANTITIES, Payments
+from tests.simulation.test_request_machine import (
+    PAYERS,
+    PRICES,
+    QUANTITIES,
+    SITES,
+    Payments,
+    make_holder,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
+    from bot.service.model.checkout import Holder
     from tests.simulation.shop_machine import Form
 
 LIVES, STEPS, SEED = 700, 40, 20261122
 SLOW, REPEATED, PAID_BACK = 0.5, 0.5, 0.7
 PIECES, PARTLY = "pieces", "partly"
+CROWDS = (Manner.AT_ONCE, Manner.NEVER)
 REACHED = {
     "sandbox": "open claimed paid lapsed cancelled rejected late oversold",
     "lightning": "opening open paid lapsed cancelled failed late oversold",
@@ -67,7 +76,7 @@ class Life:
             (2, lambda: self.shop.open_one(self._one("invoice", "invoice", "refused", "used"))),
             (3, lambda: self.shop.hear(self._one(None, -1, 0, 7))),
             (2, lambda: self.shop.wait(self._one(1, 6, 60, 130, 301))),
-            (2, lambda: self._with_form(self.shop.claim)),
+            (2, lambda: self._with_form(partial(self.shop.claim, holder=self._holder()))),
             (1, lambda: self._with_form(self.shop.confirm)),
             (1, lambda: self._with_form(self.shop.reject)),
             (1, lambda: self._with_form(self.shop.cancel)),
@@ -75,6 +84,7 @@ class Life:
             (1, lambda: self._with_form(self.shop.pay_again)),
             (1, lambda: self._with_form(self._hear_again)),
             (1, self.shop.sweep),
+            (1, lambda: self.shop.crowd(self.random.choice(self.twins), self._one(*CROWDS))),
             (1, lambda: self.shop.add_codes(self.random.choice(self.twins), 1)),
             (1, self._pay_back),
         )
@@ -117,12 +127,15 @@ class Life:
             self.random.choice(self.twins),
             self._one(*Manner),
             self._one(None, *WAYS),
-            Holder(self._one(*NETWORKS), self._one(*PAYERS)),
+            self._holder(),
             Order(self._one(*PRICES), self._one(*QUANTITIES)),
             slow=self.random.random() < SLOW,
         )
         if hasattr(form, "standing"):
             self.forms.append(form)
+
+    def _holder(self) -> Holder:
+        return make_holder(self._one(*SITES, "venue"), self._one(*PAYERS))
 
     def _pay_back(self) -> None:
         twin, number = self.random.choice(self.twins), self.random.randrange(9)

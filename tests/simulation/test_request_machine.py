@@ -6,6 +6,7 @@ With test money and with real money: of a wallet that is asked, of one that isn'
 from __future__ import annotations
 
 import asyncio
+from copy import deepcopy
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -52,8 +53,16 @@ from tests.simulation.shop_machine import SECOND, Form, Shop
 if TYPE_CHECKING:
     from pathlib import Path
 
-NETWORKS, PAYERS = ("venue", "venue", "home"), (None, "ann", "ben", "eve")
-HOLDERS = st.builds(Holder, st.sampled_from(NETWORKS), st.sampled_from(PAYERS))
+PAYERS = (None, "ann", "ben", "eve")
+SITES = {"venue": "city", "home": "city", "hall": "city", "hotel": None, "inn": None, "bar": None}
+"""Sites around networks: a city of three, and addresses that are their own."""
+
+
+def make_holder(network: str, payer: str | None) -> Holder:
+    return Holder(network, payer, SITES[network])
+
+
+HOLDERS = st.builds(make_holder, st.sampled_from([*SITES, "venue"]), st.sampled_from(PAYERS))
 PRICES = (None, None, PRICE, 700, 99, 901)
 QUANTITIES = (1, 1, 1, 2, 3, 4)
 
@@ -92,24 +101,26 @@ class Payments(Shop):
         if held and former and self._stays(twin, former, way, order):
             assert self.db.run(post) == PaymentProgress(held, None)
             return multiple()
-        before = former.state if former else ""
+        before = deepcopy(twin.attempts)
         if former:
-            former.state = "cancelled" if before == "open" else "lapsed"
-        by_word = not WAYS[way or LIGHTNING] if self.real else manner is Manner.CLAIMED
-        if refusal := self._refusal_to_pay(twin, holder, order, by_word=by_word):
-            if former:
-                former.state = before
+            former.give_up("cancelled" if former.state == "open" else "lapsed", self.now)
+        at_once = not self.real and manner.is_at_once
+        if refusal := self._refusal_to_pay(twin, holder, order, held, at_once=at_once):
+            twin.attempts = before
             with pytest.raises(refusal):
                 self.db.run(post)
             return multiple()
         standing = self.db.run(post)
-        state = "claimed" if not self.real and by_word else "open"
-        state = "opening" if self.real and way != "bank:sepa" else state
-        until = self.now + (CLAIMS if state == "claimed" else RESERVATION)
-        chosen = (way or LIGHTNING) if self.real else "sandbox"
-        price = order.price or PRICE
-        attempt = Attempt(chosen, holder, state, until, not by_word, order.quantity, price)
+        by_word = not WAYS[way or LIGHTNING] if self.real else manner is Manner.CLAIMED
+        attempt = Attempt(
+            (way or LIGHTNING) if self.real else "sandbox", UNKNOWN_HOLDER if at_once else holder,
+            "opening" if self.real and way != "bank:sepa" else "open",
+            self.now, self.now + RESERVATION, not by_word, order.quantity, order.price or PRICE,
+            counted=None if twin.total is None or at_once else 0,
+        )  # fmt: skip
         twin.attempts[standing.checkout_id] = attempt
+        if not self.real and by_word:
+            self._claim(twin, standing.checkout_id, holder)
         if not self.real and manner in {Manner.AT_ONCE, Manner.TWICE}:
             assert standing.payment is not None
             external = f"sandbox-{standing.checkout_id}"
@@ -140,20 +151,32 @@ class Payments(Shop):
         same = way in {None, former.way} and former.quantity == order.quantity and same_price
         return same or former.at(self.now) == "claimed"
 
+    def _claim(self, twin: Twin, checkout: str, holder: Holder) -> None:
+        """Book a claim that the service has taken."""
+        one, until = twin.attempts[checkout], self.now + CLAIMS
+        room, was_open = twin.promise(checkout, holder, self.now), one.at(self.now) == "open"
+        twin.take_back(room or [])
+        if room is not None and not was_open:
+            twin.make_room(one.quantity, self.now)
+        one.state, one.claimed, one.claim_until = "claimed", self.now, until
+        one.has = was_open or room is not None
+        one.until = min(one.until, until) if was_open and room is None else until
+        one.holder = Holder(holder.network, one.holder.payer if was_open else None, holder.site)
+        one.counted = None if twin.total is None else 0
+
     def _refusal_to_pay(
-        self, twin: Twin, holder: Holder, order: Order, *, by_word: bool
+        self, twin: Twin, holder: Holder, order: Order, former: str | None, *, at_once: bool
     ) -> type[Exception] | None:
+        """Return why a form is refused; otherwise claims have yielded to it."""
         if not twin.enabled(self.now):
             return NotFound if twin.deleted else NotPayable
         if order.quantity > twin.most:
             return InvalidBody
-        if not twin.has(order.quantity, self.now):
+        if not twin.make_room(order.quantity, self.now):
             return NotPayable
-        if twin.is_capped(holder, order.quantity, self.now):
+        if not at_once and twin.is_capped(holder, order.quantity, self.now, former):
             return TooManyHolds
-        if not twin.is_priced(order.price):
-            return InvalidBody
-        return NotPayable if by_word and twin.is_closed(order.quantity, self.now) else None
+        return None if twin.is_priced(order.price) else InvalidBody
 
     @rule(form=Shop.forms)
     def pay_again(self, form: Form) -> None:
@@ -176,7 +199,10 @@ class Payments(Shop):
             opens = self._answer_openings(answer)
             asyncio.run(handler.handle(message))
             if one.at(self.now) == "opening":
-                one.state = "open" if opens else "failed"
+                if opens:
+                    one.state = "open"
+                else:
+                    one.give_up("failed", self.now)
 
     def _answer_openings(self, answer: str) -> bool:
         """Set what the wallets answer; return whether it opens a checkout."""
@@ -203,10 +229,10 @@ class Payments(Shop):
         one = twin.attempts[checkout]
         assert done is (one.at(self.now) == "open")
         if done:
-            one.state = "cancelled"
+            one.give_up("cancelled", self.now)
 
-    @rule(form=Shop.forms)
-    def claim(self, form: Form) -> None:
+    @rule(form=Shop.forms, holder=HOLDERS)
+    def claim(self, form: Form, holder: Holder = UNKNOWN_HOLDER) -> None:
         """Claim that the money was sent, in any state, with any unit left or none."""
         twin, checkout = self.known[form.twin_id], form.standing.checkout_id
         one = twin.attempts[checkout]
@@ -214,25 +240,32 @@ class Payments(Shop):
         act = partial(
             claiming.claim,
             context=self.context, request_id=twin.id, checkout_id=checkout, now=self.now,
+            holder=holder,
         )  # fmt: skip
         refusal: type[Exception] | None = None
         if state != "claimed" and (one.automatic or state not in {"open", "lapsed"}):
             refusal = WrongState
         elif state == "lapsed" and twin.deleted:
             refusal = NotFound
-        elif state == "lapsed" and (
-            not twin.has(one.quantity, self.now) or twin.is_closed(one.quantity, self.now)
-        ):
+        elif state == "lapsed" and not self._has_units(twin, checkout, holder):
             refusal = NotPayable
         if refusal:
             with pytest.raises(refusal):
                 self.db.run(act)
             return
         assert self.db.run(act).stored_state == "claimed"
-        if state == "lapsed":
-            one.holder = UNKNOWN_HOLDER  # was forgotten when it lapsed
         if state != "claimed":
-            one.state, one.until = "claimed", self.now + CLAIMS
+            self._claim(twin, checkout, holder)
+
+    def _has_units(self, twin: Twin, checkout: str, holder: Holder) -> bool:
+        """Return whether a lapsed checkout gets units: free ones, or claims' if promised."""
+        left, one = deepcopy(twin), twin.attempts[checkout]
+        room = left.promise(checkout, holder, self.now)
+        if room is None:
+            shown = left.remaining(self.now)
+            return shown is None or shown + left.yields(self.now) >= one.quantity
+        left.take_back(room)
+        return left.make_room(one.quantity, self.now)
 
     @rule(form=Shop.forms)
     def confirm(self, form: Form) -> None:
@@ -261,7 +294,8 @@ class Payments(Shop):
             with pytest.raises(WrongState):
                 self.db.run(act)
             return
-        one.state = "rejected"
+        if one.at(self.now) == "claimed":
+            one.give_up("rejected", self.now)
         assert self.db.run(act).stored_state == "rejected"
 
     @rule(seconds=st.sampled_from([1, 6, 59, 60, 66, 130, 301]))
@@ -319,6 +353,18 @@ class Payments(Shop):
         """Open a checkout, and pay for two pieces instead."""
         self.pay(twin, Manner.NEVER, holder=holder)
         self.pay(twin, Manner.AT_ONCE, holder=holder, order=Order(quantity=2))
+
+    @rule(twin=Shop.twins, manner=st.sampled_from([Manner.AT_ONCE, Manner.NEVER]))
+    def crowd(self, twin: Twin, manner: Manner) -> None:
+        """Claim at one site, reserve what is left everywhere, and want one more: claims yield."""
+        for network in ("venue", "home"):
+            holder = make_holder(network, self.token())
+            form = self.pay(twin, Manner.CLAIMED, "bank:sepa", holder)
+            if isinstance(form, Form):
+                self.claim(form, holder)
+        for network in SITES:
+            self.pay(twin, Manner.NEVER, "bank:sepa", make_holder(network, self.token()))
+        self.pay(twin, manner, "bank:sepa", make_holder("bar", self.token()))
 
     @rule()
     def sweep(self) -> None:

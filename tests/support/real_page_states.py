@@ -128,7 +128,7 @@ class RealScene:
 async def open_real_scene(folder: Path) -> AsyncIterator[RealScene]:
     """Serve real money on a port: a bank and a wallet."""
     wallet, market = WalletRail(), MedianExchange()
-    settings = {"rails": Rails(BankRail(), wallet), "exchange": market}
+    settings: dict[str, Any] = {"rails": Rails(BankRail(), wallet), "exchange": market, "holds": 5}
     async with open_service_on_port(folder, reservation=RESERVATION * 1000, **settings) as service:
         kinds = [BankRail.kind, wallet.kind]
         await service.db.transaction(lambda tx: payout_accounts.write_offered(tx, kinds))
@@ -168,15 +168,6 @@ async def several_pieces(scene: RealScene) -> str:
     return await scene.pay(quantity="3")
 
 
-async def bank_full(scene: RealScene) -> str:
-    path = await two_ways(scene)
-    for number in range(10):
-        scene.service.anyone.cookies.clear()
-        where = await scene.pay(f"{number:032}", way="bank:sepa")
-        await scene.act(where, "claim")
-    return path
-
-
 async def unpriced_way(scene: RealScene) -> str:
     path = await two_ways(scene)
     scene.market.open = False
@@ -191,14 +182,6 @@ async def only_lightning(scene: RealScene) -> str:
 async def only_bank(scene: RealScene) -> str:
     await connect_bank(scene)
     return await scene.link()
-
-
-async def only_bank_full(scene: RealScene) -> str:
-    path = await only_bank(scene)
-    for number in range(10):
-        scene.service.anyone.cookies.clear()
-        await scene.act(await scene.pay(f"{number:032}"), "claim")
-    return path
 
 
 async def only_unpriced(scene: RealScene) -> str:
@@ -259,6 +242,25 @@ async def swiss_code(scene: RealScene) -> str:
 async def claimed(scene: RealScene) -> str:
     where = await bank_code(scene)
     await scene.act(where, "claim")
+    return where
+
+
+async def bank_code_without_promise(scene: RealScene) -> str:
+    """The only one there is, which no claim holds for longer than a reservation."""
+    await two_ways(scene)
+    await scene.link(totalUnits=1)
+    return await scene.pay()
+
+
+async def claimed_without_promise(scene: RealScene) -> str:
+    where = await bank_code_without_promise(scene)
+    await scene.act(where, "claim")
+    return where
+
+
+async def claimed_without_unit(scene: RealScene) -> str:
+    where = await claimed_without_promise(scene)
+    scene.service.clock.advance(RESERVATION)
     return where
 
 
@@ -324,18 +326,11 @@ async def paid_by_bank(scene: RealScene) -> str:
 REAL_STATES: dict[str, Callable[[RealScene], Awaitable[str]]] = {
     make.__name__: make
     for make in (
-        *(
-            two_ways,
-            chosen_amount,
-            several_pieces,
-            bank_full,
-            unpriced_way,
-            only_lightning,
-            only_bank,
-        ),
-        *(only_bank_full, only_unpriced, no_account),
+        *(two_ways, chosen_amount, several_pieces, unpriced_way, only_lightning, only_bank),
+        *(only_unpriced, no_account),
         *(opening, invoice, invoice_to_confirm, bank_code, pix_code, upi_code, swiss_code),
         *(claimed, claimed_invoice, rejected, unconfirmed, failed),
+        *(bank_code_without_promise, claimed_without_promise, claimed_without_unit),
         *(invoice_lapsed, bank_lapsed, bank_cancelled, underpaid, paid_by_invoice, paid_by_bank),
     )
 }

@@ -38,7 +38,8 @@ def claim_reply(
         *reference_line(claim.reference, seller.language),
     ]
     if claim.is_waiting(now):
-        lines.append(_until(claim, listing, seller))
+        moment = _moment(claim.lapses_at, seller)
+        lines.append(t(seller.language, "claims-until", moment=moment))
         if is_reminder:
             lines.insert(0, t(seller.language, "claims-reminder"))
     return Reply("\n".join(lines), _rows(claim, now, seller.language))
@@ -146,11 +147,6 @@ def _label(claim: Claim, language: str, *, is_only: bool) -> str:
         return t(language, "button-received")
     amount = format_money(claim.amount, claim.currency, language)
     return t(language, "button-received-of", payment=claim.reference or amount)
-
-
-def _until(claim: Claim, listing: Listing, seller: Seller) -> str:
-    moment, kind = _moment(claim.lapses_at, seller), listing.wish.kind
-    return t(seller.language, "claims-until", moment=moment, product=kind)
 
 
 def _moment(at: int, seller: Seller) -> str:

@@ -12,7 +12,8 @@ if TYPE_CHECKING:
 class CheckoutState(StrEnum):
     """State of a checkout; LATE and OVERSOLD are paid after it held no unit any more.
 
-    OPENING waits for the wallet's invoice, CLAIMED for the seller to confirm the payer's word.
+    OPENING waits for the wallet's invoice, CLAIMED for the seller to confirm the payer's word; it
+    may hold no unit, and then is OVERSOLD where none is left once it's confirmed.
     """
 
     OPENING = "opening"
@@ -55,7 +56,12 @@ NEXT: Mapping[CheckoutState, frozenset[CheckoutState]] = {
         }
     ),
     CheckoutState.CLAIMED: frozenset(
-        {CheckoutState.PAID, CheckoutState.REJECTED, CheckoutState.LAPSED}
+        {
+            CheckoutState.PAID,
+            CheckoutState.REJECTED,
+            CheckoutState.LAPSED,
+            CheckoutState.OVERSOLD,
+        }
     ),
     CheckoutState.LAPSED: _TOO_LATE | {CheckoutState.CLAIMED},
     CheckoutState.CANCELLED: _TOO_LATE,

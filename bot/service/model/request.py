@@ -66,7 +66,7 @@ NO_PAYOUT = "noPayoutAccount"
 
 
 WAY_CLOSED = "wayClosed"
-"""Why one way to pay is closed: too many payments by it wait for the seller to confirm them."""
+"""Why one way to pay is closed: its seller has removed it since the payer opened the page."""
 
 
 @dataclass(frozen=True, slots=True)

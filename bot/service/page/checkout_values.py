@@ -137,6 +137,11 @@ def unclaimed(reader: Reader, request: PaymentRequest, held: Checkout) -> dict[s
     }
 
 
+def unpromised(reader: Reader, request: PaymentRequest, held: Checkout) -> str:
+    """Return what follows a claim whose units are held for the ordinary time alone."""
+    return named(reader, request, "page-sent-unheld", count=held.quantity)
+
+
 def _shown(held: Checkout, payment: Payment | None, state: CheckoutState) -> str:
     if payment and payment.state is PaymentState.UNDERPAID:
         return UNDERPAID
@@ -231,7 +236,8 @@ def _times(reader: Reader, request: PaymentRequest, held: Checkout, shown: str) 
     }
     if shown == CheckoutState.CLAIMED and held.claimed_at is not None:
         values["claimed_at"] = page_times.moment(reader, held.claimed_at)
-        values["held_until"] = page_times.moment(reader, held.lapses_at) if request.units else None
+        holds = request.units and held.is_held
+        values["held_until"] = page_times.moment(reader, held.lapses_at) if holds else None
     return values
 
 
@@ -250,6 +256,9 @@ def _steps(reader: Reader, request: PaymentRequest, held: Checkout, shown: str) 
         "then": named(reader, request, then, count=held.quantity) if claim and is_open else None,
         "cancel": is_open,
         "restart": restart,
+        "unheld": named(reader, request, "page-claimed-unheld", count=held.quantity)
+        if shown == CheckoutState.CLAIMED and request.units and not held.is_promised
+        else None,
         "kept": named(reader, request, _kept(held)) if shown == CheckoutState.CLAIMED else None,
         "seller_first": shown in SELLER_FIRST or held.failure in HOPELESS,
         "start": f"/pay/{held.request_id}",

@@ -184,7 +184,7 @@ async def offered(service: Service, request: PaymentRequest, now: int) -> Offer:
     """Return how a payer can pay now; with test money nothing more is read."""
     state, context = request.hindrance(now), service.payment_context
     if not context.rails.test_money:
-        ways = () if state else tuple(await paying.read_ways(service.db, context, request, now))
+        ways = () if state else tuple(await paying.read_ways(service.db, context, request))
         return Offer(None, ways, state or pay_ways.hindrance(ways))
     try:
         return Offer(context.quote(request), (), state)

@@ -31,11 +31,11 @@ def hindrance(ways: Sequence[Way]) -> str | None:
     """Return why none of the ways is open, None if one is."""
     if not ways or any(is_open(way) for way in ways):
         return None
-    return WAY_CLOSED if all(way.closed for way in ways) else UNPRICED
+    return UNPRICED
 
 
 def is_open(way: Way) -> bool:
-    return way.quote is not None and not way.closed
+    return way.quote is not None
 
 
 def name_of(kind: str, scheme: str) -> str:
@@ -96,8 +96,7 @@ def _why_not(reader: Reader, ways: Sequence[Way], way: Way) -> str | None:
         return None
     other = next((one for one in ways if is_open(one)), None)
     return reader.t(
-        "page-way-closed" if way.closed else "page-way-unpriced",
-        way=_title(reader, ways, way),
+        "page-way-unpriced",
         other=name_of(other.kind, other.scheme) if other else "none",
         title=_title(reader, ways, other) if other else "",
     )

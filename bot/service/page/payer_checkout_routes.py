@@ -48,9 +48,25 @@ async def show(request: Request) -> Response:
         return await _onward(service, held)
     reader = forms.reader(request)
     values = checkout_values.checkout_page(reader, found, held, payment, now)
-    others = held.stored_state is CheckoutState.OPEN and await _has_other_ways(service, found, now)
+    others = held.stored_state is CheckoutState.OPEN and await _has_other_ways(service, found)
     values |= {"others": others, "link": _link(service, held)}
+    if values["then"] and not await _is_promised(request, service, found, held):
+        values["then"] = checkout_values.unpromised(reader, found, held)
     return outcomes.page("checkout.html", service, reader, found, values)
+
+
+async def _is_promised(
+    request: Request, service: Service, found: PaymentRequest, held: Checkout
+) -> bool:
+    """Return whether the units would be held until the seller decides, if it were claimed now."""
+    context, now = service.payment_context, service.now()
+    if not found.units or not context.holds:
+        return True
+    holder = context.holder(callers.holder(request, found.id), found)
+    room = await service.db.read(
+        lambda tx: claiming.find_promise(tx, context, found, held, holder, now)
+    )
+    return room is not None
 
 
 async def _changed(
@@ -65,9 +81,9 @@ async def _changed(
     return held
 
 
-async def _has_other_ways(service: Service, found: PaymentRequest, now: int) -> bool:
+async def _has_other_ways(service: Service, found: PaymentRequest) -> bool:
     """Return whether the request can also be paid in another way."""
-    return len(await paying.read_ways(service.db, service.payment_context, found, now)) > 1
+    return len(await paying.read_ways(service.db, service.payment_context, found)) > 1
 
 
 @router.api_route("/pay/{id}/checkout/{checkout_id}/code.png", methods=["GET", "HEAD"])
@@ -109,11 +125,14 @@ async def act(request: Request) -> Response:
 
 async def _claim(request: Request, service: Service, held: Checkout) -> Response:
     """Claim the checkout, or answer with its page and why that can't be."""
-    now = service.now()
+    now, holder = service.now(), callers.holder(request, held.request_id)
+    claim = partial(
+        claiming.claim,
+        context=service.payment_context, request_id=held.request_id, checkout_id=held.id,
+        now=now, holder=holder,
+    )  # fmt: skip
     try:
-        await service.db.transaction(
-            lambda tx: claiming.claim(tx, service.payment_context, held.request_id, held.id, now)
-        )
+        await service.db.transaction(claim)
     except (NotFound, NotPayable, WrongState):
         # Another press or the seller may have been faster than this one.
         held = await checkouts.read(service.db, held.request_id, held.id) or held

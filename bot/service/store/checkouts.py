@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 from bot.core import exact_json
@@ -23,12 +23,12 @@ if TYPE_CHECKING:
 
 INSERT = """
     INSERT INTO checkouts (id, request_id, token, state, user_data, quote, created_at, lapses_at,
-      network, payer, site, language, kind, way, account_id, automatic, host, external_id,
-      reference, pay_with, look, opened_at, looked_at, expires_at, claimed_at, price, quantity,
+      network, payer, site, counted_until, language, kind, way, account_id, automatic, host,
+      external_id, reference, pay_with, look, opened_at, looked_at, expires_at, price, quantity,
       payer_name, message)
     VALUES (:id, :request_id, :token, :state, :user_data, :quote, :created_at, :lapses_at,
-      :network, :payer, :site, :language, :kind, :way, :account_id, :automatic, :host, :external_id,
-      :reference, :pay_with, :look, :opened_at, :looked_at, :expires_at, :claimed_at,
+      :network, :payer, :site, :counted_until, :language, :kind, :way, :account_id, :automatic,
+      :host, :external_id, :reference, :pay_with, :look, :opened_at, :looked_at, :expires_at,
       :price, :quantity, :payer_name, :message)
 """
 # What a wallet has opened is stored once: a repeated opening shows no second invoice.
@@ -44,7 +44,8 @@ OPEN = (
 COLUMNS = (
     "id, request_id, token, user_data, quote, created_at, lapses_at, state, language, kind, way,"
     " account_id, automatic, host, external_id, reference, pay_with, look, failure, lie, opened_at,"
-    " looked_at, expires_at, claimed_at, price, quantity, payer_name, message"
+    " looked_at, expires_at, claimed_at, claim_lapses_at, held, price, quantity, payer_name,"
+    " message"
 )
 SELECT = f"SELECT {COLUMNS} FROM checkouts WHERE"  # noqa: S608 - our own names
 BY_ID = f"{SELECT} id = :id"
@@ -58,23 +59,52 @@ LOCK_REQUEST = (
     " WHERE c.id = :id FOR NO KEY UPDATE OF r"
 )
 BY_FORM = f"{SELECT} request_id = :request_id AND token = :token"
-# The plus keeps SQLite from the index by time, through which it would read every open checkout.
-OPEN_BY = (
-    "FROM checkouts WHERE request_id = :request_id AND network = :network"
-    f" AND {HOLDS} AND +lapses_at > :now"
+BY_PAYER = (
+    f"{SELECT} request_id = :request_id AND payer = :payer AND network = :network"
+    f" AND {HOLDS} AND COALESCE(claim_lapses_at, lapses_at) > :now"
 )
-BY_PAYER = f"SELECT {COLUMNS} {OPEN_BY} AND payer = :payer"
+_OPEN = (
+    "lapses_at > :now AND (state = 'opening' OR state = 'open'"
+    " OR (state = 'claimed' AND held = 1 AND lapses_at < claim_lapses_at))"
+)
+_GIVEN_UP = (
+    "counted_until > :now AND (state = 'claimed'"
+    " OR (claimed_at IS NULL AND (state = 'lapsed' OR state = 'cancelled')))"
+)
+# It ended at a quarter of the time from its beginning until it is forgotten, and counts until half.
+_LAPSED = f"{_GIVEN_UP} AND counted_until + created_at > 2 * :now"
+_PAID = "counted_until > :now AND (state = 'paid' OR state = 'late')"
+_CLAIMED = (
+    "claimed_at IS NOT NULL AND (state = 'claimed'"
+    " OR (counted_until > :now AND (state = 'lapsed' OR state = 'rejected')))"
+)
+_COUNTS = {
+    "open": (_OPEN, "quantity"),
+    "nameless": (f"{_OPEN} AND payer IS NULL", "quantity"),
+    "checkouts": (f"{HOLDS} AND COALESCE(claim_lapses_at, lapses_at) > :now", "1"),
+    "lapsed": (_LAPSED, "quantity"),
+    "given_up": (_GIVEN_UP, "1"),
+    "paid": (_PAID, "quantity"),
+    "claims": (_CLAIMED, "quantity"),
+}
+"""What is counted for a network by the fields of Held: which checkouts, and as what."""
+
 HELD = (
-    "SELECT COALESCE(SUM(quantity), 0) AS total, MIN(lapses_at) AS until, COUNT(*) AS checkouts,"
-    f" COALESCE(SUM(CASE WHEN payer IS NULL THEN quantity END), 0) AS nameless {OPEN_BY}"
+    "SELECT "  # noqa: S608 - our own words
+    + ", ".join(
+        f"COALESCE(SUM(CASE WHEN {narrowed}{counts} THEN {units} END), 0) AS {prefix}{name}"
+        for prefix, narrowed in (("", "network = :network AND "), ("site_", ""))
+        for name, (counts, units) in _COUNTS.items()
+    )
+    + f", MIN(CASE WHEN {_OPEN} THEN lapses_at END) AS lapses,"
+    f" MIN(CASE WHEN {_OPEN} THEN 2 * lapses_at - created_at"
+    f" WHEN {_LAPSED} THEN (counted_until + created_at + 1) / 2 END) AS makes_room"
+    " FROM checkouts WHERE request_id = :request_id AND site = :site AND id <> :but"
 )
-OF_SITE = (
-    "SELECT COUNT(*) AS checkouts, MIN(lapses_at) AS until FROM checkouts"  # noqa: S608 - our own words
-    f" WHERE request_id = :request_id AND site = :site AND {HOLDS} AND +lapses_at > :now"
-)
-TO_CONFIRM = (
-    "SELECT COALESCE(SUM(quantity), 0) AS held FROM checkouts"  # noqa: S608 - our own words
-    f" WHERE request_id = :request_id AND {HOLDS} AND lapses_at > :now AND automatic = 0"
+# The plus keeps SQLite from the index by time, through which it would read every open checkout.
+PROMISED = (
+    "SELECT COALESCE(SUM(quantity), 0) AS units FROM checkouts WHERE request_id = :request_id"
+    " AND state = 'claimed' AND held = 1 AND lapses_at = claim_lapses_at AND +lapses_at > :now"
 )
 UNPROVEN = (
     "SELECT COUNT(CASE WHEN c.network = o.network THEN 1 END) AS own,"  # noqa: S608 - our own words
@@ -96,7 +126,7 @@ FORGET = f"DELETE FROM checkouts WHERE id = :id AND {UNPAID}"  # noqa: S608 - ou
 
 
 def insert(tx: Transaction, checkout: Checkout, holder: Holder) -> None:
-    """Store the checkout of a unit just reserved."""
+    """Store the checkout of units just reserved."""
     tx.execute(
         INSERT,
         id=checkout.id,
@@ -110,6 +140,7 @@ def insert(tx: Transaction, checkout: Checkout, holder: Holder) -> None:
         network=holder.network,
         payer=holder.payer,
         site=holder.site,
+        counted_until=0 if holder.is_counted else None,
         language=checkout.language,
         kind=checkout.kind,
         way=checkout.way,
@@ -117,7 +148,6 @@ def insert(tx: Transaction, checkout: Checkout, holder: Holder) -> None:
         automatic=int(checkout.automatic),
         host=checkout.host,
         reference=checkout.reference,
-        claimed_at=checkout.claimed_at,
         price=checkout.price,
         quantity=checkout.quantity,
         payer_name=checkout.words.name,
@@ -179,16 +209,10 @@ def is_reference(tx: Transaction, reference: str) -> bool:
     return tx.one(sql, reference=reference) is not None
 
 
-def count_to_confirm(tx: Transaction, request_id: str, now: int) -> int:
-    """Return how many units of a request are held for payments that its seller has to confirm."""
-    (row,) = tx.query(TO_CONFIRM, request_id=request_id, now=now)
-    return int(row["held"])
-
-
-async def read_to_confirm(db: Database, request_id: str, now: int) -> int:
-    """Return what `count_to_confirm` does, without waiting for the writer."""
-    (row,) = await db.query(TO_CONFIRM, request_id=request_id, now=now)
-    return int(row["held"])
+def count_promised(tx: Transaction, request_id: str, now: int) -> int:
+    """Return how many units of a request are held for claims until they lapse."""
+    (row,) = tx.query(PROMISED, request_id=request_id, now=now)
+    return int(row["units"])
 
 
 def find(tx: Transaction, checkout_id: str) -> Checkout | None:
@@ -219,14 +243,31 @@ def find_by_holder(tx: Transaction, request_id: str, holder: Holder, now: int) -
     )
 
 
-def count_held(tx: Transaction, request_id: str, holder: Holder, now: int) -> tuple[Held, int]:
-    """Count a request's units held by a network, and return when the first of them lapses."""
-    (row,) = tx.query(HELD, request_id=request_id, network=holder.network, now=now)
-    until, of_site = row["until"], 0
-    if holder.site:
-        (site,) = tx.query(OF_SITE, request_id=request_id, site=holder.site, now=now)
-        until, of_site = until or site["until"], site["checkouts"]
-    return Held(row["total"], row["nameless"], row["checkouts"], of_site), until or now
+@dataclass(frozen=True, slots=True)
+class Counted:
+    """What a request's caps count for a network and for its site; times in epoch ms.
+
+    `lapses_at` is when the first open checkout of the site lapses, `room_at` when the first of what
+    counts does so no more, None where there is none.
+    """
+
+    network: Held
+    site: Held
+    lapses_at: int | None
+    room_at: int | None
+
+
+def count_held(
+    tx: Transaction, request_id: str, holder: Holder, now: int, but: str = ""
+) -> Counted:
+    """Return what counts for a holder, without the checkout `but`."""
+    (row,) = tx.query(
+        HELD, request_id=request_id, network=holder.network, site=holder.site, now=now, but=but
+    )
+    network, site = (
+        Held(**{name: int(row[prefix + name]) for name in _COUNTS}) for prefix in ("", "site_")
+    )
+    return Counted(network, site, row["lapses"], row["makes_room"])
 
 
 def count_unproven(tx: Transaction, checkout_id: str) -> int:
@@ -290,6 +331,8 @@ def _found(row: Row | None) -> Checkout | None:
         looked_at=row["looked_at"],
         expires_at=row["expires_at"],
         claimed_at=row["claimed_at"],
+        claim_lapses_at=row["claim_lapses_at"],
+        is_held=bool(row["held"]),
         price=row["price"],
         quantity=row["quantity"],
         words=PayerWords(row["payer_name"], row["message"]),

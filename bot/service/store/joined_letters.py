@@ -25,7 +25,7 @@ WAITING = f"""
 """  # noqa: S608 - our own words
 NEWS = f"""{WAITING}
     AND (d.checkout_id IS NULL OR EXISTS (SELECT 1 FROM checkouts c
-    WHERE c.id = d.checkout_id AND c.state = 'claimed' AND c.lapses_at > :now))
+    WHERE c.id = d.checkout_id AND c.state = 'claimed' AND c.claim_lapses_at > :now))
 """  # noqa: S608 - our own words
 """The same without claims that need no answer any more."""
 

@@ -71,12 +71,20 @@ TERMS = (
 """Those that no payment changes."""
 
 PAYABLE = payout_accounts.PAYABLE.format(request="r")
-# A lapsed reservation counts as remaining although no statement has returned it yet.
+# A lapsed reservation counts as remaining although no statement has returned it yet. Where none
+# remain, the next payer gets units of a claim that is not the first of its site.
 EVERY = (
     f"SELECT {of_table('r', COLUMNS)},"  # noqa: S608 - our own words
     " CASE WHEN r.reserved_units > 0 THEN (SELECT COALESCE(SUM(c.quantity), 0) FROM checkouts c"
-    f" WHERE c.request_id = r.id AND {HOLDS} AND c.lapses_at <= :now)"
+    f" WHERE c.request_id = r.id AND {HOLDS} AND c.lapses_at <= :now AND c.held = 1)"
     " ELSE 0 END AS lapsed,"
+    " CASE WHEN r.reserved_units > 0 AND r.remaining_units = 0 THEN"
+    " (SELECT COALESCE(SUM(c.quantity), 0) FROM checkouts c"
+    " WHERE c.request_id = r.id AND c.state = 'claimed' AND c.held = 1 AND c.lapses_at > :now"
+    " AND c.counted_until IS NOT NULL"
+    " AND EXISTS (SELECT 1 FROM checkouts o WHERE o.request_id = c.request_id AND o.site = c.site"
+    " AND o.state = 'claimed' AND o.held = 1 AND o.lapses_at > :now"
+    " AND (o.claimed_at, o.id) < (c.claimed_at, c.id))) ELSE 0 END AS yielding,"
     " CASE WHEN r.seller IS NULL THEN (SELECT a.seller FROM apps a WHERE a.id = r.app_id) END"
     f" AS app_seller, {PAYABLE} AS payable, n.state AS notice_state, n.confirmed_at AS notice_at"
     " FROM payment_requests r LEFT JOIN recipients n ON n.id = r.recipient_id WHERE"
@@ -278,10 +286,13 @@ def _terms_of(*values: Any) -> Terms:
 def _units(row: Row) -> Units | None:
     if row["total_units"] is None:
         return None
+    free = row["lapsed"]
+    if row["remaining_units"] + free == 0:
+        free = row.get("yielding", 0)
     return Units(
         total=row["total_units"],
-        remaining=row["remaining_units"] + row["lapsed"],
-        reserved=row["reserved_units"] - row["lapsed"],
+        remaining=row["remaining_units"] + free,
+        reserved=row["reserved_units"] - free,
         decreased=row["decreased_units"],
     )
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from bot.core.database.big_sums import BILLION, split_amount
+from bot.service.model.checkout import EARNED_FOR, Claim, yielding
 from bot.service.model.checkout_states import ENDED, CheckoutState, before
 from bot.service.model.request import PaymentState
 from bot.service.store import payout_accounts
@@ -18,14 +19,44 @@ from bot.service.store.requests import COLUMNS, lock, read_row
 from bot.service.store.state_conditions import GIVEN_UP, HOLDS, one_of
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from bot.core.database.database import Transaction
-    from bot.service.model.checkout import Checkout
+    from bot.service.model.checkout import Checkout, Holder
     from bot.service.model.order import Order
     from bot.service.model.request import Payment, PaymentRequest
 
 
-# The holder is personal data: it is stored only while the checkout holds its units.
-NOBODY = "network = NULL, payer = NULL, site = NULL"
+# The holder is personal data: it is stored only while the checkout is open or a cap counts it.
+NOBODY = "network = NULL, payer = NULL, site = NULL, counted_until = NULL"
+
+
+def _counted(until: str, lasts: str = "1 = 0", known: str = "counted_until IS NOT NULL") -> str:
+    """Write how a checkout that ends is counted until a time, and its payer forgotten.
+
+    Nobody is forgotten where it `lasts`; only a holder who is `known` counts.
+    """
+    kept = f"{known} AND {until} > :now OR {lasts}"
+    return f"payer = CASE WHEN {lasts} THEN payer END, " + ", ".join(
+        f"{column} = CASE WHEN {kept} THEN {value} END"
+        for column, value in (("network", "network"), ("site", "site"), ("counted_until", until))
+    )
+
+
+# What was held for nothing counts for as long again, and is known for three times as long: see
+# `_LAPSED` of checkouts. A claim that was none counts for the time of a claim.
+_AS_LONG_AGAIN = "4 * :now - 3 * created_at"
+_ENDED_COUNTS = {
+    CheckoutState.CANCELLED: _counted(_AS_LONG_AGAIN),
+    CheckoutState.LAPSED: _counted(_AS_LONG_AGAIN),
+    CheckoutState.REJECTED: _counted(":now + claim_lapses_at - claimed_at"),
+    CheckoutState.FAILED: NOBODY,
+}
+_EARNED = f":now + {EARNED_FOR}"
+_PAID_COUNTS = _counted(_EARNED)
+_PAID_LATE_COUNTS = _counted(
+    _EARNED, known="(counted_until > :now OR (state = 'claimed' AND counted_until IS NOT NULL))"
+)
 
 RESERVED, SOLD = "reserved_units", "paid_count"
 """Columns that count the units taken from those that remain."""
@@ -76,64 +107,108 @@ UNDO_SALE = f"""
 """  # noqa: S608 - our own words
 RAISE = f"UPDATE payment_requests SET {_RAISE_BY} WHERE id = :id"  # noqa: S608 - our own words
 PAY = (
-    f"UPDATE checkouts SET state = 'paid', {NOBODY}"  # noqa: S608 - our own words
-    f" WHERE id = :id AND {one_of(before(CheckoutState.PAID))} AND lapses_at > :now"
+    f"UPDATE checkouts SET state = 'paid', {_PAID_COUNTS}"  # noqa: S608 - our own words
+    f" WHERE id = :id AND {one_of(before(CheckoutState.PAID))} AND held = 1 AND lapses_at > :now"
 )
-LAPSE = (
-    f"UPDATE checkouts SET state = 'lapsed', {NOBODY}"  # noqa: S608 - our own words
-    f" WHERE request_id = :id AND {HOLDS} AND lapses_at <= :now RETURNING quantity"
+# A claim that outlasts its units goes on without them.
+_OUTLASTS = "claim_lapses_at > :now"
+_LAPSE_COUNTS = _counted(
+    "CASE WHEN claim_lapses_at <= :now THEN 2 * claim_lapses_at - claimed_at"
+    " ELSE 4 * lapses_at - 3 * created_at END",
+    _OUTLASTS,
 )
+LAPSE = f"""
+    UPDATE checkouts SET
+      state = CASE WHEN {_OUTLASTS} THEN state ELSE 'lapsed' END,
+      held = CASE WHEN {_OUTLASTS} THEN 0 ELSE held END,
+      lapses_at = COALESCE(claim_lapses_at, lapses_at), {_LAPSE_COUNTS}
+    WHERE request_id = :id AND {HOLDS} AND lapses_at <= :now
+    RETURNING CASE WHEN state = 'claimed' OR held = 1 THEN quantity ELSE 0 END AS units
+"""  # noqa: S608 - our own words
 TAKE_RESERVED = f"""
     UPDATE payment_requests SET reserved_units = reserved_units - :units, {_SELL}
     WHERE id = :id AND reserved_units >= :units
 """  # noqa: S608 - our own words
 # Money for a checkout without units takes any that remain, also of an expired request.
+_WITHOUT_UNITS = f"({GIVEN_UP} OR (state = 'claimed' AND held = 0))"
 TAKE_LATE = f"""
     UPDATE payment_requests SET remaining_units = remaining_units - :units, {_SELL}
     WHERE id = :id AND (remaining_units IS NULL OR remaining_units >= :units)
-      AND EXISTS (SELECT 1 FROM checkouts WHERE id = :checkout AND {GIVEN_UP})
+      AND EXISTS (SELECT 1 FROM checkouts WHERE id = :checkout AND {_WITHOUT_UNITS})
 """  # noqa: S608 - our own words
-FINISH = f"UPDATE checkouts SET state = :state WHERE id = :id AND {GIVEN_UP}"  # noqa: S608 - our own words
+FINISH = (
+    f"UPDATE checkouts SET state = :state, {_PAID_LATE_COUNTS} WHERE id = :id AND {_WITHOUT_UNITS}"  # noqa: S608 - our own words
+)
 OVERSELL = (
     f"UPDATE payment_requests SET oversold_count = oversold_count + 1, {_TAKE_IN} WHERE id = :id"  # noqa: S608 - our own words
 )
 END = {
-    state: f"UPDATE checkouts SET state = '{state}', failure = :failure, {NOBODY}"  # noqa: S608 - our own words
-    f" WHERE id = :id AND {one_of(before(state))} AND lapses_at > :now"
-    for state in ENDED
+    state: f"UPDATE checkouts SET state = '{state}', failure = :failure, {counts}"  # noqa: S608 - our own words
+    f" WHERE id = :id AND {one_of(before(state))} AND COALESCE(claim_lapses_at, lapses_at) > :now"
+    for state, counts in _ENDED_COUNTS.items()
 }
-CLAIM = (
-    "UPDATE checkouts SET state = 'claimed', claimed_at = :now, lapses_at = :until"
-    " WHERE id = :id AND state = 'open' AND lapses_at > :now"
+_CLAIM = """
+    UPDATE checkouts SET state = 'claimed', claimed_at = :now, claim_lapses_at = :until,
+      held = :held, lapses_at = :lapses_at, network = {network}, site = {site},
+      counted_until = {counted}
+    WHERE id = :id AND {guard}
+"""
+CLAIM = _CLAIM.format(
+    network="COALESCE(:network, network)",
+    site="COALESCE(:site, site)",
+    counted="COALESCE(:counted, counted_until)",
+    guard="state = 'open' AND lapses_at > :now",
 )
-CLAIM_AGAIN = (
-    "UPDATE checkouts SET state = 'claimed', claimed_at = :now, lapses_at = :until"
-    " WHERE id = :id AND state = 'lapsed'"
+CLAIM_AGAIN = _CLAIM.format(
+    network=":network", site=":site", counted=":counted", guard="state = 'lapsed'"
 )
 RESERVE_AGAIN = """
     UPDATE payment_requests
     SET remaining_units = remaining_units - :units, reserved_units = reserved_units + :units
     WHERE id = :id AND deleted_at IS NULL AND (remaining_units IS NULL OR remaining_units >= :units)
 """
+CLAIMS = """
+    SELECT c.id, c.quantity, c.claimed_at, c.lapses_at, c.claim_lapses_at,
+      CASE WHEN c.counted_until IS NOT NULL THEN c.site END AS counted_site,
+      (SELECT SUM(o.quantity) FROM checkouts o WHERE o.request_id = c.request_id
+       AND o.site = c.site AND o.state = 'claimed') AS claims
+    FROM checkouts c WHERE c.request_id = :id AND c.state = 'claimed' AND c.held = 1
+"""
+YIELD = """
+    UPDATE checkouts SET held = 0, lapses_at = claim_lapses_at
+    WHERE id = :id AND state = 'claimed' AND held = 1
+"""
 OVERDUE = (
     f"SELECT DISTINCT request_id FROM checkouts WHERE {HOLDS} AND lapses_at <= :now LIMIT :most"  # noqa: S608 - our own words
+)
+# A claim is counted for as long as it lasts.
+_COUNTED_ENOUGH = f"counted_until > 0 AND counted_until <= :now AND NOT {HOLDS}"
+COUNTED_ENOUGH = f"SELECT DISTINCT request_id FROM checkouts WHERE {_COUNTED_ENOUGH} LIMIT :most"  # noqa: S608 - our own words
+FORGET_HOLDERS = (
+    f"UPDATE checkouts SET {NOBODY}"  # noqa: S608 - our own words
+    f" WHERE request_id = :id AND site IS NOT NULL AND {_COUNTED_ENOUGH}"
 )
 
 
 def return_lapsed(tx: Transaction, request_id: str, now: int) -> int:
     """Return the units of lapsed reservations to the request; return how many."""
-    lapsed: int = sum(row["quantity"] for row in tx.query(LAPSE, id=request_id, now=now))
+    lapsed: int = sum(row["units"] for row in tx.query(LAPSE, id=request_id, now=now))
     if lapsed:
         tx.execute(GIVE_BACK, id=request_id, units=lapsed)
     return lapsed
 
 
 def close_lapsed(tx: Transaction, now: int, most: int) -> int:
-    """Close lapsed checkouts, with their holders, of up to `most` requests; return how many."""
-    found = sorted(row["request_id"] for row in tx.query(OVERDUE, now=now, most=most))
+    """Close lapsed checkouts of up to `most` requests, and forget holders that no cap counts.
+
+    Return the number of requests.
+    """
+    due = [*tx.query(OVERDUE, now=now, most=most), *tx.query(COUNTED_ENOUGH, now=now, most=most)]
+    found = sorted({row["request_id"] for row in due})
     for request_id in found:
         lock(tx, request_id)
         return_lapsed(tx, request_id, now)
+        tx.execute(FORGET_HOLDERS, id=request_id, now=now)
     return len(found)
 
 
@@ -183,38 +258,110 @@ def end(
     """
     if not tx.execute(END[state], id=checkout.id, now=now, failure=failure):
         return False
-    tx.execute(GIVE_BACK, id=checkout.request_id, units=checkout.quantity)
+    if checkout.is_held:
+        tx.execute(GIVE_BACK, id=checkout.request_id, units=checkout.quantity)
     tx.count("checkouts", checkout.kind, state.value)
     return True
 
 
-def claim(tx: Transaction, checkout: Checkout, now: int, until: int) -> bool:
-    """Hold the units of an open checkout until a time; False, unchanged, in any other state."""
-    if not tx.execute(CLAIM, id=checkout.id, now=now, until=until):
-        return False
-    tx.count("checkouts", checkout.kind, CheckoutState.CLAIMED.value)
-    return True
+def claim(
+    tx: Transaction, checkout: Checkout, holder: Holder, now: int, until: int, *, promised: bool
+) -> bool:
+    """Claim an open checkout until a time; return False, unchanged, in any other state.
+
+    Its units are held as long if that is `promised`, and else as long as they are reserved.
+    """
+    lapses_at = until if promised else min(checkout.lapses_at, until)
+    return _claim(tx, CLAIM, checkout, holder, now, until, lapses_at, held=True)
 
 
-def claim_again(tx: Transaction, checkout: Checkout, now: int, until: int) -> bool:
-    """Reserve other units for a lapsed checkout until a time.
+def claim_again(
+    tx: Transaction, checkout: Checkout, holder: Holder, now: int, until: int, *, promised: bool
+) -> bool:
+    """Claim a lapsed checkout until a time, with other units if that is `promised`.
 
     Return False if too few are left; they are reserved only in a transaction that succeeds.
     """
-    return_lapsed(tx, checkout.request_id, now)
-    if not tx.execute(RESERVE_AGAIN, id=checkout.request_id, units=checkout.quantity):
-        return False
-    if not tx.execute(CLAIM_AGAIN, id=checkout.id, now=now, until=until):
+    order = {"id": checkout.request_id, "units": checkout.quantity}
+    if promised and not tx.execute(RESERVE_AGAIN, **order):
+        make_room(tx, checkout.request_id, checkout.quantity)
+        if not tx.execute(RESERVE_AGAIN, **order):
+            return False
+    if not _claim(tx, CLAIM_AGAIN, checkout, holder, now, until, until, held=promised):
         raise RuntimeError(f"checkout {checkout.id} has not lapsed")
+    return True
+
+
+def _claim(
+    tx: Transaction,
+    statement: str,
+    checkout: Checkout,
+    holder: Holder,
+    now: int,
+    until: int,
+    lapses_at: int,
+    *,
+    held: bool,
+) -> bool:
+    if not tx.execute(
+        statement, id=checkout.id, now=now, until=until, lapses_at=lapses_at, held=int(held),
+        network=holder.network, site=holder.site, counted=0 if holder.is_counted else None,
+    ):  # fmt: skip
+        return False
     tx.count("checkouts", checkout.kind, CheckoutState.CLAIMED.value)
     return True
+
+
+def make_room(tx: Transaction, request_id: str, units: int, *, is_proven: bool = False) -> bool:
+    """Take units back from claims until so many remain; return False, unchanged, if too few do."""
+    row = tx.one("SELECT remaining_units FROM payment_requests WHERE id = :id", id=request_id)
+    if row is None or row["remaining_units"] is None:
+        return False
+    lacking = units - row["remaining_units"]
+    return take_back(tx, request_id, find_yielding(tx, request_id, lacking, is_proven=is_proven))
+
+
+def find_yielding(
+    tx: Transaction,
+    request_id: str,
+    lacking: int,
+    *,
+    rival: int | None = None,
+    is_proven: bool = False,
+) -> list[Claim]:
+    """Return the claims that yield so many units, as `yielding` chooses them."""
+    claims = [
+        Claim(
+            id=row["id"],
+            site=row["counted_site"],
+            claims=int(row["claims"] or 0),
+            quantity=row["quantity"],
+            claimed_at=row["claimed_at"],
+            is_promised=row["lapses_at"] == row["claim_lapses_at"],
+        )
+        for row in tx.query(CLAIMS, id=request_id)
+    ]
+    return yielding(claims, lacking, rival=rival, is_proven=is_proven)
+
+
+def take_back(tx: Transaction, request_id: str, claims: Iterable[Claim]) -> bool:
+    """Return the units of claims to those that remain; return False if there are none.
+
+    The claims go on without units: their seller may still confirm them.
+    """
+    yielded = [
+        tx.execute(GIVE_BACK, id=request_id, units=one.quantity)
+        for one in claims
+        if tx.execute(YIELD, id=one.id)
+    ]
+    return bool(yielded)
 
 
 def take_units(tx: Transaction, checkout: Checkout, now: int) -> PaymentState:
     """Turn the checkout's units into sold ones; return the state of its payment.
 
-    A checkout that was given up takes other units if enough remain. Otherwise, and for a second
-    payment of one checkout, none is taken: the payment is oversold as a whole.
+    A checkout without units takes others if enough remain, or claims yield them. Otherwise, and for
+    a second payment of one checkout, none is taken: the payment is oversold as a whole.
     """
     sold = {"id": checkout.request_id, "units": checkout.quantity, "price": checkout.price}
     if tx.execute(PAY, id=checkout.id, now=now):
@@ -223,9 +370,15 @@ def take_units(tx: Transaction, checkout: Checkout, now: int) -> PaymentState:
         tx.count("checkouts", checkout.kind, CheckoutState.PAID.value)
         return PaymentState.PAID
     return_lapsed(tx, checkout.request_id, now)
+    was = checkout.state(now)
     taken = tx.execute(TAKE_LATE, **sold, checkout=checkout.id)
-    state = PaymentState.LATE if taken else PaymentState.OVERSOLD
-    if tx.execute(FINISH, id=checkout.id, state=state.value):
+    if not taken and (was in ENDED or was is CheckoutState.CLAIMED):
+        make_room(tx, checkout.request_id, checkout.quantity, is_proven=True)
+        taken = tx.execute(TAKE_LATE, **sold, checkout=checkout.id)
+    state = PaymentState.OVERSOLD
+    if taken:
+        state = PaymentState.PAID if was is CheckoutState.CLAIMED else PaymentState.LATE
+    if tx.execute(FINISH, id=checkout.id, state=state.value, now=now):
         tx.count("checkouts", checkout.kind, state.value)
     if not taken:
         tx.execute(OVERSELL, **sold)

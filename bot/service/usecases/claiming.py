@@ -6,16 +6,16 @@ from typing import TYPE_CHECKING
 
 from bot.core.errors import NotFound, NotPayable, WrongState
 from bot.core.ops import audit
-from bot.service.model.checkout import Settlement, may_claim
+from bot.service.model.checkout import UNKNOWN_HOLDER, Settlement, may_claim, over_budget
 from bot.service.model.checkout_states import CheckoutState
-from bot.service.model.request import RESERVED, TOO_FEW, WAY_CLOSED
+from bot.service.model.request import RESERVED, TOO_FEW
 from bot.service.store import checkouts, requests, unit_moves
 from bot.service.usecases import delivery_queues, settling
 from bot.service.usecases.letters import payer_receipts
 
 if TYPE_CHECKING:
     from bot.core.database.database import Transaction
-    from bot.service.model.checkout import Checkout
+    from bot.service.model.checkout import Checkout, Claim, Holder
     from bot.service.model.request import PaymentRequest
     from bot.service.usecases.payment_context import PaymentContext
 
@@ -23,12 +23,18 @@ UNKNOWN = "There is no such checkout."
 
 
 def claim(
-    tx: Transaction, context: PaymentContext, request_id: str, checkout_id: str, now: int
+    tx: Transaction,
+    context: PaymentContext,
+    request_id: str,
+    checkout_id: str,
+    now: int,
+    holder: Holder = UNKNOWN_HOLDER,
 ) -> Checkout:
-    """Record a payer's word that the money was sent; its units are held for the seller to confirm.
+    """Record a payer's word that the money was sent, for the seller to confirm.
 
-    A lapsed checkout gets other units. Repeated, it answers the same. Raises NotFound, WrongState,
-    and NotPayable where too few units are left or too many wait for the seller.
+    Its units are held until then as far as `is_promised` allows, and else for the ordinary time. A
+    lapsed checkout gets other units. Repeated, it answers the same. Raises NotFound, WrongState,
+    and NotPayable where too few units are left.
     """
     requests.lock(tx, request_id)
     checkout = _found(tx, checkout_id)
@@ -39,15 +45,31 @@ def claim(
         return checkout
     if checkout.automatic or state not in {CheckoutState.OPEN, CheckoutState.LAPSED}:
         raise WrongState(state)
-    until = now + context.claims
-    if state is CheckoutState.OPEN:
-        if not unit_moves.claim(tx, checkout, now, until):
+    unit_moves.return_lapsed(tx, request_id, now)
+    request = _request(tx, checkout, now)
+    return record_claim(tx, context, request, checkout, context.holder(holder, request), now)
+
+
+def record_claim(
+    tx: Transaction,
+    context: PaymentContext,
+    request: PaymentRequest,
+    checkout: Checkout,
+    holder: Holder,
+    now: int,
+) -> Checkout:
+    """Claim a checkout that is open or has lapsed, and tell its seller. Raises as `claim` does."""
+    room = find_promise(tx, context, request, checkout, holder, now)
+    unit_moves.take_back(tx, request.id, room or ())
+    until, promised = now + context.claims, room is not None
+    if checkout.state(now) is CheckoutState.OPEN:
+        if not unit_moves.claim(tx, checkout, holder, now, until, promised=promised):
             raise RuntimeError(f"checkout {checkout.id} was changed beside the lock")
-    elif not unit_moves.claim_again(tx, checkout, now, until):
-        raise _refusal(tx, checkout, now)
-    elif not may_hold(tx, _request(tx, checkout, now), checkout, now):
-        raise NotPayable(WAY_CLOSED)
-    claimed = _found(tx, checkout_id)
+    elif not promised and (refusal := _refusal(tx, checkout, now)):
+        raise refusal
+    elif not unit_moves.claim_again(tx, checkout, holder, now, until, promised=promised):
+        raise _refusal(tx, checkout, now) or NotPayable(RESERVED)
+    claimed = _found(tx, checkout.id)
     delivery_queues.queue_claim(tx, _request(tx, claimed, now), claimed)
     return claimed
 
@@ -98,21 +120,47 @@ def reject(tx: Transaction, app_id: str, checkout_id: str, now: int) -> Checkout
     return _found(tx, checkout_id)
 
 
-def may_hold(tx: Transaction, request: PaymentRequest, checkout: Checkout, now: int) -> bool:
-    """Return whether the units that wait for the seller are few enough; `checkout` has the last."""
-    held = checkouts.count_to_confirm(tx, request.id, now)
-    return may_claim(request.units, held, checkout.quantity)
+def find_promise(
+    tx: Transaction,
+    context: PaymentContext,
+    request: PaymentRequest,
+    checkout: Checkout,
+    holder: Holder,
+    now: int,
+) -> list[Claim] | None:
+    """Return the claims that have to yield so that a checkout's units are held until it's decided.
+
+    None if they can't be: its network claims enough, or the claims of a drop hold half of it, and
+    none of a network that claims more.
+    """
+    if not context.holds or request.units is None:
+        return []
+    rival = checkout.quantity
+    if holder.site is not None:
+        counted = checkouts.count_held(tx, request.id, holder, now, but=checkout.id)
+        own = counted.network, counted.site, context.holds, checkout.quantity
+        if not may_claim(request.units, *own):
+            return None
+        rival += counted.site.claims
+    promised = checkouts.count_promised(tx, request.id, now)
+    lacking = over_budget(request.units, promised, checkout.quantity)
+    if lacking <= 0:
+        return []
+    return unit_moves.find_yielding(tx, request.id, lacking, rival=rival) or None
 
 
-def _refusal(tx: Transaction, checkout: Checkout, now: int) -> NotPayable:
-    """Return why a lapsed checkout gets no units. Raises NotFound for a deleted request."""
+def _refusal(tx: Transaction, checkout: Checkout, now: int) -> NotPayable | None:
+    """Return why too few units are left for a lapsed checkout, None if enough are.
+
+    Raises NotFound for a deleted request.
+    """
     request = requests.find(tx, checkout.request_id, now)
     if request is None:
         raise NotFound
-    left = request.units.remaining if request.units else 0
-    if 0 < left < checkout.quantity:
-        return NotPayable(TOO_FEW, left)
-    return NotPayable(request.hindrance(now) or RESERVED)
+    left = request.units.remaining if request.units else checkout.quantity
+    if left >= checkout.quantity:
+        return None
+    return NotPayable(TOO_FEW, left) if left else NotPayable(request.hindrance(now) or RESERVED)
 
 
 def find_own(tx: Transaction, app_id: str, checkout_id: str, now: int) -> Checkout:

@@ -163,7 +163,7 @@ def _claim_letter(
         recipient_id=recipient.id,
         product=terms.product.name,
         claimed_at=checkout.claimed_at or 0,
-        lapses_at=checkout.lapses_at,
+        lapses_at=checkout.ends_at,
         **checkout_facts(request, checkout),
         **converted_facts(checkout.order.amount(terms), terms.currency, checkout.quote),
     )

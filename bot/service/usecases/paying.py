@@ -5,7 +5,7 @@ Test money and bank codes are open in the transaction that reserves; a wallet is
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from bot.core.errors import InvalidBody, NotFound, NotPayable, TooManyHolds
@@ -14,7 +14,7 @@ from bot.service.model.checkout import (
     Checkout,
     Holder,
     Settlement,
-    may_claim,
+    is_capped_without_cookie,
     may_reserve,
 )
 from bot.service.model.checkout_states import CheckoutState
@@ -25,7 +25,7 @@ from bot.service.model.rail_answers import Manner
 from bot.service.model.request import NO_PAYOUT, TOO_FEW, WAY_CLOSED, Payment
 from bot.service.store import checkouts, payments, payout_accounts, requests, unit_moves
 from bot.service.store.unit_moves import RESERVED, SOLD
-from bot.service.usecases import claiming, delivery_queues, looking, opening, settling
+from bot.service.usecases import claiming, looking, opening, settling
 from bot.service.usecases.request_commands import new_id
 
 if TYPE_CHECKING:
@@ -77,8 +77,7 @@ class Way:
     """A way to pay a request: `quote` is what the payer pays, None while the rate is unknown.
 
     Where the payer chooses, it is of the highest amount: the lowest may come to nothing in sats.
-    `automatic`: its money is found by the rail, else its seller confirms it. `closed`: too many
-    payments wait for the seller.
+    `automatic`: its money is found by the rail, else its seller confirms it.
     """
 
     name: str
@@ -87,20 +86,13 @@ class Way:
     automatic: bool
     account: PayoutAccount
     quote: Quote | None
-    closed: bool = False
 
 
-async def read_ways(
-    db: Database, context: PaymentContext, request: PaymentRequest, now: int
-) -> list[Way]:
+async def read_ways(db: Database, context: PaymentContext, request: PaymentRequest) -> list[Way]:
     """Return the ways to pay a request, its seller's first one first; none with test money."""
     if context.rails.test_money or request.payout is None:
         return []
     accounts = await payout_accounts.read_ways(db, request.app_id, request.payout)
-    closed = False
-    if not all(account.automatic for account in accounts):
-        waiting = await checkouts.read_to_confirm(db, request.id, now)
-        closed = not may_claim(request.units, waiting + 1, 1)
     return [
         Way(
             name=account.way,
@@ -109,7 +101,6 @@ async def read_ways(
             automatic=account.automatic,
             account=account,
             quote=_quote(context, request, account),
-            closed=closed and not account.automatic,
         )
         for account in accounts
         if account.takes(request.terms.currency)
@@ -176,10 +167,14 @@ def pay(tx: Transaction, context: PaymentContext, form: PaymentForm, now: int) -
         request = requests.find(tx, form.request_id, now)  # has the units of the former again
     if request is None and (unit_moves.return_lapsed(tx, form.request_id, now) or held):
         request = unit_moves.take(tx, form.request_id, form.order, column, now)
+    if request is None and unit_moves.make_room(tx, form.request_id, form.quantity):
+        request = unit_moves.take(tx, form.request_id, form.order, column, now)
     if request is None:
         raise _refusal(tx, form, now)
-    _check_holds(tx, context, request, form, now)
-    return _begin(tx, context, request, form, now)
+    holder = context.holder(form.holder, request)
+    if column == RESERVED:
+        _check_holds(tx, context, request, form, holder, now, but=held.id if held else "")
+    return _begin(tx, context, request, form, holder, now)
 
 
 def _is_at_once(context: PaymentContext, form: PaymentForm) -> bool:
@@ -195,7 +190,12 @@ def _posted_before(tx: Transaction, form: PaymentForm) -> PaymentProgress | None
 
 
 def _begin(
-    tx: Transaction, context: PaymentContext, request: PaymentRequest, form: PaymentForm, now: int
+    tx: Transaction,
+    context: PaymentContext,
+    request: PaymentRequest,
+    form: PaymentForm,
+    holder: Holder,
+    now: int,
 ) -> PaymentProgress:
     """Store the checkout of units just reserved, as far as it is open without a wallet's answer.
 
@@ -226,25 +226,16 @@ def _begin(
     if opened is not None:
         state = CheckoutState.PAID if at_once else CheckoutState.OPEN
         checkout = checkout.open(opened, now, state)
-    if opened is not None and opened.claimed:
-        checkout = checkout.claimed(now, now + context.claims)
     if at_once:
         return _sold(tx, request, checkout, opened, now)
-    checkouts.insert(tx, checkout, form.holder)
-    if not checkout.automatic and not claiming.may_hold(tx, request, checkout, now):
-        raise NotPayable(WAY_CLOSED)
+    if opened is not None and opened.claimed:
+        checkout = replace(checkout, automatic=False)
+    checkouts.insert(tx, checkout, holder)
     if opened is None:
         opening.queue_opening(tx, checkout)
         return PaymentProgress(checkout.id, None)
-    return _opened(tx, request, checkout, opened, now)
-
-
-def _opened(
-    tx: Transaction, request: PaymentRequest, checkout: Checkout, opened: Opened, now: int
-) -> PaymentProgress:
-    """Queue what follows an opening without a wallet."""
     if opened.claimed:
-        delivery_queues.queue_claim(tx, request, checkout)
+        claiming.record_claim(tx, context, request, checkout, holder, now)
     looking.queue_looks(tx, checkout, opened, now)
     return PaymentProgress(checkout.id, None)
 
@@ -339,21 +330,30 @@ def _free_reference(tx: Transaction) -> str:
 
 
 def _check_holds(
-    tx: Transaction, context: PaymentContext, request: PaymentRequest, form: PaymentForm, now: int
+    tx: Transaction,
+    context: PaymentContext,
+    request: PaymentRequest,
+    form: PaymentForm,
+    holder: Holder,
+    now: int,
+    *,
+    but: str,
 ) -> None:
     """Raise TooManyHolds, which undoes the taking, if the payer's network holds enough.
 
-    Counted after the guarded statement, which no other transaction passes until this one commits.
+    Counted after the guarded statement, which no other transaction passes until this one commits,
+    and without the checkout that this one replaces.
     """
-    holder = form.holder
-    if not context.holds or holder.network is None:
+    if not context.holds or holder.site is None:
         return
-    held, until = checkouts.count_held(tx, request.id, holder, now)
-    units = request.units
-    sold = form.quantity if _is_at_once(context, form) else 0
-    unsold = units.remaining + units.reserved + sold if units else None
-    if not may_reserve(holder, held, unsold, context.holds, form.quantity):
-        raise TooManyHolds(max(1, (until - now + 999) // 1000))
+    counted = checkouts.count_held(tx, request.id, holder, now, but)
+    held, cap, units = counted.network, context.holds, request.units
+    unsold = units.remaining + units.reserved if units else None
+    if may_reserve(holder, held, counted.site, unsold, cap, form.quantity):
+        return
+    frees = unsold is None or is_capped_without_cookie(holder, held, cap, form.quantity)
+    until = (counted.lapses_at if frees else counted.room_at) or now
+    raise TooManyHolds(max(1, (until - now + 999) // 1000))
 
 
 def _refusal(tx: Transaction, form: PaymentForm, now: int) -> NotFound | NotPayable:

@@ -13,6 +13,7 @@ from bot.service.model.request import UNPRICED
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from bot.service.model.checkout import Holder
     from bot.service.model.order import Order
     from bot.service.model.payout import PayoutAccount
     from bot.service.model.request import PaymentRequest, Quote
@@ -39,6 +40,12 @@ class PaymentContext:
     claims: int = CLAIMS_HELD
     details_of: Callable[[PayoutAccount], dict[str, Any]] = lambda _account: {}
     hint_url: Callable[[str], str | None] = lambda _checkout_id: None
+
+    def holder(self, holder: Holder, request: PaymentRequest) -> Holder:
+        """Return a request's holder as it is stored, which caps count where there are any."""
+        site = holder.site or holder.network
+        counted = self.holds > 0 and site is not None and request.units is not None
+        return replace(holder, site=site, is_counted=counted)
 
     def quote(
         self, request: PaymentRequest, currency: str | None = None, order: Order = ONE

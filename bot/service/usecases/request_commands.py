@@ -133,6 +133,8 @@ def edit(tx: Transaction, caller: Caller, request_id: str, edited: Edit) -> Paym
     store.lock(tx, request_id)
     request = find_own(tx, caller, request_id)
     unit_moves.return_lapsed(tx, request_id, caller.now)
+    if edited.decrease:
+        unit_moves.make_room(tx, request_id, edited.decrease)
     changed = changes.edit(request, edited)
     if edited.email is not changes.KEEP:
         changed = _with_recipient(tx, caller, changed)

@@ -45,7 +45,7 @@ def checkout(it: Checkout, now: int) -> Json:
         state=it.state(now),
         amount=amounts.from_minor(it.quote.amount, it.quote.currency),
         currencyCode=it.quote.currency,
-        expiresAt=iso(it.lapses_at),
+        expiresAt=iso(it.ends_at),
         reference=it.reference,
     )
     return fields | {"payWith": it.pay_with and _pay_with(it.pay_with)}

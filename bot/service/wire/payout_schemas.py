@@ -73,8 +73,8 @@ class CheckoutAnswer(Answer):
     """An attempt to pay; `amount` in `currencyCode`, the payer's.
 
     `opening`: the wallet is asked for an invoice, and `payWith` is null until then. `claimed`: its
-    payer says that the money was sent, under `reference`; the seller confirms or rejects it. The
-    unit is held until `expiresAt`.
+    payer says that the money was sent, under `reference`; the seller confirms or rejects it. It
+    ends at `expiresAt`, and may hold no unit until then.
     """
 
     id: Id

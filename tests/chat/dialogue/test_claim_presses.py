@@ -53,7 +53,7 @@ async def test_a_claim_asks_with_amount_reference_and_two_buttons(steps: ClaimSt
         "🏦 $2.50 for Stickers: has it arrived?",
         HOW,
         "🧾 K7F2-90XM",
-        "The item is reserved for them until Fri, 22 Jan 2027, 08:00 (UTC).",
+        "The payer is waiting for your answer until Fri, 22 Jan 2027, 08:00 (UTC).",
     ]
     assert [button["text"] for button in asked.buttons] == [RECEIVED, MISSING]
     assert [one["type"] for one in asked.entities] == ["bold", "bold", "code"]

@@ -44,7 +44,7 @@ STATEMENTS = [
     (lanes.RANKED_LANES, ["lanes_ranked"]),
     (lanes.CLOSE, ["lanes_pkey", "outbox_leased"]),
     (series.TAKE, ["outbox_pkey", "outbox_due", "outbox_leased"]),
-    (checkouts.HELD, ["checkouts_held"]),
+    (checkouts.HELD, ["checkouts_site"]),
     (checkouts.BY_PAYER, ["checkouts_held"]),
     (checkouts.UNPROVEN, ["checkouts_pkey", "checkouts_claimed"]),
     (payments.WITH_LAST_UNIT, ["payments_units"]),

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 FOLLOWING = {
     "opening": "open failed lapsed",
     "open": "paid claimed cancelled lapsed",
-    "claimed": "paid rejected lapsed",
+    "claimed": "paid rejected lapsed oversold",
     "failed": "late oversold",
     "cancelled": "late oversold",
     "lapsed": "late oversold claimed",

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from bot.service.model.amount_choice import AmountChoice
-from bot.service.model.request import UNPRICED, WAY_CLOSED, Units
+from bot.service.model.request import UNPRICED, Units
 from bot.service.page import pay_ways
 from bot.service.page.forms import Reader
 from tests.support.drawn_checkouts import request, way
@@ -29,7 +29,7 @@ def test_the_first_open_way_is_chosen_unless_the_payer_has() -> None:
     def picked(*ways: Way, chosen: str | None = None) -> list[str]:
         return [card["value"] for card in shown(*ways, chosen=chosen) if card["checked"]]
 
-    closed = way("bank:sepa", closed=True)
+    closed = way("bank:sepa", quote=None)
     assert picked(BANK, LIGHTNING) == ["bank:sepa"]
     assert picked(closed, LIGHTNING) == ["lightning"]
     assert picked(BANK, LIGHTNING, chosen="lightning") == ["lightning"]
@@ -90,21 +90,6 @@ def test_wallets_are_one_way_to_payers_and_told_apart_all_the_same() -> None:
     ("ways", "why"),
     [
         (
-            (way("bank:sepa", closed=True), LIGHTNING),
-            (
-                "Bank transfer isn't available right now: other payments still have to be"
-                " confirmed."
-                " Pay with Lightning instead."
-            ),
-        ),
-        (
-            (way("bank:pix", closed=True), way("lightning", quote=None)),
-            (
-                "Pix isn't available right now: other payments still have to be confirmed."
-                " Please try again later."
-            ),
-        ),
-        (
             (way("lightning", quote=None), BANK),
             (
                 "The price can't be converted right now."
@@ -112,7 +97,7 @@ def test_wallets_are_one_way_to_payers_and_told_apart_all_the_same() -> None:
             ),
         ),
         (
-            (way("lightning", quote=None), way("bank:sepa", closed=True)),
+            (way("lightning", quote=None), way("lnbits", quote=None)),
             "The price can't be converted right now. Please try again in a few minutes.",
         ),
     ],
@@ -126,10 +111,8 @@ def test_a_closed_way_says_why(ways: tuple[Way, ...], why: str) -> None:
     [
         ((), None),
         ((LIGHTNING,), None),
-        ((way("bank:sepa", closed=True), LIGHTNING), None),
-        ((way("bank:sepa", closed=True),), WAY_CLOSED),
+        ((way("lightning", quote=None), BANK), None),
         ((way("lightning", quote=None),), UNPRICED),
-        ((way("lightning", quote=None), way("bank:sepa", closed=True)), UNPRICED),
     ],
 )
 def test_a_request_is_closed_when_all_of_its_ways_are(

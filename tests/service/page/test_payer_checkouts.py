@@ -90,15 +90,14 @@ async def test_a_way_that_its_seller_has_removed_leaves_the_others_to_choose(
 
 
 async def test_a_way_that_closed_meanwhile_leaves_the_others_to_choose(scene: RealScene) -> None:
-    """Ten of twenty wait for the seller; the payer's own input stays."""
-    path = await states.bank_full(scene)
-    scene.service.anyone.cookies.clear()
-    refused = await post(scene, path, token="f" * 32, way="bank:sepa")
+    """The rate is unknown by now; the payer's own input stays."""
+    path = await states.unpriced_way(scene)
+    refused = await post(scene, path, token="f" * 32, way="lightning")
     assert refused.status_code == 409
     assert "You haven&#39;t been charged. Please choose another way." in refused.text
-    assert 'value="lightning" aria-describedby="sum-2 how-2" checked' in refused.text
-    assert await units(scene.service) == (10, 10, 0, 0)
-    taken = await post(scene, path, token="g" * 32, way="lightning")
+    assert 'value="bank:sepa" aria-describedby="sum-1 how-1" checked' in refused.text
+    assert await units(scene.service) == (20, 0, 0, 0)
+    taken = await post(scene, path, token="g" * 32, way="bank:sepa")
     assert taken.status_code == 303
 
 

@@ -40,6 +40,7 @@ if TYPE_CHECKING:
 
 BESIDE = {
     "checkouts_open",
+    "checkouts_waiting",
     "sqlite_autoindex_apps_1",
     "sqlite_autoindex_takings_1",
     "sqlite_autoindex_payment_requests_1",

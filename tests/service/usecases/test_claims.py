@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from bot.core.errors import NotFound, NotPayable, WrongState
-from bot.service.model.checkout import Holder
+from bot.service.model.checkout import UNKNOWN_HOLDER, Holder
 from bot.service.model.payout import BANK, LIGHTNING
 from bot.service.model.rail_answers import Arrived, Manner, Unavailable
 from bot.service.store import checkouts, unit_moves
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from bot.service.model.checkout import Checkout
 
 ONE: dict[str, Any] = EUROS | {"expirationType": "limit", "totalUnits": 1}
+TWO: dict[str, Any] = ONE | {"totalUnits": 2}
 SEPA = "bank:sepa"
 
 
@@ -51,9 +52,10 @@ async def pay(
     return await found(service, checkout_id)
 
 
-async def claim(service: ServiceHarness, it: Checkout) -> Checkout:
+async def claim(service: ServiceHarness, it: Checkout, holder: Holder = UNKNOWN_HOLDER) -> Checkout:
+    now = service.clock()
     return await service.db.transaction(
-        lambda tx: claiming.claim(tx, service.context, it.request_id, it.id, service.clock())
+        lambda tx: claiming.claim(tx, service.context, it.request_id, it.id, now, holder)
     )
 
 
@@ -169,7 +171,7 @@ async def _check_units(service: ServiceHarness, request_id: str) -> None:
     row = await service.db.one("SELECT * FROM payment_requests WHERE id = :id", id=request_id)
     held = await service.db.query(
         "SELECT id FROM checkouts WHERE request_id = :id"
-        " AND state IN ('opening', 'open', 'claimed')",
+        " AND state IN ('opening', 'open', 'claimed') AND held = 1",
         id=request_id,
     )
     assert row is not None
@@ -180,15 +182,15 @@ async def _check_units(service: ServiceHarness, request_id: str) -> None:
 async def test_a_claimed_unit_is_held_for_the_seller_and_then_lapses(
     service: ServiceHarness,
 ) -> None:
-    made = await service.create(**ONE)
+    made = await service.create(**TWO)
     it = await claimed(service, made["id"])
     assert (it.claimed_at, it.lapses_at) == (NOON, NOON + CLAIMS * 1000)
     service.clock.advance(CLAIMS - 1)
-    assert (await service.get(made["id"]))["remainingUnits"] == 0
-    service.clock.advance(1)
     assert (await service.get(made["id"]))["remainingUnits"] == 1
+    service.clock.advance(1)
+    assert (await service.get(made["id"]))["remainingUnits"] == 2
     assert (await confirm(service, it)).stored_state.value == "late"
-    assert await units(service) == (0, 0, 1, 0)
+    assert await units(service) == (1, 0, 1, 0)
 
 
 async def test_a_lapsed_claim_can_be_made_again_while_a_unit_is_free(
@@ -201,8 +203,9 @@ async def test_a_lapsed_claim_can_be_made_again_while_a_unit_is_free(
         await claim(service, it)
     assert refused.value.state == "reserved"
     await cancel(service, other)
-    assert (await claim(service, it)).lapses_at == service.clock() + CLAIMS * 1000
-    assert await units(service) == (0, 1, 0, 0)
+    again = await claim(service, it)
+    assert (again.ends_at, again.is_held) == (service.clock() + CLAIMS * 1000, False)
+    assert await units(service) == (1, 0, 0, 0)
 
 
 async def test_a_claim_of_a_deleted_link_gets_no_unit(service: ServiceHarness) -> None:
@@ -276,84 +279,111 @@ async def test_each_claim_has_a_reference_of_its_own(service: ServiceHarness) ->
 async def test_fifty_claimers_hold_half_of_a_drop_and_wallets_sell_the_rest(
     service: ServiceHarness, wallet: ScriptedRail
 ) -> None:
-    """From fifty addresses; all of their units are back after the time for claims."""
+    """From fifty addresses; those beyond claim without a hold, and all is back after the time."""
     made = await service.create(**EUROS, expirationType="limit", totalUnits=20)
     holders = [Holder(f"network {number}", f"payer {number}") for number in range(50)]
     held = []
-    for number, holder in enumerate(holders[:10]):
+    for number, holder in enumerate(holders[:20]):
         it = await pay(service, made["id"], number=number, holder=holder)
-        held.append(await claim(service, it))
-    for number, holder in enumerate(holders[10:], 10):
-        with pytest.raises(NotPayable) as closed:
-            await pay(service, made["id"], number=number, holder=holder)
-        assert closed.value.state == "wayClosed"
-    assert await units(service) == (10, 10, 0, 0)
-    for number in range(50, 60):
-        await pay(service, made["id"], LIGHTNING, number)
+        held.append(await claim(service, it, holder))
+    assert [it.is_promised for it in held] == [True] * 10 + [False] * 10
+    assert await units(service) == (0, 20, 0, 0)
+    with pytest.raises(NotPayable):
+        await pay(service, made["id"], number=20, holder=holders[20])
+    service.clock.advance(RESERVATION)
+    for number, holder in enumerate(holders[20:30], 20):
+        await pay(service, made["id"], LIGHTNING, number, holder=holder)
+    assert await units(service) == (0, 20, 0, 0)
     wallet.looks = [Arrived()] * 10
     service.clock.advance(2)
     assert await hear(service) == 10
     assert await units(service) == (0, 10, 10, 0)
     await reject(service, held[0])
     assert await units(service) == (1, 9, 10, 0)
+    assert (await confirm(service, held[19])).stored_state.value == "paid"
+    assert (await confirm(service, held[18])).stored_state.value == "oversold"
     service.clock.at = NOON + CLAIMS * 1000
-    assert (await service.get(made["id"]))["remainingUnits"] == 10
+    assert (await service.get(made["id"]))["remainingUnits"] == 9
     await service.db.transaction(lambda tx: unit_moves.close_lapsed(tx, service.clock(), 9))
-    assert await units(service) == (10, 0, 10, 0)
+    assert await units(service) == (9, 0, 11, 1)
 
 
 @pytest.mark.parametrize(
     ("fields", "most"),
     [
-        ({"expirationType": "limit", "totalUnits": 1}, 1),
+        ({"expirationType": "limit", "totalUnits": 1}, 0),
         ({"expirationType": "limit", "totalUnits": 3}, 1),
         ({"expirationType": "limit", "totalUnits": 5}, 2),
-        ({"expirationType": "onPaymentCompleted"}, 1),
-        ({"expirationType": "never"}, None),
+        ({"expirationType": "onPaymentCompleted"}, 0),
+        ({"expirationType": "never"}, 8),
     ],
 )
-async def test_unclaimed_transfers_count_as_well(
-    service: ServiceHarness, fields: dict[str, Any], most: int | None
+async def test_claims_are_promised_half_of_a_drop_and_a_one_off_to_nobody(
+    service: ServiceHarness, fields: dict[str, Any], most: int
 ) -> None:
+    """Whatever waits for money only has the ordinary time, and counts as no claim."""
     made = await service.create(**EUROS, **fields)
-    for number in range(most or 8):
-        await pay(service, made["id"], number=number)
-    if most is not None:
-        with pytest.raises(NotPayable):
-            await pay(service, made["id"], number=99)
-    (request,) = await service.rows("payment_requests")
-    assert request["reserved_units"] == (most or 8)
+    available = 1 if fields["expirationType"] == "onPaymentCompleted" else 8
+    available = fields.get("totalUnits", available)
+    opened = [await pay(service, made["id"], number=number) for number in range(available)]
+    claims = [await claim(service, it, Holder(f"n{it.id}")) for it in opened]
+    assert [it.is_promised for it in claims].count(True) == most
+    assert all(it.is_held for it in claims)
 
 
 async def test_units_that_the_seller_took_out_count_no_more(service: ServiceHarness) -> None:
     made = await service.create(**EUROS, expirationType="limit", totalUnits=10)
     await service.edit(made["id"], {"decreaseRemainingUnits": 8})
-    await pay(service, made["id"])
-    with pytest.raises(NotPayable):
-        await pay(service, made["id"], number=1)
+    first, second = [await pay(service, made["id"], number=number) for number in range(2)]
+    assert (await claim(service, first)).is_promised
+    assert not (await claim(service, second)).is_promised
 
 
-async def test_a_claim_that_would_take_too_many_units_is_refused(service: ServiceHarness) -> None:
+async def test_what_a_claim_yields_is_taken_out_by_its_seller_too(service: ServiceHarness) -> None:
+    """The answer of a request whose units are all held counts what would yield as remaining."""
+    made = await service.create(**EUROS, expirationType="limit", totalUnits=8)
+    venue = Holder("venue", "ann")
+    for number in range(2):
+        it = await pay(service, made["id"], number=number)
+        await claim(service, it, venue)
+    for number in range(2, 8):
+        await pay(service, made["id"], LIGHTNING, number, holder=Holder(f"home {number}"))
+    found = await service.get(made["id"])
+    assert (found["remainingUnits"], found["reservedUnits"]) == (1, 7)
+    assert await units(service) == (0, 8, 0, 0)
+    edited = await service.edit(made["id"], {"decreaseRemainingUnits": 1})
+    assert (edited.status_code, edited.json()["remainingUnits"]) == (200, 0)
+    assert await units(service) == (0, 7, 0, 0)
+
+
+async def test_a_lapsed_checkout_is_claimed_without_units_where_too_many_are_held(
+    service: ServiceHarness,
+) -> None:
     made = await service.create(**EUROS, expirationType="limit", totalUnits=3)
     it = await lapsed(service, made["id"])
     await claim(service, await pay(service, made["id"], number=1))
-    with pytest.raises(NotPayable) as refused:
-        await claim(service, it)
-    assert refused.value.state == "wayClosed"
+    assert not (await claim(service, it)).is_held
+    assert await units(service) == (2, 1, 0, 0)
+    assert (await reject(service, it)).stored_state.value == "rejected"
     assert await units(service) == (2, 1, 0, 0)
 
 
 async def test_test_money_can_be_claimed_too(database_url: str) -> None:
     """With the same cap: every case of real money can be tried."""
-    async with open_service(database_url, claims=CLAIMS * 1000) as service:
-        made = await service.create(expirationType="limit", totalUnits=2)
-        answer = await service.pay(made["id"], "a" * 32, manner="claimed")
-        it = await found(service, answer.headers["location"].rpartition("/")[2])
+    async with open_service(database_url, claims=CLAIMS * 1000, holds=5) as service:
+        made = await service.create(expirationType="limit", totalUnits=8)
+        claims = []
+        for number in range(3):
+            answer = await service.pay(made["id"], f"{number}" * 32, manner="claimed")
+            claims.append(await found(service, answer.headers["location"].rpartition("/")[2]))
+        it = claims[0]
         assert (it.stored_state.value, it.lapses_at) == ("claimed", NOON + CLAIMS * 1000)
-        assert (await service.pay(made["id"], "b" * 32, manner="claimed")).status_code == 409
-        assert await units(service) == (1, 1, 0, 0)
+        assert [one.is_promised for one in claims] == [True, True, False]
+        service.clock.advance(900)
+        await service.db.transaction(lambda tx: unit_moves.close_lapsed(tx, service.clock(), 9))
+        assert await units(service) == (6, 2, 0, 0)
         assert (await confirm(service, it)).stored_state.value == "paid"
-        assert await units(service) == (1, 0, 1, 0)
+        assert await units(service) == (6, 1, 1, 0)
 
 
 async def test_too_little_test_money_takes_no_unit(database_url: str) -> None:

@@ -158,12 +158,13 @@ SERVICE = (
     # invoice's, over all rails, null for test money that arrives at once, `reference` is written on
     # a bank transfer.
     # `pay_with` and `look`, in JSON, are what the payer is shown and what the rail looks for,
-    # `failure` says why it could not be opened. `lapses_at` is the end of its unit, `expires_at`
-    # that of its invoice; `looked_at` is null where no wallet is asked. While it holds a unit,
-    # `network` is a keyed hash of the payer's address, `site` that of the IPv6 site around it, null
-    # without one, and `payer` the random id in their cookie, null without one; all three are
-    # cleared when it is paid or given up. `language` is that of the receipt to email, null if none
-    # is.
+    # `failure` says why it could not be opened. `lapses_at` is the end of its units, `expires_at`
+    # that of its invoice; `looked_at` is null where no wallet is asked. A claim lasts until
+    # `claim_lapses_at`; it may outlast its units, and is `held` = 0 then. While it lasts, `network`
+    # is a keyed hash of the payer's address, `site` that of the IPv6 site around it, or else of the
+    # address too, and `payer` the random id in their cookie, null without one. The first two stay
+    # until `counted_until`, which is 0 until it's paid or given up, and null where no cap counts it
+    # from then on. `language` is that of the receipt to email, null if none is.
     """
     CREATE TABLE checkouts (
         id TEXT PRIMARY KEY,
@@ -193,6 +194,9 @@ SERVICE = (
         looked_at BIGINT,
         expires_at BIGINT,
         claimed_at BIGINT,
+        claim_lapses_at BIGINT,
+        held INTEGER NOT NULL DEFAULT 1,
+        counted_until BIGINT,
         price BIGINT,
         quantity INTEGER NOT NULL DEFAULT 1,
         payer_name TEXT,
@@ -207,12 +211,16 @@ SERVICE = (
     WHERE (state = 'opening' OR state = 'open' OR state = 'claimed')
     """,
     """
-    CREATE INDEX checkouts_held ON checkouts (request_id, network, payer, lapses_at)
-    WHERE (state = 'opening' OR state = 'open' OR state = 'claimed')
+    CREATE INDEX checkouts_held ON checkouts (request_id, network, payer)
+    WHERE payer IS NOT NULL AND (state = 'opening' OR state = 'open' OR state = 'claimed')
+    """,
+    "CREATE INDEX checkouts_site ON checkouts (request_id, site) WHERE site IS NOT NULL",
+    """
+    CREATE INDEX checkouts_counted ON checkouts (counted_until) WHERE counted_until > 0
     """,
     """
-    CREATE INDEX checkouts_of_site ON checkouts (request_id, site)
-    WHERE site IS NOT NULL AND (state = 'opening' OR state = 'open' OR state = 'claimed')
+    CREATE INDEX checkouts_waiting ON checkouts (request_id, site, claimed_at)
+    WHERE state = 'claimed'
     """,
     """
     CREATE INDEX checkouts_claimed ON checkouts (request_id, network)

@@ -102,7 +102,7 @@ async def test_the_ways_of_a_request_with_what_each_costs(service: ServiceHarnes
     for made in (euros, dollars, elsewhere):
         request = await requests.read(service.db, made["id"], service.clock())
         assert request is not None
-        ways = await paying.read_ways(service.db, service.context, request, service.clock())
+        ways = await paying.read_ways(service.db, service.context, request)
         listed.append(
             [
                 (way.name, way.kind, way.scheme, way.automatic, way.quote and way.quote.amount)

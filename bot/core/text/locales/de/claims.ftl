@@ -16,11 +16,7 @@ claims-waiting =
        *[other] Sieh in deiner Wallet nach und tippe dann auf einen Knopf.
     }
 claims-reference = 🧾 <code>{ $reference }</code>
-claims-until =
-    { $product ->
-        [donation] Deine Antwort wird bis { $moment } erwartet.
-       *[other] Bis { $moment } bleibt das Stück reserviert.
-    }
+claims-until = Deine Antwort wird bis { $moment } erwartet.
 claims-reminder = ⏳ <b>Hier fehlt noch deine Antwort.</b>
 claims-lapsed =
     ⌛ <b>{ $amount }</b> für <b>{ $name }</b>: nicht rechtzeitig beantwortet

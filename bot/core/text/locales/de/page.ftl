@@ -79,11 +79,6 @@ page-way-pix-how = Mit der App Ihrer Bank; { $seller } bestätigt, sobald das Ge
 page-way-upi-how = Mit jeder UPI-App; { $seller } bestätigt, sobald das Geld da ist.
 page-way-swiss-how = Mit Ihrer Banking-App; { $seller } bestätigt, sobald das Geld da ist.
 page-way-about = ≈ { $amount }
-page-way-closed =
-    { $way } ist gerade nicht möglich: Andere Zahlungen sind noch nicht bestätigt. { $other ->
-        [none] Bitte später noch einmal versuchen.
-       *[other] Bezahlen Sie stattdessen per { $title }.
-    }
 page-way-unpriced =
     Der Preis lässt sich gerade nicht umrechnen. { $other ->
         [none] Bitte in ein paar Minuten noch einmal versuchen.
@@ -128,7 +123,7 @@ page-unpriced-why = Der Preis lässt sich gerade nicht umrechnen. Bitte später 
 page-noPayoutAccount = Noch keine Zahlung möglich
 page-noPayoutAccount-why = { $seller } kann noch keine Zahlungen annehmen. Es wurde nichts abgebucht. Bitte versuchen Sie es später noch einmal oder fragen Sie nach.
 page-wayClosed = Gerade nicht möglich
-page-wayClosed-why = Andere haben angegeben, dass ihr Geld unterwegs ist, und { $seller } prüft das noch. So lange können Sie nicht bezahlen. Bitte schauen Sie später noch einmal vorbei.
+page-wayClosed-why = Dieser Zahlungsweg ist nicht mehr verfügbar. Öffnen Sie den Link noch einmal: Dort steht, wie Sie bei { $seller } bezahlen können.
 page-missing = Link nicht gefunden
 page-missing-why = Unter dieser Adresse gibt es keinen Zahlungslink. Vielleicht wurde er gelöscht, oder die Adresse ist unvollständig. Bitte fragen Sie den Verkäufer nach einem neuen Link.
 
@@ -257,6 +252,17 @@ page-sent-held = Danach prüft und bestätigt { $seller } die Zahlung. Bis dahin
         [one] bleibt ein Stück
        *[other] bleiben { $count } Stück
     } für Sie reserviert.
+page-sent-unheld = Danach prüft und bestätigt { $seller } die Zahlung. Auch andere Zahlungen warten darauf, deshalb endet Ihre Reservierung zur angezeigten Zeit. { $count ->
+        [one] Ist dann nichts mehr da,
+       *[other] Ist dann nicht mehr genug da,
+    } erhalten Sie Ihr Geld von { $seller } zurück.
+page-claimed-unheld = Auch andere Zahlungen müssen noch bestätigt werden. Deshalb können wir { $count ->
+        [one] nichts
+       *[other] die { $count } Stück nicht
+    } für Sie zurücklegen, bis { $seller } nachgesehen hat. { $count ->
+        [one] Ist dann nichts mehr da,
+       *[other] Ist dann nicht mehr genug da,
+    } erhalten Sie Ihr Geld von { $seller } zurück.
 page-claimed-at = Von Ihnen gemeldet
 page-held-until = Für Sie reserviert bis
 page-claimed-emailed = Sie können diese Seite schließen. Wir schreiben Ihnen eine E-Mail, sobald { $seller } nachgesehen hat.

@@ -16,11 +16,7 @@ claims-waiting =
        *[other] Look for this payment in your wallet, then tap a button.
     }
 claims-reference = 🧾 <code>{ $reference }</code>
-claims-until =
-    { $product ->
-        [donation] The payer is waiting for your answer until { $moment }.
-       *[other] The item is reserved for them until { $moment }.
-    }
+claims-until = The payer is waiting for your answer until { $moment }.
 claims-reminder = ⏳ <b>The payer is still waiting for your answer.</b>
 claims-lapsed =
     ⌛ <b>{ $amount }</b> for <b>{ $name }</b>: no answer in time

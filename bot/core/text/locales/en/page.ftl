@@ -78,12 +78,6 @@ page-way-pix-how = From your bank's app; { $seller } confirms when it arrives.
 page-way-upi-how = From any UPI app; { $seller } confirms when it arrives.
 page-way-swiss-how = From your banking app; { $seller } confirms when it arrives.
 page-way-about = ≈ { $amount }
-page-way-closed =
-    { $way } isn't available right now: other payments still have to be confirmed. { $other ->
-        [none] Please try again later.
-        [sepa] Pay by bank transfer instead.
-       *[other] Pay with { $title } instead.
-    }
 page-way-unpriced =
     The price can't be converted right now. { $other ->
         [none] Please try again in a few minutes.
@@ -129,7 +123,7 @@ page-unpriced-why = We can't convert the price right now. Please try again later
 page-noPayoutAccount = Not open for payments yet
 page-noPayoutAccount-why = { $seller } can't take payments yet. You haven't been charged. Please try again later, or ask them when they'll be ready.
 page-wayClosed = Not available right now
-page-wayClosed-why = Other payers have said they've sent the money, and { $seller } is still checking. You can't pay until that's done. Please come back later.
+page-wayClosed-why = You can't pay that way any more. Please open the link again to see how you can pay { $seller }.
 page-missing = Link not found
 page-missing-why = There's no payment link at this address. It may have been deleted, or the address may be incomplete. Please ask the seller for a new link.
 
@@ -258,6 +252,17 @@ page-sent-held = { $seller } will then check and confirm. { $count ->
         [one] We'll hold one
        *[other] We'll hold { $count }
     } for you until then.
+page-sent-unheld = { $seller } will then check and confirm. Other payments are waiting for that too, so your reservation ends at the time above. { $count ->
+        [one] If none is left by then,
+       *[other] If too few are left by then,
+    } { $seller } will need to refund you.
+page-claimed-unheld = Other payments are waiting to be confirmed too, so we can't hold { $count ->
+        [one] one
+       *[other] { $count }
+    } for you until { $seller } has checked. { $count ->
+        [one] If none is left by then,
+       *[other] If too few are left by then,
+    } you'll get your money back from { $seller }.
 page-claimed-at = Reported by you
 page-held-until = Held for you until
 page-claimed-emailed = You can close this page. We'll email you once { $seller } has checked.
