@@ -24,7 +24,7 @@ from bot.chat.messages.reply import Problem, escaped
 from bot.chat.model.amount_choice import MOST_SUGGESTIONS, AmountChoice
 from bot.core.errors import MoneyError
 from bot.core.money.amounts import example, read_currency, to_minor
-from bot.core.text.sanitize import INVISIBLE_MARKS
+from bot.core.text import sanitize
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -34,7 +34,6 @@ ELSEWHERE = "problem-choice-elsewhere"
 
 _MAX_TEXT = 160  # characters of up to six amounts
 _QUOTED = 32  # UTF-16 units of an amount that a problem quotes
-_DASHES = dict.fromkeys(range(0x2010, 0x2016), "-") | {0x2212: "-"}
 _PART = re.compile(
     r"(?P<number>(?:(?<![^\W\d_])[.,\u066b])?\d(?:[\d.,'\u2019\u066b]*\d)?)|(?P<mark>[/+-])|[^/+\-\d]"
 )
@@ -56,7 +55,7 @@ def read_amounts(
     if found is None:
         price = read_price(text, default)
         is_several = isinstance(price, Problem) and price.key == "problem-amount"
-        if may_choose and is_several and _SEVERAL.search(_folded(text)):
+        if may_choose and is_several and _SEVERAL.search(sanitize.typed(text)):
             return Problem("problem-choice-bare", _examples(default))
         return price
     if not may_choose:
@@ -78,7 +77,8 @@ def is_choice(text: str) -> bool:
 
 def count_words(words: list[str]) -> int:
     """Return how many of the first words of a line are its amount: `3+ 5/10/20` are two."""
-    has_both = len(words) > 1 and _LEAST.fullmatch(words[0]) and _LIST.fullmatch(words[1])
+    first, *second = map(sanitize.typed, words[:2])
+    has_both = second and _LEAST.fullmatch(first) and _LIST.fullmatch(second[0])
     return 2 if has_both else 1
 
 
@@ -111,7 +111,8 @@ def _continues(word: str, following: str, third: str = "") -> bool:
 
     Behind a currency, a plus or a dash is of the name: `$5 - 2 cups`.
     """
-    if not any(char.isdecimal() for char in word):
+    word, following, third = map(sanitize.typed, (word, following, third))
+    if not following or not any(char.isdecimal() for char in word):
         return False
     if word.endswith("/"):
         return following[0].isdecimal()
@@ -119,15 +120,10 @@ def _continues(word: str, following: str, third: str = "") -> bool:
         return True
     if _parts(word)[1]:
         return False
-    if _folded(word).endswith("-"):
+    if word.endswith("-"):
         return following[0].isdecimal()
-    behind = _folded(following)
-    is_dash = behind.startswith("-") and (behind[1:] or third)[:1].isdecimal()
-    return behind == "+" or is_dash
-
-
-def _folded(text: str) -> str:
-    return unicodedata.normalize("NFKC", text.translate(INVISIBLE_MARKS)).translate(_DASHES)
+    is_dash = following.startswith("-") and (following[1:] or third)[:1].isdecimal()
+    return following == "+" or is_dash
 
 
 def _parts(text: str) -> tuple[list[str], list[str], str]:
@@ -138,7 +134,7 @@ def _parts(text: str) -> tuple[list[str], list[str], str]:
     numbers: list[str] = []
     names: list[str] = []
     shape = name = ""
-    for part in _PART.finditer(_folded(text)):
+    for part in _PART.finditer(sanitize.typed(text)):
         if not (part["number"] or part["mark"]):
             name += part[0]
             continue

@@ -16,6 +16,7 @@ from bot.chat.fields.choice_text import (
 from bot.chat.fields.typed_text import Price
 from bot.chat.messages.reply import Problem, escaped
 from bot.core.money.amounts import currencies
+from bot.core.text import sanitize
 
 if TYPE_CHECKING:
     from bot.chat.fields.typed_text import AmbiguousAmount
@@ -36,7 +37,7 @@ def read_line(
 
     `may_choose`: the service takes amounts to choose from.
     """
-    words = joined_marks(words)
+    words = joined_marks([*filter(sanitize.typed, words)])
     if not words:
         return Problem("line-no-amount")
     count = count_words(words)

@@ -19,8 +19,8 @@ _PHONE = re.compile(r"(?:\+|\(\+)?[0-9 ()[\]./·-]+")
 _TRUNK = re.compile(r"(?P<zone>(?:\+|\(\+|00|[1-9])[^()[\]]*\)?[ ./·-]*)[(\[] ?0 ?[)\]]")
 """A country code, and the zero in brackets that is dialled within the country alone."""
 
-_LONG_VOWEL = "\u30fc"
-"""A sign of Japanese that is typed as a dash."""
+_SIGNS = {0x30FC: "-"} | dict.fromkeys((0x2022, 0x2027, 0x2219, 0x22C5, 0x30FB), ".")
+"""Signs that are typed as a dash or a dot: the long vowel of Japanese, bullets, middle dots."""
 
 
 def dialled(text: str) -> str | None:
@@ -30,7 +30,7 @@ def dialled(text: str) -> str | None:
     """
     if len(text) > LONGEST or any(unicodedata.category(char) == "No" for char in text):
         return None  # NFKC would read the mark of a footnote as a digit
-    plain = sanitize.typed(text, digits=True).replace(_LONG_VOWEL, "-")
+    plain = sanitize.typed(text, digits=True).translate(_SIGNS)
     plain = _SCHEME.sub("", plain, count=1).strip()
     if not _PHONE.fullmatch(plain):
         return None

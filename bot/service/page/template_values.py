@@ -106,6 +106,7 @@ def pay_page(reader: Reader, request: PaymentRequest, now: int, form: PayerForm)
         "problems": problems,
         "counts": [reader.t("page-wrong", count=number + 1) for number in range(len(problems))],
         "claimed": _claimed(reader, request, form.claimed),
+        "another": form.claimed is not None or form.typed.get("another") == "yes",
         **order,
         "wrong": {name: problems.get(name) for name in _inputs(terms, order)},
         "manner": form.typed.get("manner"),

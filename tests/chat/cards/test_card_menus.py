@@ -291,7 +291,7 @@ def test_a_new_poster_text_leads_back_to_the_poster() -> None:
 def test_an_edit_that_brings_receipt_and_redirect_together_says_which_comes_first(
     field: str, value: str | None, *, is_told: bool
 ) -> None:
-    first = "They see their receipt first"
+    first = "Payers see their receipt first"
     both = replace(CARD, has_receipt_first=True)
     change = Change(LISTING, field, value)
     assert (first in menus.saved_reply(both, change, SAM, NOON).text) is is_told

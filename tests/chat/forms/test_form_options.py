@@ -291,7 +291,7 @@ def test_the_review_shows_all_fields_of_the_wish() -> None:
 
 def test_the_review_says_where_the_receipt_comes_before_the_web_address() -> None:
     """Payers must see what they bought and the seller's thanks."""
-    first = "They see their receipt first, with a button that takes them there."
+    first = "Payers see their receipt first, with a button that takes them to your web address."
     talk = open_option("redirect").say("https://a.example/b").press("done")
     assert "After payment: https://a.example/b" in talk.last
     assert first not in talk.last

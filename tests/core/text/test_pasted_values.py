@@ -9,6 +9,7 @@ import pytest
 
 from bot.chat.fields import payout_fields, typed_text
 from bot.chat.fields.choice_text import read_amounts
+from bot.chat.fields.line_text import read_line
 from bot.chat.fields.profile_text import read_contact
 from bot.chat.fields.receiver_shares import read_portions
 from bot.chat.model.payment_reference import fold_reference
@@ -50,6 +51,11 @@ def connected(scheme: str, **details: Any) -> Any:
     return accounts.connect({"scheme": scheme, "name": "Anna Ott", **details}).details
 
 
+def price_in_line(text: str) -> Any:
+    line = read_line(text.split(), may_choose=True)
+    return line[0] if isinstance(line, tuple) else line
+
+
 FIELDS: dict[str, tuple[Callable[[str], Any], str]] = {
     "payer's phone": (lambda text: check_payer_data(["phoneNumber"], {"phoneNumber": text}),
                       "+49 (0)170 - 123 45 67"),
@@ -63,6 +69,8 @@ FIELDS: dict[str, tuple[Callable[[str], Any], str]] = {
     "phone": (dialled, "tel:+1-555-010-9999"),
     "amount": (lambda text: read_amount(text, "EUR"), "12.50 EUR"),
     "amounts": (lambda text: read_amounts(text, None), "3-500 EUR"),
+    "price in a line": (price_in_line, "3 - 500 EUR Tips"),
+    "amounts in a line": (price_in_line, "3+ 5/10/20 USD Tips"),
     "currency": (find_currency, "usd"),
     "units": (typed_text.read_units, "1000000"),
     "destination": (typed_text.read_destination, "$anna-ott"),

@@ -341,6 +341,19 @@ async def test_a_payer_whose_claim_waits_is_told_before_another_payment(scene: R
     assert await units(scene.service) == (18, 2, 0, 0)
 
 
+async def test_another_payment_stays_another_one_while_its_form_is_put_right(
+    scene: RealScene,
+) -> None:
+    """A form that is shown again for a mistake asks no second time whether more is bought."""
+    await claim_with_cookie(scene)
+    answer = await again(scene, another="yes", name="x" * 81)
+    assert answer.status_code == 400
+    form = hidden(answer.text)
+    assert form["another"] == "yes"
+    assert (await again(scene, form["token"], another=form["another"])).status_code == 303
+    assert sorted(await stored(scene)) == ["claimed", "open"]
+
+
 async def test_the_form_of_the_claim_itself_leads_back_to_it(scene: RealScene) -> None:
     """A double press and a reload are no other payment."""
     where = await claim_with_cookie(scene)

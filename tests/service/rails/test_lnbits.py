@@ -90,6 +90,13 @@ async def test_an_invoice_key_is_connected_without_changing_anything(shop: Shop)
     assert shop.rail.host(found.details) == shop.wallet.host
 
 
+async def test_a_pasted_address_and_key_are_read_as_typed_ones(shop: Shop) -> None:
+    """The chat reads them likewise, but other applications send what was pasted."""
+    pasted = {"url": f"\u202a{shop.wallet.url}\u202c", "key": f"\u200e{INVOICE_KEY}\u00a0"}
+    found = await shop.rail.connect(pasted)
+    assert found.details == {"url": shop.wallet.url, "key": INVOICE_KEY}
+
+
 @pytest.mark.parametrize(
     "path",
     ["/", "/wallet?usr=0123&wal=4567", "/wallet", "/api/v1", "/extensions#x", "/account/"],

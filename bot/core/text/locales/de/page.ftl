@@ -94,7 +94,7 @@ page-by-swiss = Per QR‑Rechnung bezahlen
 
 page-pending = Sie haben angegeben, das Geld für { $name } geschickt zu haben. { $seller } hat es noch nicht bestätigt.
 page-view-claim = Ansehen
-page-buy-another = Noch eins kaufen
+page-buy-another = Noch einmal kaufen
 page-pay-again = Noch einmal zahlen
 page-uncharged = Es wurde nichts abgebucht.
 page-scheduled = Bald geöffnet
