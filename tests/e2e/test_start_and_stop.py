@@ -229,6 +229,31 @@ async def test_payers_are_served_while_telegram_hangs_at_the_start(tmp_path: Pat
             assert await run.stop() == 0
 
 
+async def test_a_start_with_a_token_that_telegram_refuses_was_never_ready(tmp_path: Path) -> None:
+    """/readyz is 503 until Telegram has answered, so a deployment keeps the former process."""
+    readyz_was_asked = asyncio.Event()
+    refusal = {"ok": False, "error_code": 401, "description": "Unauthorized"}
+
+    async def refuse(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+        await readyz_was_asked.wait()
+        writer.write(http_response(401, refusal))
+        await writer.drain()
+        writer.close()
+
+    server = await asyncio.start_server(refuse, "127.0.0.1", 0)
+    telegram = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
+    async with (
+        server,
+        start_bot(tmp_path, "run", BOT_TOKEN=TOKEN, TELEGRAM_API_URL=telegram) as run,
+    ):
+        await until(lambda: _serves(run.url))
+        checks = {"database": "ok", "workers": "ok", "telegram": "not reached yet"}
+        assert await readiness(run.url) == (503, "not ready", checks)
+        readyz_was_asked.set()
+        assert await run.end() == 2
+
+
 async def readiness(url: str) -> tuple[int, str, dict[str, str]]:
     """Return what /readyz says: code, status and checks."""
     async with patient_client() as http:

@@ -257,7 +257,7 @@ def _removal(tx: Transaction, payload: ButtonRemoval, lane: str) -> Call | None:
     if shown_texts.text_key_at(tx, place) != payload.shown:
         return None
     target = _target(lane, payload.message_id)
-    if payload.shown.startswith(shown_texts.PASSING):
+    if payload.shown.startswith(shown_texts.PASSING) and not payload.kept:
         return Call(DELETION, target, place=place)
     return Call(payload.method, {**target, "reply_markup": None}, place=place)
 

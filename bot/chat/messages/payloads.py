@@ -96,12 +96,13 @@ class Refresh:
 class ButtonRemoval:
     """The removal of the buttons of a question that is answered or left.
 
-    A passing message is deleted instead. Nothing is sent if the message no longer has the text
-    with the key `shown`.
+    A passing message is deleted instead, unless it is `kept`: Telegram no longer deletes it.
+    Nothing is sent if the message no longer has the text with the key `shown`.
     """
 
     message_id: int
     shown: str
+    kept: bool = False
     method: ClassVar[str] = "editMessageReplyMarkup"
 
 

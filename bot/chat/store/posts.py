@@ -131,10 +131,14 @@ def refresh_one(tx: Transaction, queues: Queues, post: Post, now: int) -> None:
 
 
 def retry_pictures(tx: Transaction, queues: Queues, now: int, most: int) -> int:
-    """Queue another try of up to `most` refused pictures that are due; return how many."""
+    """Queue another try of up to `most` refused pictures that are due; return how many.
+
+    A post that shows a menu in the place of its card waits until the card is back.
+    """
     rows = tx.query(
         "UPDATE posts SET retry_at = NULL WHERE retry_at <= :now AND id IN (SELECT id FROM posts"
-        " WHERE retry_at <= :now ORDER BY retry_at LIMIT :most) RETURNING id, lane",
+        " WHERE retry_at <= :now AND shown IS NOT NULL ORDER BY retry_at LIMIT :most)"
+        " RETURNING id, lane",
         now=now,
         most=most,
     )
@@ -230,6 +234,14 @@ def record_refusal(tx: Transaction, place: MessagePlace, picture: str, now: int)
     tx.wake(DUE_TOPIC)
 
 
+def keep_retry(tx: Transaction, post_id: str, now: int) -> None:
+    """Keep the try of a refused picture that a menu in the place of its card has prevented."""
+    sql = (
+        "UPDATE posts SET retry_at = :now WHERE id = :id AND shown IS NULL AND refused IS NOT NULL"
+    )
+    tx.execute(sql, id=post_id, now=now)
+
+
 def mark_replaced(tx: Transaction, place: MessagePlace) -> None:
     """Mark a post as showing something else, so that no refresh replaces that."""
     sql = "UPDATE posts SET shown = NULL WHERE lane = :lane AND message_id = :message_id"
@@ -283,7 +295,9 @@ def next_due(tx: Transaction) -> int | None:
     None if nothing is scheduled.
     """
     changed = "SELECT MIN(due_at) AS due FROM listings WHERE due_at IS NOT NULL"
-    retried = "SELECT MIN(retry_at) AS due FROM posts WHERE retry_at IS NOT NULL"
+    retried = (
+        "SELECT MIN(retry_at) AS due FROM posts WHERE retry_at IS NOT NULL AND shown IS NOT NULL"
+    )
     rows = tx.query(f"{changed} UNION ALL {retried}")
     return min((row["due"] for row in rows if row["due"] is not None), default=None)
 

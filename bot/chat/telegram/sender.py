@@ -25,6 +25,7 @@ from bot.chat.cards.message_calls import Built, Call, File, MessageCalls, NotYet
 from bot.chat.cards.request_card import card_of
 from bot.chat.messages.buttons import without_styles
 from bot.chat.messages.payloads import (
+    DELETION,
     Alert,
     ButtonRemoval,
     BuyerNotice,
@@ -209,6 +210,8 @@ class Sender:
         if delay is None:
             if outbox.done(tx, queue, message, now):
                 self._record_delivered(tx, message)
+                if isinstance(message.body, Refresh) and message.body.tries_picture:
+                    posts.keep_retry(tx, message.body.post_id, now)
             self._count(tx, message, NEEDLESS)
         else:
             outbox.retry(
@@ -233,6 +236,11 @@ class Sender:
         now = self._now()
         self._count(tx, message, FAILURE_LABELS[failure.kind])
         match failure.kind:
+            case FailureKind.POINTLESS if isinstance(message.body, ButtonRemoval) and (
+                call.method == DELETION
+            ):  # after 48 hours its buttons can still go
+                kept = State(replace(message.body, kept=True))
+                outbox.retry(tx, queue, message, now, failure.note, state=kept)
             case FailureKind.POINTLESS:
                 self._settle_pointless(tx, attempt)
             case FailureKind.MESSAGE_GONE | FailureKind.REFUSED if _replaces(message.body):

@@ -128,6 +128,21 @@ async def test_a_digest_sounds_at_most_once_in_its_pause(steps: ClaimSteps) -> N
     assert (sounds(steps), digests(steps)) == (before + 1, [newest])
 
 
+async def test_a_digest_that_telegram_deletes_no_more_loses_its_buttons(steps: ClaimSteps) -> None:
+    """After 48 hours, so that one digest alone can be pressed."""
+    await flood(steps, 0, OWN_MESSAGES + 1)
+    (old,) = digests(steps)
+    steps.chat.clock.advance(3 * DAY)
+    newest = await steps.claim(**fields(20) | {"claimedAt": "2027-01-18T08:00:00.000Z"})
+    await steps.cards.work_later(PAUSE)
+    await steps.cards.work_later(PAUSE)
+    assert digests(steps) == [old, newest]
+    assert (old.buttons, len(newest.buttons)) == ([], 4)
+    (refused,) = steps.chat.world.refused
+    assert refused.method == "deleteMessage"
+    steps.chat.world.refused.clear()
+
+
 async def test_claims_of_a_network_with_many_come_last_and_seldom_sound(steps: ClaimSteps) -> None:
     many = MANY_UNPROVEN + 1
     await flood(steps, 0, 30, many)
@@ -199,7 +214,7 @@ async def test_a_claim_is_decided_in_the_digest(steps: ClaimSteps) -> None:
     await steps.press(question, SURE)
     await steps.answer(checkout("rejected"))
     await pass_time(steps, DELAY)
-    assert digest.text == "✅ You've answered every payment for Stickers that was listed here."
+    assert digest.text == "✅ Nothing for Stickers is waiting here any more."
     assert digest.buttons == []
     rows = {row["checkout_id"]: row["state"] for row in steps.chat.rows("claims")}
     assert (rows[newest], rows[other]) == ("paid", "rejected")
@@ -232,7 +247,7 @@ async def test_claims_that_lapse_leave_the_digest(steps: ClaimSteps) -> None:
         await pass_time(steps, DAY)
     await pass_time(steps, HELD / 1000 - 3 * DAY)
     assert digests(steps) == []
-    assert steps.messages[-1].text.startswith("✅ You've answered every payment")
+    assert steps.messages[-1].text == "✅ Nothing for Stickers is waiting here any more."
 
 
 async def test_a_day_later_one_digest_reminds_of_all_of_a_link(steps: ClaimSteps) -> None:

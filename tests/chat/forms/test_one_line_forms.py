@@ -18,6 +18,8 @@ from bot.chat.forms.form import new_form, reopen, settings_form
 from bot.chat.forms.inputs import cancel
 from bot.chat.forms.one_line import offer_line, one_line
 from bot.chat.messages.reply import units
+from bot.chat.model.attachment import Attachment, Enclosure
+from bot.chat.model.draft import PayoutService
 from bot.chat.model.wish import Wish
 from bot.core.text.translations import languages, t
 from tests.support.form_harness import (
@@ -388,3 +390,23 @@ def test_any_words_without_a_form_are_answered_by_the_menu() -> None:
     talk = Talk(KNOWN).give(MessageInput("x" * 4096))
     assert talk.draft is None
     assert talk.last.startswith("I'm not sure what to do with that.")
+
+
+@pytest.mark.parametrize(
+    ("file", "photo", "step"),
+    [
+        (Attachment("f1", "document", "a.zip", "application/zip"), None, "review"),
+        (Attachment("f2", "document", "a.png", "image/png"), "f2", "review"),
+    ],
+)
+def test_a_file_is_not_asked_about_where_buyers_cannot_get_one(
+    file: Attachment, photo: str | None, step: str
+) -> None:
+    """At another payment service a picture is the photo, and what can't be that is named."""
+    seller = replace(KNOWN, paid_at=PayoutService("cloud.handcash.io"))
+    sent = Enclosure(photo, file)
+    outcome = one_line("oneoff", "9 EUR E-book", OTHER, seller, sent=sent)
+    assert outcome.draft is not None
+    assert (outcome.draft.step, outcome.draft.file, outcome.photo) == (step, None, photo)
+    unused = t("en", "file-unused-service")
+    assert outcome.replies[0].text.startswith(unused) == (photo is None)

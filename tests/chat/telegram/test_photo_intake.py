@@ -173,6 +173,27 @@ async def test_create_waits_for_a_photo_under_way(studio: Studio) -> None:
     assert [wish.image] == studio.kept
 
 
+@pytest.mark.parametrize("sent", [photo(), photo((800, 60))], ids=["good", "useless"])
+async def test_a_photo_of_a_paused_form_is_not_awaited_once_it_is_here(
+    studio: Studio, sent: bytes
+) -> None:
+    """The form can be created once it goes on."""
+    await studio.settle()
+    await studio.chat.says(studio.sam, "100 2.50 USD Pack")
+    studio.sam.send_photo(sent)
+    await studio.chat.take()
+    await studio.chat.presses(studio.sam, "settings:zone")
+    await studio.fetch()
+    await studio.chat.says(studio.sam, "/cancel")
+    assert studio.draft["name"] == "Pack"
+    create = studio.chat.said[-1].keyboard["inline_keyboard"][0][0]["callback_data"]
+    await studio.chat.presses(studio.sam, create)
+    (row,) = studio.chat.rows("listings")
+    wish = Wish.from_json(row["wish"])
+    assert wish is not None
+    assert ([wish.image] if wish.image else []) == studio.kept
+
+
 async def test_a_useless_photo_of_a_paused_form_is_explained(studio: Studio) -> None:
     await studio.begin()
     studio.sam.send_photo(photo((800, 60)))

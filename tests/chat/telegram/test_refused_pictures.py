@@ -192,6 +192,30 @@ async def test_buttons_of_a_text_card_change_that_message(
     assert (shown.text, len(sam.chat.from_bot())) == (card, 1)
 
 
+@pytest.mark.parametrize("menu", ["alerts", "poster"])
+@pytest.mark.parametrize("is_due", [False, True])
+async def test_a_picture_waits_while_a_menu_is_in_the_place_of_its_card(
+    sending: SharedCards, sam: Person, listing: Listing, menu: str, *, is_due: bool
+) -> None:
+    """It comes once the card is back, also where the menu was opened when the try was due."""
+    refuse(sending, times=1)
+    shown = await sending.card(listing)
+    card = shown.text
+    sam.press_old(shown, f"{menu}:{listing.id}")
+    await sending.chat.take()
+    if not is_due:
+        await sending.work()
+    for _ in range(3):
+        await later(sending, PICTURE_RETRIES.delays[0])
+    assert (is_text(shown), shown.text == card) == (True, False)
+    sending.put_body(sam.chat, CardMessage(listing.id, "en", shown.id))
+    await sending.work()
+    assert shown.text == card
+    await later(sending, 0)
+    assert shown.photo is not None
+    assert len(sam.chat.from_bot()) == 1
+
+
 async def test_a_lost_answer_before_the_refusal_leaves_the_mark_of_a_repetition(
     sending: SharedCards, sam: Person, listing: Listing
 ) -> None:

@@ -240,6 +240,7 @@ def test_an_address_names_a_file(url: str, path: str) -> None:
         *("", "data/bot.db", "sqlite:", "sqlite:///", "sqlite://host/x.db", "mysql:///x"),
         *(":memory:", "sqlite:///:memory:", "sqlite:data/bot.db", "sqlite:/data/bot.db"),
         *("sqlite:///bot.db?mode=ro", "sqlite:///bot#2.db", "sqlite:///bot%00.db"),
+        *("sqlite:///~/bot.db", "sqlite:///$HOME/bot.db", "sqlite:///${DATA}/bot.db"),
     ],
 )
 def test_another_address_is_refused_with_an_example(url: str) -> None:

@@ -28,7 +28,8 @@ def sqlite_path(url: str) -> str:
     scheme, _, rest = url.partition(":")
     path = unquote(rest[len("///") :])
     is_whole = scheme.lower() == "sqlite" and rest.startswith("///") and "\0" not in path
-    if not is_whole or path in {"", ":memory:"} or "?" in rest or "#" in rest:
+    is_for_shell = path.startswith(("~", "$"))  # which nothing expands here
+    if not is_whole or is_for_shell or path in {"", ":memory:"} or "?" in rest or "#" in rest:
         raise ConfigProblem(
             "DATABASE_URL: write sqlite:///data/bot.db or sqlite:////an/absolute/path, without"
             " parameters; in the path write %23 for #, %3F for ? and %25 for %"

@@ -85,7 +85,7 @@ claims-digest-all =
         [0] See all that's waiting: /payments
        *[other] … and { $more } more. See them all: /payments
     }
-claims-digest-done = ✅ You've answered every payment for <b>{ $name }</b> that was listed here.
+claims-digest-done = ✅ Nothing for <b>{ $name }</b> is waiting here any more.
 claims-latest =
     { $page ->
         [one] <b>Latest payments</b>
