@@ -42,6 +42,7 @@ SETTINGS = {
     "RAIL_ALLOW": LOCAL,
     "RATES_URLS": "table",
     "PAYER_HOLDS": "0",
+    "HOST_CALLS": "0",
     "LOG_LEVEL": "error",
 }
 OFFER = {

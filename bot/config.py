@@ -219,6 +219,7 @@ class Settings(BaseSettings):
     rates_urls: Annotated[
         tuple[str, ...], NoDecode, BeforeValidator(_split_addresses), AfterValidator(_sources)
     ] = RATES_SOURCES
+    host_calls: RateSetting = Rate(300, 60)
     payer_holds: Annotated[int, Field(ge=0, le=1_000_000)] = 5
     redirect_schemes: Annotated[Names, _checked(links.check_schemes)] = ()
     reservation_seconds: Annotated[int, Field(ge=1, le=86_400)] = 900

@@ -82,7 +82,7 @@ ROOMS = {
         "psycopg structlog",
     ),
     "core.database.vault": Room("core.database core.errors", "cryptography"),
-    "core.outbox": Room("core.database core.errors core.exact_json", "pydantic structlog"),
+    "core.outbox": Room("core.database core.errors core.exact_json core.net", "pydantic structlog"),
     "core.replicas": Room("core.database core.errors core.outbox", "structlog"),
     "core.replicas.observation": Room("core.replicas.times", pure=True),
     "core.privacy": Room("core.database core.text"),
@@ -102,7 +102,7 @@ ROOMS = {
         "coincurve cryptography structlog websockets",
     ),
     "service.rails": Room(
-        "service.banking service.lightning service.model service.nostr core", "httpx"
+        "service.banking service.lightning service.model service.nostr core", "httpx structlog"
     ),
     "service.store": Room("service.model core"),
     "service.rates": Room("service.model service.rails service.store core", "httpx structlog"),

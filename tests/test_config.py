@@ -106,6 +106,7 @@ BAD: list[tuple[dict[str, str], list[str]]] = [
     ({"RATES_URLS": "https://a.example/x,https://a.example/y"}, ["RATES_URLS: name each source"]),
     ({"RATES_URLS": "https://a.example/x,HTTPS://A.example/y"}, ["RATES_URLS: name each source"]),
     ({"PAYER_HOLDS": "-1"}, ["PAYER_HOLDS: "]),
+    ({"HOST_CALLS": "300/hour"}, ["HOST_CALLS: write a rate such as"]),
     ({"REDIRECT_SCHEMES": "myapp,javascript"}, ["REDIRECT_SCHEMES: javascript opens no app"]),
     ({"REDIRECT_SCHEMES": "DATA"}, ["REDIRECT_SCHEMES: data opens no application"]),
     ({"REDIRECT_SCHEMES": "file"}, ["REDIRECT_SCHEMES: file opens no application"]),

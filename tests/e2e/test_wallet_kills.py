@@ -134,7 +134,7 @@ async def test_twenty_kills_while_wallets_and_sellers_are_at_work(tmp_path: Path
     headers = {"App-Id": keys["APP_ID"], "App-Secret": keys["APP_SECRET"]}
     env = REAL_RAILS | {
         "PORT": free_port(), "PAYER_RATE": "0", "API_RATE": "0", "PAYER_HOLDS": "0",
-        "WEBHOOK_ALLOW": "127.0.0.1", "RAILS": "lightning,bank",
+        "HOST_CALLS": "0", "WEBHOOK_ALLOW": "127.0.0.1", "RAILS": "lightning,bank",
     }  # fmt: skip
     wallet = LnurlService(clock.now)
     async with AsyncExitStack() as stack:

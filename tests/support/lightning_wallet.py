@@ -127,8 +127,14 @@ class LnurlService(WalletStandIn):
         return self._answer("verify", fields)
 
 
+@dataclass
 class LNbitsStandIn(WalletStandIn):
-    """An LNbits with a wallet of both keys, with the routes wallet, create, refuse, payment."""
+    """An LNbits with a wallet of both keys, with the routes wallet, create, refuse, payment.
+
+    `created` has the body that asked for each invoice.
+    """
+
+    created: dict[str, dict[str, Any]] = field(default_factory=dict)
 
     def routes(self) -> list[Route]:
         return [
@@ -154,6 +160,7 @@ class LNbitsStandIn(WalletStandIn):
                 return JSONResponse({"detail": "Missing BOLT11 invoice"}, 400)
             return self._answer("refuse", {"detail": "Invoice (or Admin) key required."}, 403)
         text, payment_hash = self._issue(body["amount"] * 1_000, body["expiry"])
+        self.created[payment_hash] = body
         fields = {
             "payment_hash": payment_hash,
             "bolt11": text,
@@ -169,12 +176,12 @@ class LNbitsStandIn(WalletStandIn):
         payment_hash = request.path_params["payment_hash"]
         if payment_hash not in self.preimages:
             return JSONResponse({"detail": "Payment does not exist."}, 404)
-        paid = payment_hash in self.paid
+        paid, body = payment_hash in self.paid, self.created[payment_hash]
         details = {
             "payment_hash": payment_hash,
-            "amount": 21_000,
+            "amount": body["amount"] * 1_000,
             "wallet_id": WALLET_ID,
-            "external_id": "checkout-1",
+            "external_id": body["external_id"],
             "status": "success" if paid else "pending",
         }
         fields = {

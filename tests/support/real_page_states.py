@@ -110,7 +110,7 @@ class RealScene:
     async def arrive(self, amount: int | None = None) -> None:
         """Let the money arrive, and look."""
         self.wallet.looks = [Arrived(amount)]
-        self.service.clock.advance(2)
+        self.service.clock.advance(5)
         await hear(self.service)
 
     async def act(self, where: str, action: str) -> None:

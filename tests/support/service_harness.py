@@ -185,8 +185,13 @@ async def open_on_engine(
 
 @asynccontextmanager
 async def open_service(database_url: str, **settings: Any) -> AsyncIterator[ServiceHarness]:
-    """Open the service on a new database; `settings` go to `make_service`."""
+    """Open the service on a new database; `settings` go to `make_service`.
+
+    Rails that need the database are a function of it and the clock.
+    """
     db, clock, vault = open_quick(database_url), Clock(), Vault(KEY)
+    if callable(settings.get("rails")):
+        settings["rails"] = settings["rails"](db, clock)
     credentials = db.run(lambda tx: applications.create(tx, vault, "shop", clock()))
     service = make_service(db, clock, **settings)
     app, context = create_app(service), service.payment_context

@@ -1,4 +1,4 @@
-"""Groups of lanes, which share a limit of leased messages.
+"""Groups of lanes, which share a limit of leased messages, and the budget of a host.
 
 A lane whose group is full is parked: no claim reads it again until its group has room. So parked
 lanes cost a claim nothing, however many they are, and none of them precedes other lanes.
@@ -9,12 +9,14 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from typing import TYPE_CHECKING
 
-from bot.core.outbox import lane_locks, lanes
+from bot.core.outbox import budget_rows, lane_locks, lanes
+from bot.core.outbox.host_budgets import SHARES
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Collection, Iterator
 
     from bot.core.database.database import Transaction
+    from bot.core.outbox.host_budgets import Usage
     from bot.core.outbox.queue_policy import Queue
 
 MAX_PARKED = 100
@@ -42,36 +44,54 @@ ADMIT = """
     )
     UPDATE lanes SET waits_for = NULL WHERE queue = :queue AND lane IN (SELECT lane FROM free)
 """
+ADMIT_IN_TURN = ADMIT.replace("ORDER BY priority, open_at", "ORDER BY priority, arrival_at")
+"""Opens the lanes that were served longest ago."""
 
 
 class LaneGroups:
-    """The groups of a queue in one transaction, with the free slots of each.
+    """The groups of a queue in one transaction at `now`, with the free slots of each.
 
     A lane may be in several groups; a series takes one slot of each.
     """
 
-    def __init__(self, tx: Transaction, queue: Queue) -> None:
+    def __init__(self, tx: Transaction, queue: Queue, now: int = 0) -> None:
         self._tx = tx
         self._queue = queue
+        self._now = now
         self._taken: Counter[str] | None = None
         self._full: defaultdict[str, list[str]] = defaultdict(list)
+        self._found: dict[str, Usage | None] = {}
+        self._usage: dict[str, Usage] = {}
 
     def free_slots(self, lane: str) -> int | None:
-        """Return how many messages of a lane its groups have room for; None if it has no group."""
-        return min((max(0, self._free(name)) for name in self._names(lane)), default=None)
+        """Return how many messages of a lane its groups have room for; None if it has no group.
+
+        A budget is asked for one call at a time.
+        """
+        return min((max(0, self._free(name, 1)) for name in self._names(lane)), default=None)
 
     def count_claimed(self, lane: str, slots: int) -> None:
         """Count slots that claimed messages of a lane take."""
-        if names := self._names(lane):
+        names = self._names(lane)
+        if names:
             self._count().update(dict.fromkeys(names, slots))
+        for found in map(self._budgeted, names):
+            if found:
+                for _ in range(slots):
+                    self._take(*found)
 
     def park(self, lane: str) -> None:
-        """Set a lane aside, by `store_parked`, until the first of its full groups has room."""
+        """Set a lane aside, by `store`, until the first of its full groups has room."""
         full = next(name for name in self._names(lane) if self._free(name) <= 0)
         self._full[full].append(lane)
+        if found := self._budgeted(full):
+            self._tx.count("host_calls", found[0], "delayed")
 
-    def store_parked(self) -> None:
-        """Store which lanes are parked, several in a statement."""
+    def store(self) -> None:
+        """Store the use of budgets, and which lanes are parked, several in a statement."""
+        for host, usage in self._usage.items():
+            if self._queue.budget and (before := self._found[host]):
+                budget_rows.store(self._tx, host, before, usage)
         for name, waiting in self._full.items():
             for start in range(0, len(waiting), PARKED_AT_ONCE):
                 some = waiting[start : start + PARKED_AT_ONCE]
@@ -86,11 +106,25 @@ class LaneGroups:
         An admitted lane may have been paused before its message was claimed. Few groups have parked
         lanes, since each of these has all of its slots in use.
         """
-        last = ""
-        name = self._queue.name
+        for name in self._parked_groups():
+            self._admit(name)
+
+    def next_call(self) -> int | None:
+        """Return when a budget has room for a parked lane, whose group has room; None for never."""
+        budget, times = self._queue.budget, []
+        for name in self._parked_groups() if budget else ():
+            found = self._budgeted(name)
+            if budget and found and self._width(name) > self._count()[name]:
+                purpose, host = found
+                usage = budget_rows.read(self._tx, budget, host, self._now)
+                times.append(budget.opens_at(usage, purpose, self._now))
+        return min(times, default=None)
+
+    def _parked_groups(self) -> Iterator[str]:
+        last, name = "", self._queue.name
         while self._queue.group and (row := self._tx.one(NEXT_GROUP, queue=name, last=last)):
             last = row["waits_for"]
-            self._admit(last)
+            yield last
 
     def admit_waiting(self, settled: Collection[str]) -> None:
         """Open parked lanes after messages of these lanes were settled."""
@@ -98,12 +132,16 @@ class LaneGroups:
             return
         for name in sorted({name for lane in settled for name in self._names(lane)}):
             if self._tx.one(WAITS, queue=self._queue.name, name=name):
-                self._admit(name)
+                if self._budgeted(name):  # the next claim chooses, by its budget
+                    self._tx.wake(self._queue.name)
+                else:
+                    self._admit(name)
 
     def _admit(self, name: str) -> None:
         free = self._free(name)
         if free > 0:
-            admit = lane_locks.passing_over(self._tx, self._queue, ADMIT)
+            sql = ADMIT_IN_TURN if self._queue.budget else ADMIT
+            admit = lane_locks.passing_over(self._tx, self._queue, sql)
             self._tx.execute(admit, queue=self._queue.name, name=name, most=free)
             self._tx.wake(self._queue.name)
 
@@ -111,9 +149,39 @@ class LaneGroups:
         names = self._queue.group(lane) if self._queue.group else None
         return (names,) if isinstance(names, str) and names else tuple(names or ())
 
-    def _free(self, name: str) -> int:
+    def _width(self, name: str) -> int:
         width = self._queue.group_width
-        return (width if isinstance(width, int) else width(name)) - self._count()[name]
+        return width if isinstance(width, int) else width(name)
+
+    def _free(self, name: str, most: int | None = None) -> int:
+        """Return how many slots of a group are free; of one with a budget, up to `most`."""
+        free, budget = self._width(name) - self._count()[name], self._queue.budget
+        found = self._budgeted(name)
+        if free <= 0 or found is None or budget is None:
+            return free
+        purpose, host = found
+        usage = self._read(host)
+        return budget.count_free(usage, purpose, self._now, most or free) if usage else 0
+
+    def _take(self, purpose: str, host: str) -> None:
+        if budget := self._queue.budget:
+            self._usage[host] = budget.take(self._usage[host], purpose, self._now)
+            self._tx.count("host_calls", purpose, "taken")
+
+    def _budgeted(self, name: str) -> tuple[str, str] | None:
+        """Return purpose and host of a group that has a budget."""
+        purpose, _, host = name.partition(" ")
+        return (purpose, host) if purpose in SHARES and self._queue.budget else None
+
+    def _read(self, host: str) -> Usage | None:
+        """Return the usage of a host's budget, locked; None while another transaction has it."""
+        budget = self._queue.budget
+        if host not in self._found and budget:
+            self._found[host] = None
+            if budget_rows.try_lock(self._tx, host):
+                usage = budget_rows.read(self._tx, budget, host, self._now)
+                self._found[host] = self._usage[host] = usage
+        return self._usage.get(host)
 
     def _count(self) -> Counter[str]:
         """Return the leased messages by group; they are counted once, at the first call."""

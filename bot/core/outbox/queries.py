@@ -113,6 +113,12 @@ def state_of(tx: Transaction, message_id: str) -> tuple[str, str | None] | None:
     return (row["state"], row["note"]) if row else None
 
 
+def place_of(tx: Transaction, message_id: str) -> tuple[str, str] | None:
+    """Return the lane and the state of a message; None once it is deleted."""
+    row = tx.one("SELECT lane, state FROM outbox WHERE id = :id", id=message_id)
+    return (row["lane"], row["state"]) if row else None
+
+
 def newest_of_lane(
     tx: Transaction, queue: Queue, lane: str, priority: int, state: str, *, most: int = EVERY
 ) -> list[StoredMessage]:

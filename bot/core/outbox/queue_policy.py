@@ -12,6 +12,7 @@ from bot.core.outbox.payload_kinds import read_object
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
+    from bot.core.outbox.host_budgets import HostBudget
     from bot.core.outbox.payload_kinds import PayloadKinds
 
 REPLY, ALERT, NOTICE = PRIORITIES = (0, 1, 2)
@@ -111,7 +112,10 @@ class Queue:
     `width`: leased messages of a lane at most. `series`: the most messages of a lane that are
     claimed together (core/outbox/claims/series.py); 0 for one by one. `group` names the groups of
     a lane, None for none; the lanes of a group have `group_width` leased messages, or series,
-    together at most. `class_width` limits the leased messages of a class, so that the other classes
+    together at most. With a `budget`, the messages of a group that is named by a purpose and a host
+    (`asked wallet.example`) take a call of the host's budget each (core/outbox/host_budgets.py).
+    `subject_turns`: of a lane without order, the subject that was served longest ago goes first.
+    `class_width` limits the leased messages of a class, so that the other classes
     have room.
     `account_pace`: what a message costs its account (core/outbox/fair_accounts.py); its burst is
     the credit of an account that was idle.
@@ -134,6 +138,8 @@ class Queue:
     lane_pace: Callable[[str], Pace | None] = field(default=lambda _lane: None)
     group: Callable[[str], str | tuple[str, ...] | None] | None = None
     group_width: int | Callable[[str], int] = 32
+    budget: HostBudget | None = None
+    subject_turns: bool = False
     class_width: Mapping[int, int] = field(default_factory=dict)
     account_pace: Pace | None = None
     back_pressure: BackPressure | None = None

@@ -110,6 +110,7 @@ def holder(request: Request, request_id: str) -> Holder:
         cookies.network(request_id, address),
         _payer(request),
         site and cookies.network(request_id, site),
+        peer=cookies.peer(site or address, state(request).service.now()),
     )
 
 

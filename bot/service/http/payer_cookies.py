@@ -15,6 +15,9 @@ PATH = "/pay"
 FORM_TIME = 3_600_000
 """Milliseconds that filling in the form may take; after it, the checkout holds its unit."""
 
+DAY = 86_400_000
+"""Milliseconds."""
+
 _SHAPE = re.compile(r"([0-9a-f]{24})\.([0-9a-f]{1,12})\.([0-9a-f]{32})")
 
 
@@ -48,6 +51,10 @@ class PayerCookies:
     def network(self, request_id: str, address: str) -> str:
         """Return the pseudonym of an address at one request, meaningless anywhere else."""
         return self._hash(f"network {request_id} {address}")
+
+    def peer(self, network: str, now: int) -> str:
+        """Return the pseudonym of a network at wallets' hosts, another one each day."""
+        return self._hash(f"peer {now // DAY} {network}")[:16]
 
     def _hash(self, text: str) -> str:
         return hmac.digest(self._key, text.encode(), "sha256").hex()[:32]

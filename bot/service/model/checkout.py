@@ -46,9 +46,9 @@ class Checkout:
     `automatic`: the rail learns of its money itself. `external_id` is the invoice's, over all
     rails, or the `reference` that a bank transfer has. `pay_with` is what the payer is shown, None
     while it is opening, `look` what the rail looks for, `failure` why it could not be opened.
-    `lie` is the first answer of its wallet that was not believed.
-    `host` is the wallet's, '' without one. `lapses_at` is the end of its unit, `expires_at` that of
-    its invoice; `looked_at` is the time of the last look, None where no wallet is asked. `language`
+    `lie` is the first answer of its wallet that was not believed. `host` is asked for the money, ''
+    without a wallet. `lapses_at` is the end of its unit, `expires_at` that of its invoice;
+    `looked_at` is the time of the last look, None where no wallet is asked. `language`
     is that of the receipt to email to the payer, None if none is. `price` is what the payer chose
     to pay for one of `quantity` pieces, None for the request's price. A claim lasts until
     `claim_lapses_at`; `is_held` tells whether units are reserved for it, until `lapses_at`.
@@ -143,6 +143,7 @@ class Checkout:
             external_id=None if opened.arrived else opened.external_id,
             pay_with=opened.pay_with,
             look=opened.look,
+            host=opened.host or self.host,
             opened_at=now,
             looked_at=now if opened.looks is None else None,
             expires_at=min(ends, now + LONGEST_INVOICE),
@@ -172,13 +173,14 @@ class Holder:
 
     `network` identifies their address, None if addresses are not limited; `site` the IPv6 site
     around it, which for IPv4 is the address itself. `is_counted`: caps count what it holds, also
-    once that has ended.
+    once that has ended. `peer` identifies their network at all hosts, for a day.
     """
 
     network: str | None = None
     payer: str | None = None
     site: str | None = None
     is_counted: bool = False
+    peer: str = ""
 
 
 UNKNOWN_HOLDER = Holder()

@@ -5,9 +5,9 @@ from __future__ import annotations
 SECOND = 1_000
 MINUTE, HOUR, DAY = 60 * SECOND, 3_600 * SECOND, 86_400 * SECOND
 
-PACES = ((MINUTE, 1_500), (5 * MINUTE, 5 * SECOND), (15 * MINUTE, 15 * SECOND))
-"""Until an age of the invoice, the time between two looks: at first, money is known within two
-seconds, the wallet's answer and the commit included."""
+PACES = ((5 * MINUTE, 5 * SECOND), (15 * MINUTE, 15 * SECOND))
+"""Until an age of the invoice, the time between two looks that nobody asks for: many payers leave
+the page for the app that pays."""
 
 SLOWEST = MINUTE
 GRACE = 10 * MINUTE
@@ -20,7 +20,7 @@ LAST = GRACE + max(AFTERWARDS)
 """After its end an invoice is looked at no more."""
 
 CLOSEST = SECOND
-"""Between two looks at one checkout, whatever hints arrive."""
+"""Between two looks at one checkout, however often an open page or its wallet asks for them."""
 
 
 def next_look(opened_at: int, expires_at: int, now: int) -> int | None:

@@ -91,7 +91,8 @@ class Opened:
     `lapses_at` is the invoice's own end, None where it has none. `look` is what the rail needs to
     look later, such as the address that verifies the invoice. `looks` are the times of the looks;
     None: as often as a wallet is asked; empty: never, the seller confirms. `arrived` is money that
-    is here at once, `claimed` a payer's word that it was sent.
+    is here at once, `claimed` a payer's word that it was sent. `host` is asked for the money, '' if
+    that is the wallet's.
     """
 
     external_id: str
@@ -101,17 +102,20 @@ class Opened:
     looks: tuple[int, ...] | None = None
     arrived: Arrived | None = None
     claimed: bool = False
+    host: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Unavailable:
     """Why a rail could not open a checkout; `detail` is for the log, without a secret.
 
-    `reason` is one of `slow`, `refused`, `lied`, `tooSmall` and `tooLarge`.
+    `reason` is one of `slow`, `refused`, `lied`, `tooSmall` and `tooLarge`. `again_in`: seconds
+    after which the wallet may be asked again, as it was not asked at all; None if it was.
     """
 
     reason: str
     detail: str = ""
+    again_in: float | None = None
 
 
 class Lie(StrEnum):
@@ -126,11 +130,13 @@ class Lie(StrEnum):
 class Waiting:
     """Nothing has arrived yet, or the wallet could not say; `detail` is for the log.
 
-    `lie`: the wallet says that money arrived, and its answer is not believed.
+    `lie`: the wallet says that money arrived, and its answer is not believed. `again_in`: seconds
+    after which the wallet may be asked again, as it was not asked at all; None if it was.
     """
 
     detail: str = ""
     lie: Lie | None = None
+    again_in: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
+from urllib.parse import urlsplit
 
 from bot.core import exact_json
-from bot.core.errors import BadAnswer, PeerError, Unreachable
+from bot.core.errors import BadAnswer, PeerError, Throttled, Unreachable
 from bot.service.nostr.encryption import Cryptor, Scheme
 from bot.service.nostr.events import Event, Filter, sign_event
 from bot.service.nostr.relay_connection import NoMore, Refusal
@@ -24,10 +25,26 @@ INFO, REQUEST, RESPONSE = 13194, 23194, 23195
 INFO_SECONDS = 2.0
 """Seconds for the info event, which relays store; they forget it after days."""
 
+TOO_FAST = "rate-limited"
+"""How a relay begins its refusal where too much is asked of it (NIP-01)."""
+
+CLOSED_SECONDS = 15
+"""Seconds without a call of a relay after that: it names no time."""
+
 EXPIRES_AFTER = 60
 """Seconds after which a request is worthless; some wallets refuse one that does not tell."""
 
 UNKNOWN_SCHEME = "UNSUPPORTED_ENCRYPTION"
+
+
+class Calls(Protocol):
+    """The budgets of hosts (service/rails/host_calls.py)."""
+
+    async def take(self, host: str) -> None:
+        """Wait until a call may go. Raises Throttled."""
+
+    async def close(self, host: str, seconds: float) -> None:
+        """Call a host no more for so many seconds."""
 
 
 class WalletError(PeerError):
@@ -52,11 +69,12 @@ class Call:
 
 
 class Wallets:
-    """Calls wallets over relays; `now` is in epoch ms."""
+    """Calls wallets over relays; `now` is in epoch ms, `calls` has the budgets of relays."""
 
-    def __init__(self, relays: Relays, now: Callable[[], int]) -> None:
+    def __init__(self, relays: Relays, now: Callable[[], int], calls: Calls | None = None) -> None:
         self._relays = relays
         self._now = now
+        self._calls = calls
 
     async def find_scheme(self, connection: Connection) -> Scheme:
         """Return the best encryption that the wallet announces.
@@ -64,11 +82,12 @@ class Wallets:
         Without an announcement it is NIP-04, as NIP-47 says; `call` finds out if that is wrong.
         """
         newest: Event | None = None
-        left = set(connection.relays)
+        urls = await self._take_calls(connection)
+        left = set(urls)
         try:
             async with (
                 asyncio.timeout(INFO_SECONDS),
-                self._relays.asking(connection.relays, Filter(INFO, connection.wallet)) as heard,
+                self._relays.asking(urls, Filter(INFO, connection.wallet)) as heard,
             ):
                 while left:
                     match await heard.get():
@@ -121,10 +140,11 @@ class Wallets:
         tags = (("p", connection.key.public), ("e", event.id))
         where = Filter(RESPONSE, connection.wallet, tags)
         refused: dict[str, str] = {}
+        urls = await self._take_calls(connection)
         try:
             async with (
                 asyncio.timeout(seconds),
-                self._relays.asking(connection.relays, where, event) as heard,
+                self._relays.asking(urls, where, event) as heard,
             ):
                 while True:
                     match await heard.get():
@@ -132,10 +152,30 @@ class Wallets:
                             return answer
                         case Refusal(url, why):
                             refused[url] = why
-                            if len(refused) == len(connection.relays):
+                            if self._calls and why.startswith(TOO_FAST):
+                                await self._calls.close(_host(url), CLOSED_SECONDS)
+                            if len(refused) == len(urls):
                                 raise Unreachable(f"no relay takes the request: {why}")
         except TimeoutError:
             raise Unreachable(f"no answer within {seconds:g} seconds") from None
+
+    async def _take_calls(self, connection: Connection) -> list[str]:
+        """Return the relays that may be asked now. Raises Throttled where none may."""
+        urls: list[str] = []
+        for url in connection.relays:
+            try:
+                if self._calls:
+                    await self._calls.take(_host(url))
+            except Throttled:
+                if not urls and url == connection.relays[-1]:
+                    raise
+            else:
+                urls.append(url)
+        return urls
+
+
+def _host(url: str) -> str:
+    return urlsplit(url).hostname or ""
 
 
 def _scheme_of(info: Event | None) -> Scheme:

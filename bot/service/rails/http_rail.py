@@ -13,9 +13,10 @@ from bot.core.errors import (
     PeerRefusal,
     Throttled,
     Unreachable,
+    requested_wait,
 )
 from bot.service.model.payout_problems import Wrong
-from bot.service.model.rail_answers import Unavailable
+from bot.service.model.rail_answers import Unavailable, Waiting
 from bot.service.rails import wallet_http
 from bot.service.rails.wallet_http import (
     FAILURES,
@@ -32,15 +33,21 @@ if TYPE_CHECKING:
 
     from bot.core.net.webhook_addresses import AllowList
     from bot.service.model.rail_answers import Asked, Opened
+    from bot.service.rails.host_calls import HostCalls
 
 
 class HttpRail(ABC):
-    """A rail that asks the wallet at `details.url`; `allow` is RAIL_ALLOW, `now` in epoch ms."""
+    """A rail that asks the wallet at `details.url`; `allow` is RAIL_ALLOW, `now` in epoch ms.
+
+    `calls` has the budgets of hosts, None without any.
+    """
 
     test_money = False
 
-    def __init__(self, allow: AllowList, now: Callable[[], int]) -> None:
-        self._http = WalletHttp(allow)
+    def __init__(
+        self, allow: AllowList, now: Callable[[], int], calls: HostCalls | None = None
+    ) -> None:
+        self._http = WalletHttp(allow, calls)
         self._now = now
 
     async def close(self) -> None:
@@ -63,6 +70,8 @@ class HttpRail(ABC):
                 return await self._open(asked)
         except InvoiceError as error:
             return Unavailable("lied", str(error))
+        except Throttled as error:  # the call changed nothing
+            return Unavailable("slow", str(error), requested_wait(error))
         except FAILURES as error:
             slow = isinstance(error, Unreachable | Overloaded)
             return Unavailable("slow" if slow else "refused", str(error))
@@ -70,6 +79,12 @@ class HttpRail(ABC):
     @abstractmethod
     async def _open(self, asked: Asked) -> Opened | Unavailable:
         """Ask for the invoice. Raises one of FAILURES."""
+
+
+def unanswered(error: Exception) -> Waiting:
+    """Return what is known of the money if a look failed."""
+    again_in = requested_wait(error) if isinstance(error, Throttled) else None
+    return Waiting(str(error), again_in=again_in)
 
 
 def host_problem(server: str, error: Exception) -> tuple[Wrong, str] | None:

@@ -28,7 +28,7 @@ from bot.service.model.rail_answers import (
     Waiting,
 )
 from bot.service.rails import wallet_http
-from bot.service.rails.http_rail import HttpRail, host_problem
+from bot.service.rails.http_rail import HttpRail, host_problem, unanswered
 from bot.service.rails.wallet_http import FAILURES, BrokenOff, Missing, Moved
 
 if TYPE_CHECKING:
@@ -72,11 +72,20 @@ class LightningAddressRail(HttpRail):
             raise _refusal(wanted.server, error, is_found=offer is not None) from None
         return Connected(
             self.kind,
-            {"address": str(wanted), "url": url, "verify": offered.verify is not None},
+            {
+                "address": str(wanted),
+                "url": url,
+                "verify": offered.verify is not None,
+                "host": wallet_http.lane(offer.callback),
+            },
             str(wanted),
             ("SAT",),
             automatic=offered.verify is not None,
         )
+
+    def host(self, details: Mapping[str, Any]) -> str:
+        """Return the host that makes invoices, often another than that of the address."""
+        return details.get("host") or super().host(details)
 
     async def look(self, asked: Asked, opened: Opened) -> Look:
         """Ask the verify address; a settled invoice with a preimage of another is a lie."""
@@ -84,7 +93,7 @@ class LightningAddressRail(HttpRail):
         try:
             found = await self._read(opened.look["verify"], lnurl.read_verification)
         except FAILURES as error:
-            return Waiting(str(error))
+            return unanswered(error)
         shown = opened.pay_with and opened.pay_with.lightning_invoice
         if found.invoice and shown and found.invoice.lower() != shown:
             return Waiting("the wallet answers for another invoice", Lie.OTHER_INVOICE)
@@ -142,6 +151,7 @@ class LightningAddressRail(HttpRail):
             made.lapses_at,
             look={"verify": offered.verify} if offered.verify else {},
             looks=None if offered.verify else (),
+            host=wallet_http.lane(offered.verify) if offered.verify else "",
         )
 
     async def _invoice(

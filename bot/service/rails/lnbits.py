@@ -37,7 +37,7 @@ from bot.service.model.rail_answers import (
     PayWith,
     Waiting,
 )
-from bot.service.rails.http_rail import HttpRail, host_problem
+from bot.service.rails.http_rail import HttpRail, host_problem, unanswered
 from bot.service.rails.wallet_http import FAILURES, Missing, Moved
 
 if TYPE_CHECKING:
@@ -89,7 +89,7 @@ class LNbitsRail(HttpRail):
         try:
             answer = await self._get(asked.details, f"payments/{opened.external_id}")
         except FAILURES as error:
-            return Waiting(str(error))
+            return unanswered(error)
         if answer.status == HTTPStatus.NOT_FOUND:
             return Gone("the wallet does not know the invoice")
         if answer.status != HTTPStatus.OK:

@@ -9,7 +9,9 @@ from bot.core.errors import (
     BadAnswer,
     InvalidBody,
     InvoiceError,
+    Throttled,
     Unreachable,
+    requested_wait,
 )
 from bot.core.net.guarded_socket import GuardedDialler
 from bot.core.net.http_client import ssl_context
@@ -31,6 +33,7 @@ if TYPE_CHECKING:
     from bot.core.net.webhook_addresses import AllowList
     from bot.service.model.rail_answers import Asked, Look
     from bot.service.nostr.connection_string import Connection
+    from bot.service.rails.host_calls import HostCalls
 
 SECONDS = 9.5
 """Limit of everything that is done at once; callers wait for ten."""
@@ -46,16 +49,18 @@ LONGEST_MEMO = 300
 
 
 class NwcRail:
-    """Asks wallets over relays; `now` is in epoch ms."""
+    """Asks wallets over relays; `now` is in epoch ms, `calls` has the budgets of hosts."""
 
     kind = NWC
     test_money = False
 
-    def __init__(self, allow: AllowList, now: Callable[[], int]) -> None:
+    def __init__(
+        self, allow: AllowList, now: Callable[[], int], calls: HostCalls | None = None
+    ) -> None:
         self._allow = allow
         self._now = now
         self._relays = Relays(guarded_dial(GuardedDialler(allow), ssl_context()))
-        self._wallets = Wallets(self._relays, now)
+        self._wallets = Wallets(self._relays, now, calls)
 
     async def connect(self, details: Mapping[str, Any]) -> Connected:
         """Parse `details.connection` and ask the wallet what it may do.
@@ -77,7 +82,7 @@ class NwcRail:
             raise _refusal(nwc_answers.problem(error.wrong, str(error))) from None
         except WalletError as error:
             raise _refusal(nwc_answers.refusal_of(error.code)) from None
-        except (Unreachable, TimeoutError):
+        except (Unreachable, Throttled, TimeoutError):
             raise _refusal(nwc_answers.SILENT) from None
         except BadAnswer:
             raise _refusal(nwc_answers.NONSENSE) from None
@@ -99,6 +104,8 @@ class NwcRail:
         try:
             result = await self._call(asked, Call("make_invoice", params, _ONCE))
             made = invoice.check(str(result.get("invoice")), asked.amount, self._now())
+        except Throttled as error:
+            return Unavailable("slow", str(error), requested_wait(error))
         except (Unreachable, TimeoutError) as error:
             return Unavailable("slow", str(error))
         except (WalletError, BadConnection) as error:
@@ -120,6 +127,8 @@ class NwcRail:
                 look = await self._look_in_list(asked, opened)
         except WalletError as error:
             return Gone(str(error)) if error.code == "NOT_FOUND" else Waiting(str(error))
+        except Throttled as error:
+            return Waiting(str(error), again_in=requested_wait(error))
         except nwc_answers.WalletLie as error:
             return Waiting(str(error), error.lie)
         except (Unreachable, TimeoutError, BadAnswer, BadConnection) as error:

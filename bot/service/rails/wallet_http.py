@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import ssl
+import time
 from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass
 from http import HTTPStatus
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Mapping
 
     from bot.core.net.webhook_addresses import AllowList
+    from bot.service.rails.host_calls import HostCalls
 
 SECONDS = 10.0
 """Limit of a call, and of all calls of one opening together, however slowly the answer drips."""
@@ -60,6 +62,9 @@ HEADERS = {
     "Accept": "application/json",
     "Accept-Encoding": "identity",  # a compressed answer may be a thousand times as large
 }
+UNNAMED_SECONDS = 15
+"""Seconds without a call after a 429 that names no time."""
+
 FAILURES = (PeerError, ForbiddenAddress, InvoiceError)
 """What a wallet can do wrong; the messages hold no secret."""
 
@@ -97,10 +102,11 @@ class Answer:
 
 
 class WalletHttp:
-    """Calls wallets; `allow` is RAIL_ALLOW."""
+    """Calls wallets; `allow` is RAIL_ALLOW, `calls` has the budgets of hosts, None without any."""
 
-    def __init__(self, allow: AllowList) -> None:
+    def __init__(self, allow: AllowList, calls: HostCalls | None = None) -> None:
         self._allow = allow
+        self._calls = calls
         limits = httpx.Limits(max_connections=CONNECTIONS, max_keepalive_connections=20)
         self._client = httpx.AsyncClient(
             transport=GuardedTransport(allow, verify=http_client.ssl_context(), limits=limits),
@@ -160,12 +166,17 @@ class WalletHttp:
 
     async def _send(self, request: httpx.Request) -> Answer | str:
         """Return a JSON object, or where a redirect leads."""
-        server = lane(str(request.url))
+        where = webhook_addresses.endpoint(str(request.url))
+        server = f"{where.host}:{where.port}"
+        if self._calls:
+            await self._calls.take(where.host)
         for name, value in HEADERS.items():
             request.headers.setdefault(name, value)
+        wait = 0
         try:
             response = await self._client.send(request, stream=True)
             async with aclosing(response):
+                wait = _asked_wait(response)
                 if HTTPStatus.MULTIPLE_CHOICES <= response.status_code < HTTPStatus.BAD_REQUEST:
                     return _target(request, response)
                 body = await _read(response)
@@ -177,7 +188,21 @@ class WalletHttp:
             if isinstance(error, httpx.InvalidURL) or _BAD_LOCATION in str(error):
                 return ""
             raise BrokenOff(f"{server} broke off: {type(error).__name__}") from None
-        return _parsed(server, response.status_code, body)
+        finally:
+            if wait and self._calls:
+                await self._calls.close(where.host, wait)
+        return _parsed(server, response.status_code, body, wait)
+
+
+def _asked_wait(response: httpx.Response) -> int:
+    """Return the seconds for which a host asks for no calls; a date counts by the host's clock."""
+    if response.status_code not in {HTTPStatus.TOO_MANY_REQUESTS, HTTPStatus.SERVICE_UNAVAILABLE}:
+        return 0
+    now = http_client.read_date(response.headers.get("date")) or time.time()
+    wait = http_client.read_retry_after(response.headers.get("retry-after"), int(now * 1000))
+    return wait or (
+        UNNAMED_SECONDS if response.status_code != HTTPStatus.SERVICE_UNAVAILABLE else 0
+    )
 
 
 @asynccontextmanager
@@ -228,12 +253,12 @@ def _unconnected(server: str, error: BaseException) -> NotReached:
     return NotReached(f"no connection to {server}")
 
 
-def failure(server: str, status: int) -> PeerError:
-    """Return what an answer that is not a wallet's means."""
+def failure(server: str, status: int, wait: int = 0) -> PeerError:
+    """Return what an answer that is not a wallet's means; `wait` in seconds, as the host asks."""
     if status == HTTPStatus.TOO_MANY_REQUESTS:
-        return Throttled(f"{server} answers 429: too many calls")
+        return Throttled(f"{server} answers 429: too many calls", wait)
     if status >= HTTPStatus.INTERNAL_SERVER_ERROR:
-        return Overloaded(f"{server} answers {status}")
+        return Overloaded(f"{server} answers {status}", wait)
     if status in {HTTPStatus.NOT_FOUND, HTTPStatus.GONE}:
         return Missing(f"{server} answers {status}")
     if status >= HTTPStatus.BAD_REQUEST:
@@ -241,13 +266,13 @@ def failure(server: str, status: int) -> PeerError:
     return BadAnswer(f"{server} answers {status} without a JSON object")
 
 
-def _parsed(server: str, status: int, body: bytes) -> Answer:
+def _parsed(server: str, status: int, body: bytes, wait: int) -> Answer:
     if status == HTTPStatus.TOO_MANY_REQUESTS:
-        raise failure(server, status)
+        raise failure(server, status, wait)
     try:
         fields = exact_json.loads(body, depth=DEPTH)
     except exact_json.JsonError:
         fields = None
     if isinstance(fields, dict):
         return Answer(status, fields)
-    raise failure(server, status)
+    raise failure(server, status, wait)

@@ -34,6 +34,7 @@ INSERT = """
 # What a wallet has opened is stored once: a repeated opening shows no second invoice.
 STORE_OPENED = """
     UPDATE checkouts SET external_id = :external_id, pay_with = :pay_with, look = :look,
+      host = :host,
       opened_at = :opened_at, looked_at = :looked_at, expires_at = :expires_at
     WHERE id = :id AND opened_at IS NULL
 """
@@ -146,7 +147,6 @@ def insert(tx: Transaction, checkout: Checkout, holder: Holder) -> None:
         way=checkout.way,
         account_id=checkout.account_id,
         automatic=int(checkout.automatic),
-        host=checkout.host,
         reference=checkout.reference,
         price=checkout.price,
         quantity=checkout.quantity,
@@ -174,6 +174,7 @@ def _opened(checkout: Checkout) -> dict[str, Any]:
         "external_id": checkout.external_id,
         "pay_with": json.dumps(asdict(checkout.pay_with)) if checkout.pay_with else None,
         "look": json.dumps(checkout.look) if checkout.look else None,
+        "host": checkout.host,
         "opened_at": checkout.opened_at,
         "looked_at": checkout.looked_at,
         "expires_at": checkout.expires_at,

@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import structlog
 
 from bot.core.net.webhook_addresses import zone_of
-from bot.core.outbox import bulk_changes, outbox
+from bot.core.outbox import bulk_changes, outbox, queries
+from bot.core.outbox.host_budgets import ASKED, LATER
 from bot.core.outbox.payload_kinds import PayloadKinds
-from bot.core.outbox.queue_policy import Queue
+from bot.core.outbox.queue_policy import Pace, Queue
 from bot.core.outbox.worker import Job
 from bot.service.model import look_times
 from bot.service.model.checkout import Settlement
 from bot.service.model.rail_answers import Arrived, Lie, Waiting
+from bot.service.rails import host_calls
 from bot.service.store import checkouts, payout_accounts
 from bot.service.usecases import settling
 
@@ -24,6 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from bot.core.database.database import Database, Transaction
+    from bot.core.outbox.host_budgets import HostBudget
     from bot.core.outbox.outbox import Message
     from bot.service.model.checkout import Checkout
     from bot.service.model.rail_answers import Gone, Look, Opened
@@ -31,6 +34,9 @@ if TYPE_CHECKING:
     from bot.service.usecases.payment_context import PaymentContext
 
 log = structlog.get_logger()
+
+OF_CHECKOUT = f"SELECT id FROM {queries.QUEUED} AS queued WHERE id = :key AND state = 'waiting'"  # noqa: S608 - our own words
+"""The look that nobody asks for."""
 
 LOOK_SECONDS = 15
 """Seconds after which a look is given up; a rail gives up earlier."""
@@ -47,7 +53,16 @@ ROOM = 256
 ZONE_ROOM = ROOM // 4
 """Of these, at wallets of one zone, whose owner can invent hosts and ports."""
 
+WALLET_ROOM = 16
+"""Of these, at one wallet's host, or at one wallet of a relay."""
+
 NOT_YET = "the money has not arrived"
+
+WALLET = "wallet "
+"""Prefix of the names of groups of a wallet's lanes."""
+
+TURN = Pace(1, WALLET_ROOM)
+"""Pace of a lane: with it, a lane that was just served goes behind those that are open."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,33 +73,75 @@ class DueLook:
     once: bool = False
 
 
-def zone_of_lane(lane: str) -> str | None:
-    """Return the zone of a lane, which is `host:port` or `relay/key`; None where no host is."""
-    host, has_key, _ = lane.partition("/")
-    return zone_of(host if has_key else host.rpartition(":")[0] or host) or None
+@dataclass(frozen=True, slots=True)
+class WalletLane:
+    """A lane of calls to wallets: those at one host that one payer's network causes.
+
+    `wallet` is `host:port` or `relay/key`, `peer` the pseudonym of the network, '' where it is not
+    known any more. Test money has the lane '', which waits for nobody and so has no group.
+    """
+
+    wallet: str
+    peer: str = ""
+    purpose: str = LATER
+
+    def __str__(self) -> str:
+        """Return the lane's name."""
+        return f"{self.wallet} {self.peer} {self.purpose}" if self.wallet else ""
+
+    @classmethod
+    def parse(cls, name: str) -> WalletLane:
+        """Read the name of a lane."""
+        wallet, _, rest = name.partition(" ")
+        peer, _, purpose = rest.partition(" ")
+        return cls(wallet, peer, purpose or LATER)
+
+    @property
+    def host(self) -> str:
+        """Return the host that is called, of which a budget is."""
+        host, has_key, _ = self.wallet.partition("/")
+        return host if has_key else host.rpartition(":")[0] or host
+
+
+def groups_of(name: str) -> tuple[str, ...]:
+    """Return the groups of a lane: the calls of its host for a purpose, its wallet, its zone."""
+    lane = WalletLane.parse(name)
+    if not lane.host:
+        return ()
+    zone = zone_of(lane.host)
+    return f"{lane.purpose} {lane.host}", f"{WALLET}{lane.wallet}", *([zone] if zone else [])
+
+
+def lane_pace(name: str) -> Pace | None:
+    """Return the pace of a lane, None for that of test money."""
+    return TURN if name else None
 
 
 LOOKS = Queue(
     "looks",
     lease=60_000,
     ordered=False,
-    width=16,
-    group=zone_of_lane,
-    group_width=ZONE_ROOM,
+    width=WALLET_ROOM,
+    lane_pace=lane_pace,
+    subject_turns=True,
+    group=groups_of,
+    group_width=lambda name: WALLET_ROOM if name.startswith(WALLET) else ZONE_ROOM,
     payloads=PayloadKinds(look=DueLook),
 )
-"""Looks for money. A lane a wallet's host, a group a zone, so that one that hangs delays no other;
-test money has the lane '', which waits for nobody and so has no group.
+"""Looks for money. A wallet that hangs delays no other, and the calls that a host's budget allows
+are shared: by the payers' networks, which take turns, and among those of one by their requests.
 """
 
 
-def queue_looks(tx: Transaction, checkout: Checkout, opened: Opened, now: int) -> None:
+def queue_looks(tx: Transaction, checkout: Checkout, opened: Opened, peer: str, now: int) -> None:
     """Queue the looks that the rail asks for, or the first of those at a wallet."""
+    lane = WalletLane(checkout.host, peer)
     if opened.looks is None:
-        _put(tx, checkout, now, look_times.next_look(now, checkout.expires_at or now, now))
+        due_at = look_times.next_look(now, checkout.expires_at or now, now)
+        _put(tx, checkout, lane, now, due_at, DueLook(checkout.id), _key(checkout.id))
         return
     for at in opened.looks:
-        outbox.put(tx, LOOKS, checkout.host, DueLook(checkout.id, once=True), now, due_at=at)
+        _put(tx, checkout, lane, now, at, DueLook(checkout.id, once=True))
 
 
 def hint(tx: Transaction, checkout_id: str, now: int) -> None:
@@ -95,14 +152,17 @@ def hint(tx: Transaction, checkout_id: str, now: int) -> None:
     checkout = checkouts.find(tx, checkout_id)
     if checkout is None or not _may_look(checkout):
         return
+    found = queries.place_of(tx, _key(checkout_id))
+    peer = WalletLane.parse(found[0]).peer if found else ""
+    lane = WalletLane(checkout.host, peer, ASKED)
     due_at = max(now, (checkout.looked_at or 0) + look_times.CLOSEST)
-    if bulk_changes.bring_forward(tx, LOOKS, _key(checkout_id), due_at):
+    body, asked = DueLook(checkout_id, once=True), _asked_key(checkout_id)
+    if _put(tx, checkout, lane, now, due_at, body, asked):
         return
-    if not _put(tx, checkout, now, due_at):  # under way: what it finds may be older than the hint
-        outbox.put(
-            tx, LOOKS, checkout.host, DueLook(checkout_id, once=True), now,
-            key=_key(checkout_id) + "-hinted", due_at=max(due_at, now + look_times.CLOSEST),
-        )  # fmt: skip
+    if not bulk_changes.bring_forward(tx, LOOKS, asked, due_at):
+        # One is under way: what it finds may be older than the hint.
+        later = max(due_at, now + look_times.CLOSEST)
+        _put(tx, checkout, lane, now, later, body, f"look-again-{checkout_id}")
 
 
 async def hint_for_page(db: Database, checkout: Checkout, now: int) -> bool:
@@ -112,7 +172,9 @@ async def hint_for_page(db: Database, checkout: Checkout, now: int) -> bool:
     """
     if not _may_look(checkout):
         return False
-    if now >= (checkout.looked_at or 0) + look_times.CLOSEST:
+    if now >= (checkout.looked_at or 0) + look_times.CLOSEST and not await db.read(
+        partial(queries.place_of, message_id=_asked_key(checkout.id))
+    ):
         await db.transaction(partial(hint, checkout_id=checkout.id, now=now))
     return True
 
@@ -125,25 +187,50 @@ def _key(checkout_id: str) -> str:
     return f"look-{checkout_id}"
 
 
-def _put(tx: Transaction, checkout: Checkout, now: int, due_at: int | None) -> bool:
-    key = _key(checkout.id)
-    return outbox.put(tx, LOOKS, checkout.host, DueLook(checkout.id), now, key=key, due_at=due_at)
+def _asked_key(checkout_id: str) -> str:
+    return f"look-asked-{checkout_id}"
+
+
+def _put(
+    tx: Transaction,
+    checkout: Checkout,
+    lane: WalletLane,
+    now: int,
+    due_at: int | None,
+    body: DueLook,
+    key: str | None = None,
+) -> bool:
+    return outbox.put(
+        tx, LOOKS, str(lane), body, now, key=key, due_at=due_at, subject=checkout.request_id
+    )
 
 
 class LookHandler:
-    """Asks the rails for the money of checkouts; a worker performs its `job`."""
+    """Asks the rails for the money of checkouts; a worker performs its `job`.
 
-    def __init__(self, db: Database, context: PaymentContext, now: Callable[[], int]) -> None:
+    `budget` limits the calls of each host, None for no limit.
+    """
+
+    def __init__(
+        self,
+        db: Database,
+        context: PaymentContext,
+        now: Callable[[], int],
+        budget: HostBudget | None = None,
+    ) -> None:
         self._db = db
+        self._queue = replace(LOOKS, budget=budget)
         self._context = context
         self._now = now
         self._warned: dict[str, int] = {}
-        self.job = Job(LOOKS, self.handle, room=ROOM)
+        self.job = Job(self._queue, self.handle, room=ROOM)
 
     async def handle(self, message: Message) -> None:
         """Ask once, and settle the message with what was found in one transaction."""
         checkout, details = await self._db.read(lambda tx: self._read(tx, message))
-        found = await self._look(checkout, details) if checkout else Waiting()
+        lane = WalletLane.parse(message.lane)
+        with host_calls.claimed(lane.host, lane.purpose):
+            found = await self._look(checkout, details) if checkout else Waiting()
         payment = await self._db.transaction_until_stored(
             lambda tx: self._settle(tx, message, found)
         )
@@ -208,6 +295,11 @@ class LookHandler:
     def _settle(self, tx: Transaction, message: Message, found: Look) -> Payment | None:
         """Record what was found, and queue the next look."""
         now, task = self._now(), message.body
+        again_in = found.again_in if isinstance(found, Waiting) else None
+        if again_in is not None:  # its host takes no call now: the claim of the next look waits
+            later = now + max(int(again_in * 1000), look_times.CLOSEST)
+            outbox.retry(tx, self._queue, message, later, NOT_YET)
+            return None
         checkout = checkouts.find(tx, task.checkout_id)
         payment = None
         if checkout is not None and isinstance(found, Arrived):
@@ -220,8 +312,13 @@ class LookHandler:
             checkouts.mark_looked(tx, checkout.id, now, lie)
             opened_at, expires_at = checkout.opened_at or now, checkout.expires_at or now
             due_at = look_times.next_look(opened_at, expires_at, now)
-        if due_at is None or task.once:
-            outbox.done(tx, LOOKS, message, now)
-        else:
-            outbox.retry(tx, LOOKS, message, due_at, NOT_YET)
+        if due_at is None or checkout is None or task.once:
+            outbox.done(tx, self._queue, message, now)
+            if due_at is not None:  # the looks that nobody asks for count from this one on
+                bulk_changes.postpone(tx, OF_CHECKOUT, due_at, key=_key(task.checkout_id))
+            return payment
+        lane = WalletLane.parse(message.lane)
+        if now >= (checkout.expires_at or now) + look_times.GRACE:
+            lane = WalletLane(lane.wallet)  # its network is forgotten
+        outbox.retry(tx, self._queue, message, due_at, NOT_YET, state=outbox.State(task, str(lane)))
         return payment

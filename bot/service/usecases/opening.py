@@ -11,19 +11,24 @@ from typing import TYPE_CHECKING
 
 import structlog
 
-from bot.core.outbox import outbox
+from bot.core.outbox import budget_rows, outbox
+from bot.core.outbox.host_budgets import OPENING
+from bot.core.outbox.host_budgets import PATIENCE as PATIENCES
 from bot.core.outbox.payload_kinds import PayloadKinds
-from bot.core.outbox.queue_policy import Queue
+from bot.core.outbox.queue_policy import SECOND, Queue
 from bot.core.outbox.worker import Job
 from bot.service.model.checkout_states import CheckoutState
 from bot.service.model.rail_answers import Opened, Unavailable
+from bot.service.rails import host_calls
 from bot.service.store import checkouts, payout_accounts, requests, unit_moves
 from bot.service.usecases import looking
+from bot.service.usecases.looking import WalletLane
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from bot.core.database.database import Database, Transaction
+    from bot.core.outbox.host_budgets import HostBudget
     from bot.core.outbox.outbox import Message
     from bot.service.model.checkout import Checkout
     from bot.service.model.rail_answers import Asked
@@ -37,6 +42,12 @@ OPEN_SECONDS = 15
 ROOM = 256
 """Openings at once in this process: wallets that never answer fill their own lanes only."""
 
+WALLET_ROOM = 8
+"""Of these, at one wallet's host, or at one wallet of a relay."""
+
+PATIENCE = PATIENCES[OPENING]
+"""Milliseconds within which a payer's checkout is opened at a host that takes no call at first."""
+
 
 @dataclass(frozen=True, slots=True)
 class DueOpening:
@@ -49,33 +60,54 @@ OPENINGS = Queue(
     "openings",
     lease=60_000,
     ordered=False,
-    width=8,
-    group=looking.zone_of_lane,
-    group_width=looking.ZONE_ROOM,
+    width=WALLET_ROOM,
+    lane_pace=looking.lane_pace,
+    subject_turns=True,
+    group=looking.groups_of,
+    group_width=lambda name: WALLET_ROOM if name.startswith(looking.WALLET) else looking.ZONE_ROOM,
     payloads=PayloadKinds(opening=DueOpening),
 )
-"""Checkouts to open; lanes and groups as for looks, so that one that hangs delays no other."""
+"""Checkouts to open; lanes, groups and turns as for looks."""
 
 
-def queue_opening(tx: Transaction, checkout: Checkout) -> None:
-    """Queue the opening of a checkout just stored."""
-    outbox.put(tx, OPENINGS, checkout.host, DueOpening(checkout.id), checkout.created_at)
+def queue_opening(tx: Transaction, checkout: Checkout, peer: str) -> None:
+    """Queue the opening of a checkout just stored; `peer` is the pseudonym of its network."""
+    lane, body = WalletLane(checkout.host, peer, OPENING), DueOpening(checkout.id)
+    outbox.put(tx, OPENINGS, str(lane), body, checkout.created_at, subject=checkout.request_id)
 
 
 class OpeningHandler:
-    """Opens checkouts at the wallets of sellers; a worker performs its `job`."""
+    """Opens checkouts at the wallets of sellers; a worker performs its `job`.
 
-    def __init__(self, db: Database, context: PaymentContext, now: Callable[[], int]) -> None:
+    `budget` limits the calls of each host, None for no limit.
+    """
+
+    def __init__(
+        self,
+        db: Database,
+        context: PaymentContext,
+        now: Callable[[], int],
+        budget: HostBudget | None = None,
+    ) -> None:
         self._db = db
+        self._budget = budget
+        self._queue = replace(OPENINGS, budget=budget)
         self._context = context
         self._now = now
-        self.job = Job(OPENINGS, self.handle, room=ROOM)
+        self.job = Job(self._queue, self.handle, room=ROOM)
 
     async def handle(self, message: Message) -> None:
         """Ask for the invoice, and settle the message with it in one transaction."""
-        checkout_id = message.body.checkout_id
-        found = await self._db.read(lambda tx: self._read(tx, checkout_id))
-        answer = await self._open(*found) if found else None
+        checkout_id, lane = message.body.checkout_id, WalletLane.parse(message.lane)
+        found, closed_for = await self._db.read(
+            lambda tx: (self._read(tx, checkout_id), self._closed_for(tx, lane.host))
+        )
+        answer: Opened | Unavailable | None = None
+        if found and closed_for > PATIENCE:
+            answer = Unavailable("slow", "the host asks for no calls")
+        elif found:
+            with host_calls.claimed(lane.host, lane.purpose):
+                answer = await self._open(*found)
         after = await self._db.transaction_until_stored(
             lambda tx: self._settle(tx, message, answer)
         )
@@ -106,6 +138,13 @@ class OpeningHandler:
         asked = checkout.asked(request.terms.product.name, self._context.details_of(account))
         return checkout.kind, replace(asked, hint_url=self._context.hint_url(checkout_id))
 
+    def _closed_for(self, tx: Transaction, host: str) -> int:
+        """Return the milliseconds for which a host asks for no calls."""
+        if self._budget is None:
+            return 0
+        now = self._now()
+        return budget_rows.read(tx, self._budget, host, now).closed_until - now
+
     async def _open(self, kind: str, asked: Asked) -> Opened | Unavailable:
         try:
             async with asyncio.timeout(OPEN_SECONDS):
@@ -125,6 +164,11 @@ class OpeningHandler:
         would be late.
         """
         now = self._now()
+        if isinstance(answer, Unavailable) and answer.again_in is not None:
+            due_at = now + max(int(answer.again_in * 1000), SECOND)
+            if due_at <= message.created_at + PATIENCE:
+                outbox.retry(tx, self._queue, message, due_at, answer.detail)
+                return None
         checkouts.lock_request(tx, message.body.checkout_id)
         checkout = checkouts.find(tx, message.body.checkout_id)
         if checkout is not None and checkout.opened_at is None and answer is not None:
@@ -135,8 +179,8 @@ class OpeningHandler:
             else:
                 opened = checkout.open(answer, now)
                 checkouts.store_opened(tx, opened, now)
-                looking.queue_looks(tx, opened, answer, now)
-        outbox.done(tx, OPENINGS, message, now)
+                looking.queue_looks(tx, opened, answer, WalletLane.parse(message.lane).peer, now)
+        outbox.done(tx, self._queue, message, now)
         return checkouts.find(tx, message.body.checkout_id)
 
 

@@ -232,11 +232,11 @@ def _begin(
         checkout = replace(checkout, automatic=False)
     checkouts.insert(tx, checkout, holder)
     if opened is None:
-        opening.queue_opening(tx, checkout)
+        opening.queue_opening(tx, checkout, form.holder.peer)
         return PaymentProgress(checkout.id, None)
     if opened.claimed:
         claiming.record_claim(tx, context, request, checkout, holder, now)
-    looking.queue_looks(tx, checkout, opened, now)
+    looking.queue_looks(tx, checkout, opened, "", now)
     return PaymentProgress(checkout.id, None)
 
 
@@ -249,7 +249,7 @@ def _sold(
     checkouts.insert(tx, checkout, UNKNOWN_HOLDER)
     settlement = Settlement(checkout.kind, checkout.id, opened.external_id)
     payment = settling.record_at_once(tx, request, checkout, settlement, now)
-    looking.queue_looks(tx, checkout, opened, now)
+    looking.queue_looks(tx, checkout, opened, "", now)
     return PaymentProgress(checkout.id, payment, fresh=True)
 
 

@@ -11,6 +11,7 @@ from bot.chat.telegram.failures import FAILURE_LABELS
 from bot.chat.telegram.intake import KINDS
 from bot.chat.telegram.sender import CLASS_LABELS
 from bot.core.ops.metrics import Family
+from bot.core.outbox.host_budgets import SHARES
 from bot.service.model.checkout_states import CheckoutState
 from bot.service.model.delivery import Channel
 from bot.service.model.payout import KINDS as RAILS
@@ -56,6 +57,14 @@ SERVICE = (
         ("kind", "state"),
         ((SANDBOX, *RAILS), tuple(one for one in CheckoutState if one != CheckoutState.LAPSED)),
     ),
+    Family(
+        "host_calls",
+        "Calls of wallets and providers by purpose: taken from the budget of their host"
+        " (HOST_CALLS), or delayed until it has room.",
+        ("purpose", "outcome"),
+        (tuple(SHARES), ("taken", "delayed")),
+    ),
+    Family("host_closings", "Times that a host asked for no calls for a while (429).", ()),
     Family(
         "payments",
         "Payments booked: with their unit, after its reservation had lapsed, with no unit left,"

@@ -10,6 +10,8 @@ from bot.core.mail import smtp
 from bot.core.net.webhook_addresses import AllowList
 from bot.core.ops import audit
 from bot.core.outbox import sweeps
+from bot.core.outbox.budget_rows import HOSTS
+from bot.core.outbox.host_budgets import HostBudget
 from bot.core.text import links
 from bot.service.app import create_app
 from bot.service.goods import uploads
@@ -17,6 +19,7 @@ from bot.service.http import hint_addresses
 from bot.service.http.service import Service
 from bot.service.http.shared_counts import SharedCounts
 from bot.service.notify.webhook_delivery import WebhookDelivery
+from bot.service.rails.host_calls import HostCalls
 from bot.service.store import (
     apps,
     checkouts,
@@ -94,7 +97,9 @@ class ServiceSide:
             lambda tx: vault.load_or_create(tx, keys, "payers", vault.random_password)
         )
         allow = AllowList.parse(settings.webhook_allow)
-        rails, rates = build_rails(settings, now), ExchangeSide(settings, db, now)
+        budget = HostBudget(settings.host_calls)
+        rails = build_rails(settings, now, HostCalls(db, now, budget))
+        rates = ExchangeSide(settings, db, now)
         self.gauges = rates.gauges
         offered = () if rails.test_money else rails.kinds
         db.run(lambda tx: payout_accounts.write_offered(tx, offered))
@@ -125,8 +130,8 @@ class ServiceSide:
         self.closers += [webhooks.close, rails.close]
         self.jobs = [
             *webhooks.jobs,
-            OpeningHandler(db, context, now).job,
-            LookHandler(db, context, now).job,
+            OpeningHandler(db, context, now, budget).job,
+            LookHandler(db, context, now, budget).job,
             *self._mail(settings, payer_key.encode()),
         ]
         self.app: FastAPI = create_app(service)
@@ -162,7 +167,7 @@ class ServiceSide:
         await self._db.transaction(partial(apps.forget_former, now=moment))
         await self._db.bulk(partial(letter_limits.sweep, now=moment))
         await self._db.bulk(partial(payer_receipts.end_late, now=moment))
-        for queue in (*delivery_queues.QUEUES, SERVED, OPENINGS, LOOKS):
+        for queue in (*delivery_queues.QUEUES, SERVED, OPENINGS, LOOKS, HOSTS):
             await sweeps.sweep_lanes(self._db, queue, moment)
         for app in await self._db.read(apps.list_all):
             await status_index.refresh(self._db, app.id, self._now)

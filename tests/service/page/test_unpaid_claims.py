@@ -87,7 +87,7 @@ async def work(service: ServiceHarness) -> None:
         while due := await service.db.transaction(claim):
             for message in due:
                 await handle(message)
-        service.clock.advance(2)
+        service.clock.advance(5)
 
 
 async def wait_for_the_end(service: ServiceHarness, claimed: list[str]) -> None:

@@ -91,7 +91,8 @@ async def test_connecting_tries_the_smallest_invoice_and_says_that_payments_are_
 ) -> None:
     found = await shop.rail.connect({"address": f" lightning:SHOP@{shop.wallet.host}"})
     url = f"{shop.wallet.url}/.well-known/lnurlp/shop"
-    details = {"address": shop.wallet.address, "url": url, "verify": True}
+    host = shop.wallet.host
+    details = {"address": shop.wallet.address, "url": url, "verify": True, "host": host}
     assert found == Connected("lightning", details, shop.wallet.address, ("SAT",), automatic=True)
     assert shop.wallet.paths() == [
         "/.well-known/lnurlp/shop",
@@ -214,7 +215,22 @@ async def test_an_invoice_of_whole_satoshi_is_asked_for_with_the_products_name(s
         PayWith(lightning_invoice=draft.write()),
         shop.clock() // 1000 * 1000 + 900_000,
         look={"verify": f"{shop.wallet.url}/verify/{shop.wallet.last}"},
+        host=shop.wallet.host,
     )
+
+
+async def test_calls_are_counted_at_the_hosts_that_make_and_verify_invoices(shop: Shop) -> None:
+    """The domain of an address often only names the provider behind it, which many share."""
+    shop.rail = LightningAddressRail(AllowList.parse("127.0.0.1, localhost"), shop.clock)
+    url = shop.wallet.url.replace("127.0.0.1", "localhost")
+    shop.wallet.changed["offer"] = {"callback": f"{url}/callback"}
+    found = await shop.connect()
+    provider = url.partition("://")[2]
+    assert shop.rail.host(found.details) == provider
+    verify = {"verify": f"{url}/verify/{'0' * 64}"}
+    shop.wallet.changed["invoice"] = verify
+    assert (await shop.opened()).host == provider
+    await shop.rail.close()
 
 
 @pytest.mark.parametrize(

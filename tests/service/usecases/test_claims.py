@@ -243,7 +243,7 @@ async def test_a_notice_after_a_confirmation_is_the_same_payment(
     for first in ("seller", "wallet"):
         made = await service.create(**ONE)
         it = await automatic(service, made["id"])
-        service.clock.advance(2)
+        service.clock.advance(5)
         if first == "seller":
             await confirm(service, it)
         wallet.looks = [Arrived()]
@@ -295,7 +295,7 @@ async def test_fifty_claimers_hold_half_of_a_drop_and_wallets_sell_the_rest(
         await pay(service, made["id"], LIGHTNING, number, holder=holder)
     assert await units(service) == (0, 20, 0, 0)
     wallet.looks = [Arrived()] * 10
-    service.clock.advance(2)
+    service.clock.advance(5)
     assert await hear(service) == 10
     assert await units(service) == (0, 10, 10, 0)
     await reject(service, held[0])

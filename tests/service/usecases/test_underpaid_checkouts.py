@@ -53,7 +53,7 @@ async def pay(service: ServiceHarness, request_id: str, token: str) -> Checkout:
 async def arrive(service: ServiceHarness, wallet: ScriptedRail, amount: int | None) -> None:
     """Have the wallet report an amount at its next look."""
     wallet.looks = [Arrived(amount)]
-    service.clock.advance(2)
+    service.clock.advance(5)
     assert await hear(service) == 1
 
 
@@ -114,7 +114,7 @@ async def test_what_a_wallet_reports_after_the_confirmation_is_no_other_payment(
             await arrive(service, wallet, it.quote.amount - 2)
         await confirm(service, it)
         wallet.looks = [Arrived(None if reported is None else it.quote.amount + reported)]
-        service.clock.advance(2)
+        service.clock.advance(5)
         await hear(service)
         rows = await service.db.query("SELECT * FROM payments WHERE checkout_id = :id", id=it.id)
         assert [(row["state"], row["external_id"]) for row in rows] == [("paid", f"hash-{it.id}")]

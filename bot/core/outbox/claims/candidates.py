@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from bot.core.outbox import lanes
+from bot.core.outbox.lane_locks import ACCOUNT
 
 if TYPE_CHECKING:
     from bot.core.database.database import Row, Transaction
@@ -12,7 +13,8 @@ if TYPE_CHECKING:
     from bot.core.outbox.queue_policy import Queue
 
 CLAIMED = (
-    "SELECT id, lane, priority, body, attempts, failures, crashes, uncertain, created_at, rank"
+    "SELECT id, lane, priority, subject, body, attempts, failures, crashes, uncertain, created_at,"
+    " rank"
     " FROM outbox"
 )
 BY_ID = f"{CLAIMED} WHERE id = :id"
@@ -22,9 +24,21 @@ DUE = (
 )
 
 
+DUE_IN_TURN = DUE.replace(
+    "ORDER BY",
+    "ORDER BY COALESCE((SELECT turn.arrival_at FROM lanes AS turn WHERE turn.queue = :queue"
+    " AND turn.lane = :account || outbox.subject), 0),",
+)
+
+
 def find_due(tx: Transaction, queue: Queue, lane: str, now: int, turns: ClassTurns) -> list[Row]:
     """Return the messages of a lane that its order and its width let go now, the next one first."""
     free = queue.width - lanes.count_leased(tx, queue, lane)
+    if queue.subject_turns:
+        account = _account(lane)
+        return tx.query(
+            DUE_IN_TURN, queue=queue.name, lane=lane, now=now, free=free, account=account
+        )
     if not queue.ordered:
         return tx.query(DUE, queue=queue.name, lane=lane, now=now, free=free)
     # Classes don't wait for each other: a reply that can't be sent delays no alert.
@@ -33,3 +47,14 @@ def find_due(tx: Transaction, queue: Queue, lane: str, now: int, turns: ClassTur
     return [
         row for one in turns.order_classes(lane, due)[:free] for row in tx.query(BY_ID, id=due[one])
     ]
+
+
+def record_turn(tx: Transaction, queue: Queue, row: Row, now: int) -> None:
+    """Store when a subject was served in its lane, where subjects take turns."""
+    if queue.subject_turns and row["subject"] is not None:
+        lanes.store(tx, queue, f"{_account(row['lane'])}{row['subject']}", "arrival_at", now)
+
+
+def _account(lane: str) -> str:
+    """Return what the names of the rows begin with that keep the turns of a lane's subjects."""
+    return f"{ACCOUNT}{lane} "

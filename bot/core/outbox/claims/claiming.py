@@ -38,7 +38,7 @@ class Claiming:
     def __init__(self, tx: Transaction, queue: Queue, now: int, owner: str, ahead: int = 0) -> None:
         self._tx, self._queue, self._now, self._owner = tx, queue, now, owner
         self._slots = Slots(tx, queue, now, ahead)
-        self._groups = LaneGroups(tx, queue)
+        self._groups = LaneGroups(tx, queue, now)
 
     def take(self, room: int) -> list[Leased]:
         """Take up to `room` messages, or series, under leases."""
@@ -64,7 +64,7 @@ class Claiming:
                 room -= slots
                 leased += found
         self._slots.store()
-        self._groups.store_parked()
+        self._groups.store()
         if queue.series and leased:
             lanes.close_leased(tx, queue, now + queue.lease)
         return leased
@@ -93,6 +93,7 @@ class Claiming:
             tx.execute(LEASE, id=row["id"], until=now + queue.lease, lease=lease)
             found.append((whole, body, lease, starts_at))
             turns.count_claimed(lane, row["priority"])
+            candidates.record_turn(tx, queue, row, now)
             fair_accounts.record_served(tx, queue, row["rank"])
         lanes.reopen(tx, queue, lane, now)
         return found

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from bot.core.outbox import back_pressure, lanes
 from bot.core.outbox.claims import class_shares
+from bot.core.outbox.groups import LaneGroups
 
 if TYPE_CHECKING:
     from bot.core.database.database import Transaction
@@ -30,6 +31,8 @@ def next_claim(tx: Transaction, queue: Queue, now: int, ahead: int = 0) -> NextC
     full = class_shares.full_classes(tx, queue)
     rests_until = lanes.queue_opens_at(tx, queue, now) - ahead // 2
     opens = lanes.first_open(tx, queue, full)
+    if (call := LaneGroups(tx, queue, now).next_call()) is not None:
+        opens = call if opens is None else min(opens, call)
     if opens is not None:
         opens = max(opens, rests_until, back_pressure.next_check(tx, queue, now))
     return NextClaim(opens, bool(full), rests_until)

@@ -29,11 +29,11 @@ async def test_money_is_found_by_a_look_and_paid_once(
 ) -> None:
     it = await begun(service, **DROP)
     assert await hear(service) == 0
-    service.clock.advance(2)
+    service.clock.advance(5)
     assert await hear(service) == 1
     assert await units(service) == (2, 1, 0, 0)
     wallet.looks = [Arrived(it.quote.amount)]
-    service.clock.advance(2)
+    service.clock.advance(5)
     assert await hear(service) == 1
     assert await units(service) == (2, 0, 1, 0)
     assert await settled(service) == [(f"hash-{it.id}", "paid", it.quote.amount)]
@@ -51,7 +51,7 @@ async def test_a_rail_with_a_bug_fails_one_checkout_and_ends_no_looking(
     it = await begun(service)
     wallet.looks = [KeyError("bug"), Arrived()]
     for _ in range(2):
-        service.clock.advance(2)
+        service.clock.advance(5)
         assert await hear(service) == 1
     assert await state_of(service, it.id) == "paid"
 
@@ -64,7 +64,7 @@ async def test_a_wallet_that_can_not_be_asked_is_logged_once_in_ten_minutes(
     await begun(service)
     looker = LookHandler(service.db, service.context, service.clock)
     with capture_logs() as lines:
-        for seconds in (2, 2, 600):
+        for seconds in (5, 5, 600):
             wallet.looks = [Waiting("no connection to ln.example:443")] * 2
             service.clock.advance(seconds)
             assert await perform(service, looker.job) == 2
@@ -83,7 +83,7 @@ async def test_too_little_money_takes_no_unit_and_the_whole_amount_may_still_com
     asked = it.quote.amount
     for amount in (asked - 1, asked - 1, asked):
         wallet.looks = [Arrived(amount)]
-        service.clock.advance(2)
+        service.clock.advance(5)
         assert await hear(service) == 1
     assert await settled(service) == [(f"hash-{it.id}", "paid", asked)]
     assert await units(service) == (2, 0, 1, 0)
@@ -95,7 +95,7 @@ async def test_a_checkout_with_too_little_money_is_neither_paid_nor_deleted(
     """Its payment refers to it for ever."""
     it = await begun(service, **DROP)
     wallet.looks = [Arrived(1)]
-    service.clock.advance(2)
+    service.clock.advance(5)
     await hear(service)
     assert await state_of(service, it.id) == "open"
     page = await service.anyone.get(f"/pay/{it.request_id}/checkout/{it.id}")
@@ -113,7 +113,7 @@ async def test_more_money_than_asked_pays_and_is_kept_as_it_came(
 ) -> None:
     it = await begun(service)
     wallet.looks = [Arrived(it.quote.amount + 7)]
-    service.clock.advance(2)
+    service.clock.advance(5)
     await hear(service)
     (payment,) = await service.rows("payments")
     assert (payment["state"], payment["amount"], payment["currency"]) == ("paid", 500, "EUR")
@@ -127,7 +127,7 @@ async def test_no_amount_is_no_payment(
 ) -> None:
     it = await begun(service)
     wallet.looks = [Arrived(amount)]
-    service.clock.advance(2)
+    service.clock.advance(5)
     await hear(service)
     assert (await settled(service), await state_of(service, it.id)) == ([], "open")
 
@@ -138,7 +138,7 @@ async def test_an_invoice_that_is_gone_is_looked_at_again(
     it = await begun(service)
     wallet.looks = [Gone("not found"), Arrived()]
     for _ in range(2):
-        service.clock.advance(2)
+        service.clock.advance(5)
         await hear(service)
     assert await state_of(service, it.id) == "paid"
 
@@ -154,7 +154,7 @@ async def test_money_for_a_cancelled_checkout_is_late_or_oversold(
         assert await service.db.transaction(cancel)
     await begin(service, two.request_id, token="b" * 32)
     wallet.looks = [Arrived(), Arrived()]
-    service.clock.advance(2)
+    service.clock.advance(5)
     assert await hear(service) == 2
     assert [await state_of(service, it.id) for it in (one, two)] == ["late", "oversold"]
 
@@ -171,7 +171,7 @@ async def test_a_wallet_that_lies_is_warned_of_once_for_each_checkout(
             )
             for found in (answer, Waiting("y", Lie.OTHER_INVOICE), answer, Arrived()):
                 wallet.looks = [found]
-                service.clock.advance(2)
+                service.clock.advance(5)
                 await hear(service)
             assert await state_of(service, it.id) == "paid"
             warned = [

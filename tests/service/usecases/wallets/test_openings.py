@@ -83,7 +83,7 @@ async def test_an_invoice_that_was_handed_out_before_is_refused(
     wallet.opens = [again]
     assert (await begun(service)).failure == "lied"
     wallet.looks = [Arrived()]
-    service.clock.advance(2)
+    service.clock.advance(5)
     await hear(service)
     wallet.opens = [again]
     assert (await begun(service)).failure == "lied"
@@ -143,7 +143,7 @@ async def test_a_reservation_that_lapsed_while_opening_stays_lapsed_and_its_mone
     assert await state_of(service, standing) == "lapsed"
     assert (await service.get(made["id"]))["remainingUnits"] == 3
     wallet.looks = [Arrived()]
-    service.clock.advance(2)
+    service.clock.advance(5)
     assert await hear(service) == 1
     assert await state_of(service, standing) == "late"
     assert await units(service) == (2, 0, 1, 0)
@@ -199,7 +199,7 @@ async def test_a_wallet_that_hangs_delays_no_other(
 
         await until(is_open, 5)
         leased = await service.db.query("SELECT lane FROM outbox WHERE state = 'leased'")
-        assert [row["lane"] for row in leased] == ["hung.example"] * 8
+        assert [row["lane"] for row in leased] == ["hung.example  opening"] * 8
     finally:
         await worker.stop(0)
         await running

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from bot.core.outbox import outbox
-from bot.service.usecases.looking import LOOKS, ROOM, ZONE_ROOM, DueLook, zone_of_lane
+from bot.service.usecases.looking import LOOKS, ROOM, ZONE_ROOM, DueLook, WalletLane, groups_of
 from bot.service.usecases.opening import OPENINGS, DueOpening
 
 if TYPE_CHECKING:
@@ -27,23 +27,27 @@ async def test_wallets_of_one_zone_leave_room_for_others(
 
     def work(tx: Transaction) -> Counter[str]:
         for lane in [*lanes, *lanes, "good.example:443", f"relay.example/{'ab' * 32}"]:
-            outbox.put(tx, queue, lane, body, service.clock())
+            outbox.put(tx, queue, str(WalletLane(lane)), body, service.clock())
         claimed = outbox.claim(tx, queue, service.clock(), ROOM)
-        return Counter(str(zone_of_lane(message.lane)) for message in claimed)
+        return Counter(groups_of(message.lane)[-1] for message in claimed)
 
     found = await service.db.transaction(work)
     assert found == {"silent.example": ZONE_ROOM, "good.example": 1, "relay.example": 1}
 
 
 @pytest.mark.parametrize(
-    ("lane", "zone"),
+    ("wallet", "host", "zone"),
     [
-        ("wallet.example.org:443", "example.org"),
-        ("192.0.2.7:8443", "192.0.2.7"),
-        ("2001:db8::7:443", "2001:db8::7"),
-        (f"relay.example.org/{'ab' * 32}", "example.org"),
-        ("", None),
+        ("wallet.example.org:443", "wallet.example.org", "example.org"),
+        ("192.0.2.7:8443", "192.0.2.7", "192.0.2.7"),
+        ("2001:db8::7:443", "2001:db8::7", "2001:db8::7"),
+        (f"relay.example.org/{'ab' * 32}", "relay.example.org", "example.org"),
     ],
 )
-def test_a_lane_names_its_zone(lane: str, zone: str | None) -> None:
-    assert zone_of_lane(lane) == zone
+def test_a_lane_has_the_groups_of_its_host_its_wallet_and_its_zone(
+    wallet: str, host: str, zone: str
+) -> None:
+    lane = WalletLane(wallet, "0123456789abcdef", "asked")
+    assert WalletLane.parse(str(lane)) == lane
+    assert groups_of(str(lane)) == (f"asked {host}", f"wallet {wallet}", zone)
+    assert groups_of(str(WalletLane(""))) == ()

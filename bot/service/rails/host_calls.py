@@ -1,0 +1,123 @@
+"""The calls that rails make of hosts: each takes from its host's budget first.
+
+A claimed opening or look has taken its first call with its claim. What it needs beyond that waits
+for a slot of its own, so that it comes to an end; probes, and calls of other hosts than the
+wallet's, go when their purpose has room. All of them give up after a few seconds.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import structlog
+
+from bot.core.errors import StorageError, Throttled
+from bot.core.outbox import budget_rows
+from bot.core.outbox.host_budgets import LONGEST_CLOSED, LONGEST_WAIT, OTHER, HostBudget
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from bot.core.database.database import Database, Transaction
+
+log = structlog.get_logger()
+
+
+@dataclass(slots=True)
+class Claimed:
+    """What a claimed message may call: `left` calls of its host are taken already."""
+
+    host: str
+    purpose: str
+    left: int = 1
+
+
+_claimed: ContextVar[Claimed | None] = ContextVar("claimed", default=None)
+
+
+@contextmanager
+def claimed(host: str, purpose: str) -> Iterator[None]:
+    """Make the calls inside those of a claimed message, whose claim took one of its host."""
+    token = _claimed.set(Claimed(host, purpose))
+    try:
+        yield
+    finally:
+        _claimed.reset(token)
+
+
+class HostCalls:
+    """Takes calls from the budgets of hosts, and heeds hosts that ask for no calls.
+
+    `now` in epoch ms.
+    """
+
+    def __init__(self, db: Database, now: Callable[[], int], budget: HostBudget) -> None:
+        self._budget = budget
+        self._db = db
+        self._now = now
+        self._closed: dict[str, int] = {}
+
+    async def take(self, host: str) -> None:
+        """Wait until a call of a host may go. Raises Throttled where that takes too long."""
+        mine = _claimed.get()
+        if (until := self._closed.get(host, 0)) > self._now():
+            raise _refusal(host, until - self._now())
+        self._closed.pop(host, None)
+        if mine is not None and mine.host == host and mine.left:
+            mine.left -= 1
+            return
+        reserves = mine.purpose if mine is not None and mine.host == host else None
+        waited = 0
+        try:
+            while wait := await self._db.transaction(lambda tx: self._take(tx, host, reserves)):
+                waited += wait
+                if waited > LONGEST_WAIT:
+                    raise _refusal(host, wait)
+                await asyncio.sleep(wait / 1000)
+                if reserves:
+                    return
+        except StorageError as error:
+            raise Throttled(f"{host} is not called: {error}") from None
+
+    async def close(self, host: str, seconds: float) -> None:
+        """Call a host no more for so many seconds, as it asks."""
+        wait = min(int(seconds * 1000), LONGEST_CLOSED)
+        until = self._now() + wait
+        if self._closed.get(host, 0) < until:
+            log.warning("host asks for no calls", host=host, seconds=wait // 1000)
+            self._closed[host] = until
+        await self._db.transaction_until_stored(lambda tx: self._close(tx, host, until))
+
+    def _take(self, tx: Transaction, host: str, reserves: str | None) -> int:
+        """Take a call; return the ms until it may go, 0 for now.
+
+        One that is reserved is taken all the same, unless it would have to wait for too long.
+        """
+        budget_rows.lock(tx, host)
+        now, purpose = self._now(), reserves or OTHER
+        usage = budget_rows.read(tx, self._budget, host, now)
+        at = (
+            self._budget.starts_at(usage, now)
+            if reserves
+            else self._budget.opens_at(usage, purpose, now)
+        )
+        if at > now and (not reserves or at > now + LONGEST_WAIT):
+            tx.count("host_calls", purpose, "delayed")
+            return at - now
+        budget_rows.store(tx, host, usage, self._budget.take(usage, purpose, now))
+        tx.count("host_calls", purpose, "taken")
+        return at - now
+
+    @staticmethod
+    def _close(tx: Transaction, host: str, until: int) -> None:
+        budget_rows.lock(tx, host)
+        budget_rows.close(tx, host, until)
+        tx.count("host_closings")
+
+
+def _refusal(host: str, wait: int) -> Throttled:
+    return Throttled(f"{host} was called too often", wait / 1000)
