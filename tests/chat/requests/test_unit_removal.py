@@ -222,12 +222,16 @@ class AnswersLost:
         raise ConnectionResetError
 
 
+@pytest.mark.parametrize(("lost", "pause", "sent"), [(2, 60, 3), (1, 25 * 3600, 1)])
 async def test_the_embedded_service_removes_units_once_however_many_answers_are_lost(
-    chat: ChatHarness, sam: Person
+    chat: ChatHarness, sam: Person, lost: int, pause: int, sent: int
 ) -> None:
-    """The same call goes out again under its key; nobody has to count, and payers may pay."""
+    """The same call goes out again while the service has its key, and payers may pay meanwhile.
+
+    Where the service has forgotten it, the units are counted instead.
+    """
     made = chat.db.run(lambda tx: applications.create(tx, VAULT, "bot", chat.clock()))
-    lossy = AnswersLost(create_app(make_service(chat.db, chat.clock, allow=LOOPBACK)), 2)
+    lossy = AnswersLost(create_app(make_service(chat.db, chat.clock, allow=LOOPBACK)), lost)
     async with serve_asgi(lossy) as root:
         client = Client(root, made.app_id, made.app_secret, owners=True)
         jobs = RequestJobs(chat, client, receiver="http://127.0.0.1/hook", settling=0)
@@ -238,12 +242,12 @@ async def test_the_embedded_service_removes_units_once_however_many_answers_are_
         put(jobs, chat.listing(listing.id), "units", 2)
         for _ in range(3):
             await jobs.due()
-            chat.clock.advance(60)
+            chat.clock.advance(pause)
         await client.close()
     after = chat.listing(listing.id)
     assert left(after) == (3, 3, 5)
     assert chat.texts[-1] == saved("units", value=2)
-    assert (len(lossy.keys), len({*lossy.keys})) == (3, 1)
+    assert (len(lossy.keys), len({*lossy.keys})) == (sent, 1)
     assert jobs.waiting == []
 
 
