@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from bot.chat.messages.payloads import FileDownload, PhotoDownload
+from bot.chat.messages.reply import TEXT_LIMIT
 from bot.chat.model.goods import MAX_FILE
 from bot.chat.model.wish import Wish
 from bot.chat.store import sellers
@@ -95,6 +96,14 @@ async def test_the_file_is_fetched_for_buyers_on_yes(chat: ChatHarness, sam: Per
     assert (wanted.file.name, wanted.draft_id) == ("book.pdf", draft(chat)["id"])
     assert draft(chat)["step"] == "goods"
     assert nothing_made(chat)
+
+
+async def test_the_name_of_a_file_is_escaped_and_cut(chat: ChatHarness, sam: Person) -> None:
+    sam.send_document(f"<b>&{'x' * 5_000}.pdf", PDF, caption="/oneoff 9 EUR E-book")
+    await chat.take()
+    (text,) = chat.texts
+    assert "<code>&lt;b&gt;&amp;xxx" in text
+    assert len(text) < TEXT_LIMIT
 
 
 async def test_on_no_the_line_is_reviewed_without_the_file(chat: ChatHarness, sam: Person) -> None:

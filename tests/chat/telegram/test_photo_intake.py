@@ -155,6 +155,18 @@ async def test_a_command_whose_photo_is_useless_is_reviewed_and_makes_no_link(
     assert (studio.chat.rows("listings"), studio.chat.jobs, studio.kept) == ([], [], [])
 
 
+async def test_a_command_whose_seller_may_no_longer_create_makes_no_link(studio: Studio) -> None:
+    """ALLOWED_SELLERS may have changed by a restart while the photo was on its way."""
+    await studio.settle()
+    studio.sam.send_photo(photo(), "/oneoff 120 EUR Painting")
+    await studio.chat.take()
+    studio.chat.clear_messages()
+    studio.chat.dialogue._allowed = frozenset([studio.sam.id + 1])
+    await studio.fetch()
+    assert studio.chat.texts == [t("en", "not-allowed")]
+    assert (studio.chat.rows("listings"), studio.chat.jobs, studio.kept) == ([], [], [])
+
+
 async def test_create_waits_for_a_photo_under_way(studio: Studio) -> None:
     await studio.settle()
     await studio.chat.says(studio.sam, "100 2.50 USD Pack")

@@ -11,6 +11,8 @@ from bot.chat.messages.payloads import CardMessage, PosterFile
 from bot.chat.schedule import Schedule
 from bot.chat.store import posts
 from bot.chat.store.posts import PICTURE_RETRIES
+from bot.chat.telegram.failures import LONGEST
+from bot.core.outbox.queue_policy import ALERT
 from bot.core.text.translations import t
 from bot.sandbox.world.faults import Fault
 from tests.support.chat_harness import COFFEE, URL, ChatHarness, service_answer, telegram_of
@@ -327,3 +329,17 @@ async def test_a_refusal_of_a_post_that_is_gone_is_nothing(sending: SharedCards)
     place = posts.MessagePlace("7", 1)
     sending.chat.db.run(lambda tx: posts.record_refusal(tx, place, "k", sending.chat.clock()))
     assert sending.posts() == []
+
+
+@pytest.mark.parametrize("words", ["MEDIA_EMPTY", "not enough rights to send photos to the chat"])
+async def test_such_words_about_a_text_are_a_refusal_like_any_other(
+    sending: SharedCards, sam: Person, words: str
+) -> None:
+    """It is sent once Telegram takes it: an alert has no picture to be left out."""
+    description = f"Bad Request: {words}"
+    sending.fault("error", method="sendMessage", code=400, description=description)
+    sending.put(sam.chat, "paid", priority=ALERT)
+    await sending.work()
+    assert sending.chat.states(sending.queues.messages) == ["waiting"]
+    await sending.work_later(LONGEST / 1000)
+    assert [message.text for message in sam.chat.from_bot()] == ["paid"]
