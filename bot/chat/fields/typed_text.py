@@ -47,6 +47,9 @@ _HANDCASH = re.compile(
     r"\$?[a-z0-9][a-z0-9._-]*|[a-z0-9._+-]+@(?:[a-z0-9-]+\.)+[a-z]{2,}", re.IGNORECASE
 )
 _QUOTED = 32  # UTF-16 units of a text that a problem quotes
+_JOINER = re.compile(rf"(?<=[^\0-\x7f])[{sanitize.JOINERS}](?=[^\0-\x7f])")
+"""A joiner among letters or emoji that need it, as in paths in Persian; elsewhere it only hides."""
+
 _BLANK = frozenset("\u115f\u1160\u2800\u3164\uffa0\ufffc")  # letters that look blank
 
 
@@ -126,7 +129,8 @@ def read_redirect(text: str) -> str | Problem:
         return Problem("problem-redirect-empty")
     if len(url) > links.LONGEST_URL:
         return Problem("problem-redirect-long", {"length": len(url), "most": links.LONGEST_URL})
-    has_invisible = any(unicodedata.category(char) in ("Cf", "Cs") for char in url)
+    others = _JOINER.sub("", url)
+    has_invisible = any(unicodedata.category(char) in ("Cf", "Cs") for char in others)
     if has_invisible or _LOCAL.fullmatch(url):
         return Problem("problem-redirect")
     try:

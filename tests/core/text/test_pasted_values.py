@@ -158,7 +158,11 @@ def test_a_domains_digits_stay_in_their_script() -> None:
         ("https://de.example/1939\u20131945", "https://de.example/1939\u20131945"),
         ("\uff48ttps\uff1a\uff0f\uff0fshop\uff0eexample\uff0fpaid", "https://shop.example/paid"),
         ("\u200bshop.example/paid\u200b\u2028", "https://shop.example/paid"),
+        ("https://fa.example/\u0645\u06cc\u200c\u0631\u0648\u062f",
+         "https://fa.example/\u0645\u06cc\u200c\u0631\u0648\u062f"),
+        ("fa\u200c.example/\U0001f469\u200d\U0001f4bb",
+         "https://fa.example/\U0001f469\u200d\U0001f4bb"),
     ],
-)
+)  # fmt: skip
 def test_a_web_addresss_path_is_kept_as_it_is(typed: str, kept: str) -> None:
     assert typed_text.read_redirect(typed) == kept

@@ -384,6 +384,19 @@ async def test_where_nothing_is_left_a_claim_is_only_looked_at(scene: RealScene)
     assert await stored(scene) == ["claimed"]
 
 
+async def test_a_claim_whose_unit_is_for_sale_again_is_still_mentioned(scene: RealScene) -> None:
+    """Nobody is promised the only unit until the seller decides; the claim waits all the same."""
+    where = await claim_with_cookie(scene, totalUnits=1)
+    scene.service.clock.advance(120)
+    answer = await again(scene)
+    assert answer.status_code == 409
+    assert f'<a class="button" href="{where}">View it</a>' in answer.text
+    assert ">Buy another</button>" in answer.text
+    assert await stored(scene) == ["claimed"]
+    assert (await again(scene, "d" * 32, another="yes")).status_code == 303
+    assert sorted(await stored(scene)) == ["claimed", "open"]
+
+
 async def test_a_decided_claim_is_no_longer_mentioned(scene: RealScene) -> None:
     where = await claim_with_cookie(scene)
     await scene.decide(where, claiming.reject)
