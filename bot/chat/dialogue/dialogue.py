@@ -28,12 +28,10 @@ from bot.chat.messages.payloads import CallbackAnswer, new_message
 from bot.chat.messages.reply import Reply
 from bot.chat.model.draft import TEST_MONEY
 from bot.chat.model.profile import NO_PROFILE
-from bot.chat.store import payouts, sellers
-from bot.chat.store import queries as listing_queries
+from bot.chat.store import payouts, queries, sellers
 from bot.core.errors import Unreadable
-from bot.core.outbox import bulk_changes, lanes, outbox, queries
-from bot.core.outbox.queries import WAITING
-from bot.core.outbox.queue_policy import REPLY
+from bot.core.outbox import bulk_changes, lanes, outbox
+from bot.core.outbox.queries import waiting_near
 from bot.core.text.translations import choose, t
 
 if TYPE_CHECKING:
@@ -53,6 +51,10 @@ log = structlog.get_logger()
 
 ERASED = "{}"
 """What is kept of an update with a secret, or with goods."""
+
+NEAR_ALBUM = 20
+"""Updates around one of an album among which the others are: an album has ten, and Telegram numbers
+updates in order. After hours without the bot thousands may wait in a chat."""
 
 
 class Chat:
@@ -148,7 +150,7 @@ class Chat:
         def look(tx: Transaction) -> list[Card]:
             seller = sellers.find_seller(tx, seller_id)
             zone, profile = (seller.zone, seller.profile) if seller else (None, NO_PROFILE)
-            found = listing_queries.search_listings(tx, seller_id, text, limit, start)
+            found = queries.search_listings(tx, seller_id, text, limit, start)
             return [
                 card_of(one, now, zone=zone, profile=profile, raised=raised_of(tx, one))
                 for one in found
@@ -209,9 +211,9 @@ class Chat:
             return None
         found = [event]
         updates = self._queues.updates
-        for other in queries.newest_of_lane(tx, updates, message.lane, REPLY, WAITING):
+        for other in waiting_near(tx, updates, message, most=NEAR_ALBUM):
             try:
-                read_as = read(other.body or {}, self._bot_name())
+                read_as = read(other, self._bot_name())
             except Unreadable:
                 continue
             if isinstance(read_as, MessageEvent) and read_as.album_id == album_id:

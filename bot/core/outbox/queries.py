@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from bot.core.database.database import Row, Transaction
+    from bot.core.outbox.outbox import Message
     from bot.core.outbox.queue_policy import Queue
 
 QUEUED = "(SELECT id, queue, lane, body, state, attempts, due_at, settled_at, note FROM outbox)"
@@ -33,6 +34,14 @@ SETTLED = (DONE, DEAD, ENDED)
 OF_LANE = (
     "SELECT id, body, state, note, uncertain, created_at FROM outbox WHERE queue = :queue"
     " AND lane = :lane AND priority = :priority AND state = '{}' ORDER BY id DESC LIMIT :most"
+)
+NEAR = (
+    "SELECT body FROM (SELECT body FROM outbox WHERE queue = :queue AND lane = :lane"
+    " AND priority = :priority AND state = 'waiting' AND id > :id ORDER BY id LIMIT :most)"
+    " AS behind UNION ALL"
+    " SELECT body FROM (SELECT body FROM outbox WHERE queue = :queue AND lane = :lane"
+    " AND priority = :priority AND state = 'waiting' AND id < :id ORDER BY id DESC LIMIT :most)"
+    " AS before"
 )
 COUNT_OF_LANE = (
     "SELECT COUNT(*) AS n FROM outbox WHERE queue = :queue AND lane = :lane"
@@ -126,6 +135,15 @@ def newest_of_lane(
     sql = OF_LANE.format(state)
     rows = tx.query(sql, queue=queue.name, lane=lane, priority=priority, most=most)
     return [_stored(queue, row) for row in rows]
+
+
+def waiting_near(tx: Transaction, queue: Queue, message: Message, *, most: int) -> list[Any]:
+    """Return the bodies of up to `most` waiting messages before and behind one of its lane."""
+    rows = tx.query(
+        NEAR, queue=queue.name, lane=message.lane, priority=message.priority, id=message.id,
+        most=most,
+    )  # fmt: skip
+    return [body for row in rows if (body := _body(queue, row)) is not None]
 
 
 def count_of_lane(tx: Transaction, queue: Queue, lane: str, priority: int, state: str) -> int:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from bot.chat.dialogue.dialogue import NEAR_ALBUM
 from bot.chat.messages.payloads import FileDownload, PhotoDownload
 from bot.chat.messages.reply import TEXT_LIMIT
 from bot.chat.model.goods import MAX_FILE
@@ -13,7 +14,8 @@ from bot.chat.model.wish import Wish
 from bot.chat.store import sellers
 from bot.chat.telegram.intake import ALBUM_WAIT
 from bot.core import exact_json
-from bot.core.outbox import lanes
+from bot.core.outbox import lanes, outbox
+from bot.core.outbox.queries import waiting_near
 from bot.core.text.translations import t
 from tests.support.outbox_queue import bodies
 from tests.support.sample_pictures import photo
@@ -348,6 +350,24 @@ async def test_of_an_album_of_files_one_is_asked_about_as_one_of_several(
     assert "<code>1.pdf</code>" in text
     assert text.endswith(t("en", "ask-file-album"))
     assert nothing_made(chat)
+
+
+async def test_an_album_of_hundreds_that_wait_is_read_with_its_neighbours_alone(
+    chat: ChatHarness, sam: Person
+) -> None:
+    """After hours without the bot, each message would else read all that wait in its chat."""
+    updates = chat.queues.updates
+    for _ in range(30):
+        sam.send_album(("photo", "a.jpg", photo(), ""), ("photo", "b.jpg", photo(), LINES[1]))
+    first, *others = [update["update_id"] for update in await chat.store()]
+    chat.clock.advance(ALBUM_WAIT / 1000)
+    (taken,) = chat.db.run(lambda tx: outbox.claim(tx, updates, chat.clock(), 1))
+    near = chat.db.run(lambda tx: waiting_near(tx, updates, taken, most=NEAR_ALBUM))
+    assert taken.body["update_id"] == first
+    assert [body["update_id"] for body in near] == others[:NEAR_ALBUM]
+    await chat.dialogue.handle(taken)
+    await chat.take()
+    assert [one.wish is not None for one in photos(chat)] == [True] * 30
 
 
 async def test_two_albums_in_a_row_are_two_answers(chat: ChatHarness, sam: Person) -> None:

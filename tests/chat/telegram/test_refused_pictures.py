@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from bot.chat.messages.payloads import CardMessage, PosterFile
-from bot.chat.schedule import Schedule
+from bot.chat.schedule import LONGEST_WAIT, Schedule
 from bot.chat.store import posts
 from bot.chat.store.posts import PICTURE_RETRIES
 from bot.chat.telegram.failures import LONGEST
@@ -109,6 +109,22 @@ async def test_the_picture_is_added_later_to_the_same_message(
     assert URL in shown.text
     assert len(sam.chat.from_bot()) == 1
     assert (post(sending)["refused"], post(sending)["retry_at"]) == (None, None)
+
+
+async def test_the_schedule_wakes_up_for_a_try_unless_a_menu_is_open(
+    sending: SharedCards, sam: Person, listing: Listing
+) -> None:
+    """Else it would wake up for ever for one that waits until the card is back."""
+    schedule = Schedule(sending.chat.db, sending.queues, sending.chat.clock)
+    refuse(sending)
+    shown = await sending.card(listing)
+    sending.chat.clock.advance(PICTURE_RETRIES.delays[0] / 1000 - 2)
+    assert await schedule.tick() == 2
+    sam.press_old(shown, f"alerts:{listing.id}")
+    await sending.chat.take()
+    await sending.work()
+    sending.chat.clock.advance(2)
+    assert await schedule.tick() == LONGEST_WAIT[sending.chat.db.engine]
 
 
 async def test_a_refused_picture_is_tried_a_few_times_and_never_again(

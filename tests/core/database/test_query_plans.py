@@ -51,6 +51,7 @@ STATEMENTS = [
     (deliveries.WAITS, ["payments_units"]),
     (joined_letters.STRANDED, ["outbox_joined"]),
     (counts.COUNT_WAITING, ["outbox_due"]),
+    (counts.NEAR, ["outbox_heads"] * 2),
     (counts.COUNT.format("leased"), ["outbox_leased"]),
     (counts.COUNT.format("dead"), ["outbox_dead_lane"]),
     ("SELECT id FROM audit ORDER BY id DESC LIMIT 5", ["audit_pkey"]),
