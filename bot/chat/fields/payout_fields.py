@@ -30,6 +30,9 @@ _NUMBERS = ("houseNumber", "postalCode")
 _MOST_SECRET = 2048
 _IBAN = re.compile(r"[A-Z]{2}[0-9]{2}[A-Z0-9]{11,30}")
 _SWISS = ("CH", "LI")
+_BEFORE_ADDRESS = re.compile(r"\A⚡? ?(?:(?:lightning|lnurlp|mailto):(?://)?)? ?⚡? ?")
+"""What wallets and mail programs put before a Lightning address."""
+
 _LIGHTNING = re.compile(r"[a-z0-9._+-]{1,128}@[^\s@/]{1,253}")
 _UPI = re.compile(r"[A-Za-z0-9._-]{2,256}@[A-Za-z][A-Za-z0-9.-]{1,63}")
 _PIX = re.compile(r"\+?\d{11,14}|[0-9A-Fa-f]{32}|[^\s@]+@[^\s@]+\.[^\s@]+")
@@ -75,7 +78,7 @@ def _read_iban(text: str) -> str | Problem:
 
 
 def _read_address(text: str) -> str | Problem:
-    address = sanitize.typed(text).lower().removeprefix("lightning:").removeprefix("⚡").strip()
+    address = _BEFORE_ADDRESS.sub("", sanitize.typed(text).lower(), count=1)
     if address.startswith("lnurl1"):
         return Problem("payout-wrong-lnurl")
     if address.startswith(("lnbc", "lno1")) and "@" not in address:
@@ -105,7 +108,7 @@ def _read_name(text: str) -> str | Problem:
 def _read_url(text: str) -> str | Problem:
     """Parse the address of an LNbits; that of a wallet's page has a key behind it, which is cut."""
     url = links.with_scheme(re.split(r"[?#]", links.typed(text))[0].strip())
-    is_sound = url.startswith(("https://", "http://")) and not any(map(str.isspace, url))
+    is_sound = url.lower().startswith(("https://", "http://")) and not any(map(str.isspace, url))
     is_sound = is_sound and len(url) <= links.LONGEST_URL
     return url if is_sound else Problem("payout-wrong-urlForm")
 
