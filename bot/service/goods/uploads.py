@@ -73,6 +73,10 @@ async def store(
     deleted within hours.
     """
     content = hashlib.sha256() if key else None
+    if key and content and await idempotency.is_known(db, key):
+        async for part in parts:  # a repeat stores nothing, and so it needs no room
+            content.update(part)
+        return await _find_made(db, file.app_id, key.with_content(content.hexdigest()))
     await db.transaction(lambda tx: files.begin(tx, file, now()))
     try:
         size = await _store_parts(db, file.id, parts, content)
@@ -92,6 +96,14 @@ async def store(
         await discard(db, file.id, now())
         return stored
     log.info("file uploaded", application=file.app_id, file=file.id, bytes=size)
+    return stored
+
+
+async def _find_made(db: Database, app_id: str, key: CallKey) -> StoredFile:
+    made = await idempotency.read_made(db, key)
+    stored = await files.read_of_app(db, app_id, made) if made else None
+    if stored is None:
+        raise NotFound(GONE)
     return stored
 
 

@@ -92,6 +92,11 @@ def keep(tx: Transaction, key: CallKey | None, made: str) -> None:
         tx.execute(KEEP, made=made, app_id=key.app_id, key=key.key)
 
 
+async def is_known(db: Database, key: CallKey) -> bool:
+    """Return whether some call was made under this key, before its whole body is known."""
+    return await db.one(FIND, **_place(key)) is not None
+
+
 async def read_made(db: Database, key: CallKey | None) -> str | None:
     """Return what this call made before, None if it wasn't made under its key.
 

@@ -303,8 +303,7 @@ async def test_a_repeat_whose_work_is_gone_is_not_found(shop: ServiceHarness, ma
         assert gone.status_code == 200
     stored = await contents(shop)
     assert refusal_code(await call.make(shop)) == (404, "notFound")
-    if make is not upload:  # the parts of the second upload are swept at once
-        assert await contents(shop) == stored
+    assert await contents(shop) == stored
 
 
 async def test_a_repeat_asks_no_wallet(database_url: str) -> None:

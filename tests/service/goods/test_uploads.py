@@ -206,6 +206,20 @@ async def test_one_seller_takes_no_room_of_others(
     assert (await upload(service)).status_code == 200
 
 
+async def test_a_repeated_upload_needs_no_room(
+    service: ServiceHarness, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The first one took the last room, and its answer was lost."""
+    monkeypatch.setattr(files, "MOST_LOOSE", len(ALBUM))
+    key = {"Idempotency-Key": "k1"}
+    stored = (await upload(service, **key)).json()
+    assert refusal_code(await upload(service)) == (409, "tooManyFiles")
+    rows = await service.rows("files")
+    again = await upload(service, **key)
+    assert (again.status_code, again.json()) == (200, stored)
+    assert await service.rows("files") == rows
+
+
 async def test_an_application_has_few_uploads_at_once(service: ServiceHarness) -> None:
     """Each keeps a part in memory."""
     release = asyncio.Event()
