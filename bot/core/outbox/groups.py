@@ -6,6 +6,7 @@ lanes cost a claim nothing, however many they are, and none of them precedes oth
 
 from __future__ import annotations
 
+import hashlib
 from collections import Counter, defaultdict
 from typing import TYPE_CHECKING
 
@@ -44,8 +45,24 @@ ADMIT = """
     )
     UPDATE lanes SET waits_for = NULL WHERE queue = :queue AND lane IN (SELECT lane FROM free)
 """
-ADMIT_IN_TURN = ADMIT.replace("ORDER BY priority, open_at", "ORDER BY priority, arrival_at")
-"""Opens the lanes that were served longest ago."""
+ADMIT_IN_TURN = ADMIT.replace(
+    "ORDER BY priority, open_at",
+    "ORDER BY priority, COALESCE((SELECT turn.arrival_at FROM lanes AS turn"
+    " WHERE turn.queue = :queue AND turn.lane = :account || CAST(lanes.rank AS TEXT)), 0),"
+    " arrival_at",
+).replace("waits_for = NULL", "waits_for = NULL, rank = NULL")
+"""Opens lanes of those who were served longest ago, and of these the lane that was."""
+
+PARK_IN_TURN = PARK.replace(
+    "waits_for = :name",
+    "waits_for = :name, rank = CASE lane"
+    + "".join(
+        f" WHEN :lane_{number} THEN CAST(:turn_{number} AS BIGINT)"
+        for number in range(PARKED_AT_ONCE)
+    )
+    + " END",
+)
+"""Keeps with a lane whose turn it shares."""
 
 
 class LaneGroups:
@@ -96,8 +113,13 @@ class LaneGroups:
             for start in range(0, len(waiting), PARKED_AT_ONCE):
                 some = waiting[start : start + PARKED_AT_ONCE]
                 some += some[-1:] * (PARKED_AT_ONCE - len(some))  # so that statements are alike
-                given = {f"lane_{number}": lane for number, lane in enumerate(some)}
-                self._tx.execute(PARK, queue=self._queue.name, name=name, **given)
+                given: dict[str, object] = {f"lane_{at}": lane for at, lane in enumerate(some)}
+                if self._queue.budget:
+                    given |= {
+                        f"turn_{at}": turn_of(self._queue, lane) for at, lane in enumerate(some)
+                    }
+                park = PARK_IN_TURN if self._queue.budget else PARK
+                self._tx.execute(park, queue=self._queue.name, name=name, **given)
         self._full.clear()
 
     def admit_all(self) -> None:
@@ -140,9 +162,10 @@ class LaneGroups:
     def _admit(self, name: str) -> None:
         free = self._free(name)
         if free > 0:
-            sql = ADMIT_IN_TURN if self._queue.budget else ADMIT
+            in_turn = {"account": lane_locks.ACCOUNT} if self._queue.budget else {}
+            sql = ADMIT_IN_TURN if in_turn else ADMIT
             admit = lane_locks.passing_over(self._tx, self._queue, sql)
-            self._tx.execute(admit, queue=self._queue.name, name=name, most=free)
+            self._tx.execute(admit, queue=self._queue.name, name=name, most=free, **in_turn)
             self._tx.wake(self._queue.name)
 
     def _names(self, lane: str) -> tuple[str, ...]:
@@ -191,6 +214,18 @@ class LaneGroups:
                 for name in self._names(row["lane"]):
                     self._taken[name] += 1 if self._queue.series else row["n"]
         return self._taken
+
+
+def turn_of(queue: Queue, lane: str) -> int:
+    """Return the number of those who share a lane's turn, by which their row is named."""
+    return int.from_bytes(hashlib.sha256(queue.turn(lane).encode()).digest()[:7])
+
+
+def record_turn(tx: Transaction, queue: Queue, lane: str, now: int) -> None:
+    """Store when a lane was served for those who share its turn at a host with a budget."""
+    if queue.budget and queue.turn(lane):
+        account = f"{lane_locks.ACCOUNT}{turn_of(queue, lane)}"
+        lanes.store(tx, queue, account, "arrival_at", now)
 
 
 def reopen_lanes(tx: Transaction, queue: Queue, names: set[str], now: int = 0) -> None:

@@ -114,6 +114,7 @@ class Queue:
     a lane, None for none; the lanes of a group have `group_width` leased messages, or series,
     together at most. With a `budget`, the messages of a group that is named by a purpose and a host
     (`asked wallet.example`) take a call of the host's budget each (core/outbox/host_budgets.py).
+    Parked lanes of one name of `turn` share a turn at such a host; '' for a lane without.
     `subject_turns`: of a lane without order, the subject that was served longest ago goes first.
     `class_width` limits the leased messages of a class, so that the other classes
     have room.
@@ -139,6 +140,7 @@ class Queue:
     group: Callable[[str], str | tuple[str, ...] | None] | None = None
     group_width: int | Callable[[str], int] = 32
     budget: HostBudget | None = None
+    turn: Callable[[str], str] = field(default=lambda lane: lane)
     subject_turns: bool = False
     class_width: Mapping[int, int] = field(default_factory=dict)
     account_pace: Pace | None = None

@@ -112,6 +112,12 @@ def groups_of(name: str) -> tuple[str, ...]:
     return f"{lane.purpose} {lane.host}", f"{WALLET}{lane.wallet}", *([zone] if zone else [])
 
 
+def turn_of(name: str) -> str:
+    """Return whose turn a lane has at its host: a network's, however many wallets it pays there."""
+    lane = WalletLane.parse(name)
+    return f"{lane.host} {lane.peer} {lane.purpose}" if lane.host else ""
+
+
 def lane_pace(name: str) -> Pace | None:
     """Return the pace of a lane, None for that of test money."""
     return TURN if name else None
@@ -123,6 +129,7 @@ LOOKS = Queue(
     ordered=False,
     width=WALLET_ROOM,
     lane_pace=lane_pace,
+    turn=turn_of,
     subject_turns=True,
     group=groups_of,
     group_width=lambda name: WALLET_ROOM if name.startswith(WALLET) else ZONE_ROOM,

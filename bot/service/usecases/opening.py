@@ -62,6 +62,7 @@ OPENINGS = Queue(
     ordered=False,
     width=WALLET_ROOM,
     lane_pace=looking.lane_pace,
+    turn=looking.turn_of,
     subject_turns=True,
     group=looking.groups_of,
     group_width=lambda name: WALLET_ROOM if name.startswith(looking.WALLET) else looking.ZONE_ROOM,

@@ -12,7 +12,7 @@ from bot.core.errors import Unreadable
 from bot.core.outbox import back_pressure, bulk_changes, fair_accounts, lanes
 from bot.core.outbox.claims import batching, candidates, series
 from bot.core.outbox.claims.class_shares import ClassTurns
-from bot.core.outbox.groups import MAX_PARKED, LaneGroups
+from bot.core.outbox.groups import MAX_PARKED, LaneGroups, record_turn
 from bot.core.outbox.slots import Slots
 
 if TYPE_CHECKING:
@@ -95,6 +95,8 @@ class Claiming:
             turns.count_claimed(lane, row["priority"])
             candidates.record_turn(tx, queue, row, now)
             fair_accounts.record_served(tx, queue, row["rank"])
+        if found:
+            record_turn(tx, queue, lane, now)
         lanes.reopen(tx, queue, lane, now)
         return found
 

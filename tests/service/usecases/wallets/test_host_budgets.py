@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +15,7 @@ import pytest
 
 from bot.core.net.rates import Rate
 from bot.core.outbox import outbox
-from bot.core.outbox.host_budgets import HostBudget
+from bot.core.outbox.host_budgets import ASKED, HostBudget
 from bot.service.model.checkout import Holder
 from bot.service.model.checkout_states import CheckoutState
 from bot.service.model.payout import LNBITS
@@ -24,7 +24,7 @@ from bot.service.rails.lnbits import LNbitsRail
 from bot.service.rails.rail import Rails
 from bot.service.store import payout_accounts
 from bot.service.usecases import looking
-from bot.service.usecases.looking import LookHandler, WalletLane
+from bot.service.usecases.looking import LOOKS, DueLook, LookHandler, WalletLane
 from bot.service.usecases.opening import OpeningHandler
 from tests.support.checkout_steps import begin, found, state_of
 from tests.support.lightning_wallet import (
@@ -41,6 +41,7 @@ from tests.support.webhook_delivery import handle
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
+    from bot.core.database.database import Database, Transaction
     from bot.core.outbox.worker import Job
     from tests.support.service_harness import Clock, ServiceHarness
 
@@ -239,6 +240,45 @@ async def test_payers_behind_one_address_share_by_link(database_url: str) -> Non
         await market.pass_time(10)
         opened, told = await market.buy(honest, "hostile0", hesitates=5)
         assert (opened <= 1, told <= 3) == (True, True)
+
+
+@pytest.mark.parametrize("wallet", ["relay.example/key{}", "host.example:{}"])
+def test_one_network_has_one_turn_however_many_wallets_it_pays_at_a_host(
+    db: Database, clock: Clock, wallet: str
+) -> None:
+    """Two hundred keys of one relay, or ports of one host, whose pages never stop asking."""
+    queue = replace(LOOKS, budget=HostBudget(BUDGET))
+
+    def ask(tx: Transaction, number: int, network: str) -> None:
+        lane = WalletLane(wallet.format(number), network, ASKED)
+        body = DueLook(f"{number}")
+        outbox.put(tx, LOOKS, str(lane), body, clock(), subject=f"link{number}")
+
+    def work(tx: Transaction) -> list[int]:
+        found = outbox.claim(tx, queue, clock(), 256)
+        for message in found:
+            outbox.done(tx, queue, message, clock())
+        looked = [int(message.body.checkout_id) for message in found]
+        for number in looked:
+            if number:
+                ask(tx, number, "hostile")
+        return looked
+
+    for number in range(1, 201):
+        db.run(partial(ask, number=number, network="hostile"))
+    told = []
+    for _ in range(6):
+        for _ in range(60):
+            clock.advance(STEP)
+            db.run(work)
+        db.run(partial(ask, number=0, network="honest"))
+        began, looked = clock(), db.run(work)
+        while 0 not in looked:
+            clock.advance(STEP)
+            looked = db.run(work)
+            assert clock() < began + 60_000
+        told.append((clock() - began) / 1000)
+    assert max(told) <= 1
 
 
 async def test_a_host_that_answers_429_gets_no_call_before_the_time_that_it_names(
