@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -140,6 +141,19 @@ async def test_a_digest_that_telegram_deletes_no_more_loses_its_buttons(steps: C
     assert (old.buttons, len(newest.buttons)) == ([], 4)
     (refused,) = steps.chat.world.refused
     assert refused.method == "deleteMessage"
+    steps.chat.world.refused.clear()
+
+
+async def test_a_digest_that_its_seller_has_deleted_is_sent_anew(steps: ClaimSteps) -> None:
+    await flood(steps, 0, OWN_MESSAGES + 1)
+    (old,) = digests(steps)
+    steps.chat.world.remove(old)
+    steps.chat.clock.advance(PAUSE)
+    newest = await steps.claim(**fields(20))
+    await steps.cards.work_later(PAUSE)
+    await steps.cards.work_later(PAUSE)
+    assert digests(steps) == [newest]
+    assert steps.chat.states(steps.chat.queues.messages) == []
     steps.chat.world.refused.clear()
 
 
@@ -285,8 +299,11 @@ async def test_a_claim_that_comes_while_the_digest_is_sent_is_in_it(steps: Claim
     """Telegram's answer is awaited, the claim comes, and the message is brought up to date."""
     await flood(steps, 0, OWN_MESSAGES)
     await steps.webhooks.send_signed(CLAIMED | fields(20))
-    steps.chat.db.run(lambda tx: tx.execute("UPDATE claim_digests SET sending = NULL"))
+    steps.cards.fault("delay", method="sendMessage", seconds=1)
+    sending = asyncio.create_task(steps.cards.work())
+    await steps.chat.world.wait_for(lambda: digests(steps), 10)
     await steps.webhooks.send_signed(CLAIMED | fields(21))
+    await sending
     await pass_time(steps, DELAY)
     (digest,) = digests(steps)
     assert "2 more payments" in digest.text

@@ -31,8 +31,8 @@ ask-whole-goods =
     <b>Sollen alle diese Datei bekommen?</b>
     Eine Liste von Codes habe ich darin nicht gefunden. Wer bezahlt, bekäme die ganze Datei.
 ask-file =
-    <b>Soll man diese Datei nach der Zahlung bekommen?</b>
-    Du hast <code>{ $name }</code> geschickt. Wenn du genau das verkaufst, kann die Datei auf dem Beleg heruntergeladen werden. Wenn nicht, gibt es nur den Beleg.
+    <b>Verkaufst du diese Datei?</b>
+    Du hast <code>{ $name }</code> geschickt. Wenn ja, lässt sie sich nach der Zahlung über den Beleg herunterladen. Wenn nein, gibt es nur den Beleg.
 
     <i>Telegrams Regel: Digitale Waren, die in Telegram verkauft werden, müssen mit Telegram-Sternen bezahlt werden. Teile Zahlungslinks für Downloads also nur außerhalb von Telegram.</i>
 ask-file-album = Es ist eine von mehreren Dateien, die du zusammen geschickt hast, und ein Zahlungslink kann nur eine haben. Wenn du alle verkaufen möchtest, pack sie in eine .zip-Datei.
@@ -40,12 +40,12 @@ button-file-yes = ✅ Ja, wer zahlt, bekommt sie
 button-file-no = Nein
 button-file-photo = 🖼 Nein, das ist das Foto
 file-later = 📎 Deine Datei habe ich. Ich frage dich danach, bevor du den Link erstellst.
-file-unused = 📎 Was du geschickt hast, habe ich nicht verwendet: Hier kann ich es nicht brauchen.
+file-unused = 📎 Damit kann ich hier nichts anfangen, deshalb habe ich es nicht verwendet.
 file-unused-line = 📎 Dein Foto oder deine Datei habe ich nicht verwendet. Bitte schick sie mit der richtigen Zeile noch einmal.
 file-unused-command = 📎 Was du mitgeschickt hast, habe ich nicht verwendet: Zu diesem Befehl gehört weder Foto noch Datei.
 file-unused-service = 📎 Deine Datei habe ich nicht verwendet: Dieser Zahlungsdienst gibt keine Dateien weiter.
 file-first = Ich weiß nicht recht, wofür das ist. Schick es mit einer Zeile wie <code>/oneoff 9 EUR E-Book</code> als Bildunterschrift, oder tippe zuerst auf <b>Neuer Zahlungslink</b>.
-caption-unused = 📎 Das habe ich genommen, den Text darunter nicht.
+caption-unused = 📎 Das habe ich übernommen, den Text darunter nicht.
 button-goods-codes = Codes, einer pro Zeile
 button-goods-text = Ein Text für alle
 button-goods-file = Eine Datei für alle
