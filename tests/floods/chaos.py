@@ -43,6 +43,9 @@ if TYPE_CHECKING:
 
     from tests.support.product_process import Process
 
+STARTING = 2.5
+"""Seconds that a life takes until it serves, about: payers come during all of them."""
+
 CONFIRM = "✅ Received"
 NUMBER, MARK = "🧾 ", "You may have seen this already."
 TRANSACTION = re.compile(r"/receipt/([0-9a-f]{24})")
@@ -278,7 +281,7 @@ async def play(folder: Path, payers: int, kills: int, every: float, seed: int) -
         for number in range(payers):
             link = number % 3
             way = drawn.choice(ways[link])
-            delay = drawn.uniform(0, kills * every)
+            delay = drawn.uniform(0, kills * (every + STARTING))
             tasks.append(asyncio.create_task(crowd.buy(number, paths[link], way, delay)))
         tapping = asyncio.create_task(confirm_claims(sam, crowd.over))
         for turn in range(kills):
