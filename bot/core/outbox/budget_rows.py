@@ -18,6 +18,9 @@ if TYPE_CHECKING:
 HOSTS = Queue("hosts", lease=0)
 """Queue without messages: its lanes are the budgets, one a host and one a share of it."""
 
+FURTHEST_CLOSED = LONGEST_CLOSED + CLOCK_SKEW
+"""Milliseconds from now to the latest end of a closing that no wrong clock has stored."""
+
 READ = (
     "SELECT lane, arrival_at, held_until FROM lanes WHERE queue = :queue"  # noqa: S608 - our own words
     f" AND lane IN (:host, {', '.join(f':{purpose}' for purpose in SHARES)})"
@@ -42,7 +45,7 @@ def read(tx: Transaction, budget: HostBudget, host: str, now: int) -> Usage:
     if budget.rate:
         latest += budget.burst * budget.interval
     arrival_at = whole["arrival_at"] if whole["arrival_at"] <= latest else now
-    closed = min(whole["held_until"], now + LONGEST_CLOSED)
+    closed = whole["held_until"] if whole["held_until"] <= now + FURTHEST_CLOSED else now
     shares = {
         purpose: min(rows[name]["arrival_at"], latest + LONGEST_SHARE)
         for purpose, name in names.items()
@@ -61,9 +64,14 @@ def store(tx: Transaction, host: str, before: Usage, after: Usage) -> None:
             lanes.store(tx, HOSTS, f"{host} {purpose}", "arrival_at", at)
 
 
-def close(tx: Transaction, host: str, until: int) -> None:
-    """Allow no call of a host until a time (epoch ms), as it asks; a stored later one stays."""
-    lanes.store(tx, HOSTS, host, "held_until", until, only_later=True)
+def close(tx: Transaction, host: str, until: int, now: int) -> None:
+    """Allow no call of a host until a time (epoch ms), as it asks; a stored later one stays.
+
+    One of a clock that was far ahead doesn't. The caller has locked the host.
+    """
+    stored = lanes.stored(tx, HOSTS, host, "held_until") or 0
+    if not until < stored <= now + FURTHEST_CLOSED:
+        lanes.store(tx, HOSTS, host, "held_until", until)
 
 
 def lock(tx: Transaction, host: str) -> None:

@@ -64,8 +64,9 @@ class HostCalls:
     async def take(self, host: str) -> None:
         """Wait until a call of a host may go. Raises Throttled where that takes too long."""
         mine = _claimed.get()
-        if (until := self._closed.get(host, 0)) > self._now():
-            raise _refusal(host, until - self._now())
+        closed_for = self._closed.get(host, 0) - self._now()
+        if 0 < closed_for <= LONGEST_CLOSED:  # of a clock that was ahead it may be longer
+            raise _refusal(host, closed_for)
         self._closed.pop(host, None)
         if mine is not None and mine.host == host and mine.left:
             mine.left -= 1
@@ -87,7 +88,7 @@ class HostCalls:
         """Call a host no more for so many seconds, as it asks."""
         wait = min(int(seconds * 1000), LONGEST_CLOSED)
         until = self._now() + wait
-        if self._closed.get(host, 0) < until:
+        if not until <= self._closed.get(host, 0) <= self._now() + LONGEST_CLOSED:
             log.warning("host asks for no calls", host=host, seconds=wait // 1000)
             self._closed[host] = until
         await self._db.transaction_until_stored(lambda tx: self._close(tx, host, until))
@@ -112,10 +113,9 @@ class HostCalls:
         tx.count("host_calls", purpose, "taken")
         return at - now
 
-    @staticmethod
-    def _close(tx: Transaction, host: str, until: int) -> None:
+    def _close(self, tx: Transaction, host: str, until: int) -> None:
         budget_rows.lock(tx, host)
-        budget_rows.close(tx, host, until)
+        budget_rows.close(tx, host, until, self._now())
         tx.count("host_closings")
 
 

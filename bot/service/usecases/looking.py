@@ -162,7 +162,8 @@ def hint(tx: Transaction, checkout_id: str, now: int) -> None:
     found = queries.place_of(tx, _key(checkout_id))
     peer = WalletLane.parse(found[0]).peer if found else ""
     lane = WalletLane(checkout.host, peer, ASKED)
-    due_at = max(now, (checkout.looked_at or 0) + look_times.CLOSEST)
+    looked_at = min(checkout.looked_at or 0, now)  # a clock that was ahead may have stored it
+    due_at = max(now, looked_at + look_times.CLOSEST)
     body, asked = DueLook(checkout_id, once=True), _asked_key(checkout_id)
     if _put(tx, checkout, lane, now, due_at, body, asked):
         return
@@ -179,7 +180,8 @@ async def hint_for_page(db: Database, checkout: Checkout, now: int) -> bool:
     """
     if not _may_look(checkout):
         return False
-    if now >= (checkout.looked_at or 0) + look_times.CLOSEST and not await db.read(
+    is_fresh = 0 <= now - (checkout.looked_at or 0) < look_times.CLOSEST
+    if not is_fresh and not await db.read(
         partial(queries.place_of, message_id=_asked_key(checkout.id))
     ):
         await db.transaction(partial(hint, checkout_id=checkout.id, now=now))

@@ -200,7 +200,7 @@ def test_a_closed_host_gets_no_call_and_no_lane_is_forgotten(
 ) -> None:
     post.put("asked a.example/0", "a")
     post.put("asked b.example/0", "b")
-    post.db.run(lambda tx: budget_rows.close(tx, "a.example", clock() + 30_000))
+    post.db.run(lambda tx: budget_rows.close(tx, "a.example", clock() + 30_000, clock()))
     assert post.words() == ["b"]
     assert post.next_open() == 30_000
     clock.advance(30)

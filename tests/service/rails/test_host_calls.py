@@ -102,6 +102,23 @@ async def test_a_host_is_closed_for_a_day_at_most(calls: HostCalls, clock: Clock
     await calls.take(HOST)
 
 
+@pytest.mark.parametrize("is_restarted", [False, True])
+async def test_a_clock_that_was_a_year_ahead_closes_no_host_for_a_year(
+    calls: HostCalls, db: Database, clock: Clock, *, is_restarted: bool
+) -> None:
+    """What a host asks for after that is heeded again."""
+    clock.advance(366 * 86_400)
+    await calls.close(HOST, 40)
+    clock.advance(-366 * 86_400)
+    it = HostCalls(db, clock, HostBudget(MINUTE)) if is_restarted else calls
+    await it.take(HOST)
+    await it.close(HOST, 30)
+    for one in (it, HostCalls(db, clock, HostBudget(None))):
+        with pytest.raises(Throttled) as closed:
+            await one.take(HOST)
+        assert closed.value.retry_after == 30
+
+
 @pytest.mark.parametrize(
     ("status", "headers", "seconds"),
     [

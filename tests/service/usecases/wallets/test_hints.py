@@ -67,6 +67,18 @@ async def test_hints_bring_the_next_look_forward_but_never_closer_than_a_second(
     assert await asked_looks(service) == [service.clock()]
 
 
+async def test_a_hint_does_not_wait_for_a_clock_that_was_ahead(service: ServiceHarness) -> None:
+    """The last look was an hour later than it is now; the page asks a second later at most."""
+    it = await begun(service)
+    service.clock.advance(3600)
+    assert await hear(service) == 1
+    service.clock.advance(-3590)
+    assert await looking.hint_for_page(service.db, await found(service, it.id), service.clock())
+    assert await asked_looks(service) == [service.clock() + 1_000]
+    service.clock.advance(1)
+    assert await hear(service) == 1
+
+
 async def test_looks_that_nobody_asks_for_count_from_those_that_a_page_asks_for(
     service: ServiceHarness,
 ) -> None:
