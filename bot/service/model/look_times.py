@@ -19,6 +19,9 @@ AFTERWARDS = (HOUR, DAY)
 LAST = GRACE + max(AFTERWARDS)
 """After its end an invoice is looked at no more."""
 
+PATIENCE = LAST + DAY
+"""After its end an invoice is given up at a host that takes no call: it may take none for a day."""
+
 CLOSEST = SECOND
 """Between two looks at one checkout, however often an open page or its wallet asks for them."""
 

@@ -305,11 +305,13 @@ class LookHandler:
         """Record what was found, and queue the next look."""
         now, task = self._now(), message.body
         again_in = found.again_in if isinstance(found, Waiting) else None
-        if again_in is not None:  # its host takes no call now: the claim of the next look waits
+        checkout = checkouts.find(tx, task.checkout_id)
+        expires_at = checkout.expires_at if checkout else None
+        # Its host takes no call now, so the claim of the next look waits; but not for ever.
+        if again_in is not None and now < (expires_at or now + 1) + look_times.PATIENCE:
             later = now + max(int(again_in * 1000), look_times.CLOSEST)
             outbox.retry(tx, self._queue, message, later, NOT_YET)
             return None
-        checkout = checkouts.find(tx, task.checkout_id)
         payment = None
         if checkout is not None and isinstance(found, Arrived):
             settlement = Settlement(checkout.kind, checkout.id, checkout.settles_as, found.amount)

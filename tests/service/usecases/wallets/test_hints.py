@@ -10,7 +10,7 @@ import pytest
 from bot.core.net.rates import Rate
 from bot.core.outbox import outbox
 from bot.service.model.payout import BANK, LIGHTNING
-from bot.service.model.rail_answers import Arrived
+from bot.service.model.rail_answers import Arrived, Waiting
 from bot.service.usecases import looking
 from tests.support.checkout_steps import begun, found, hear, settled, state_of
 from tests.support.real_rails import RESERVATION, ScriptedRail, open_annas_service
@@ -48,6 +48,21 @@ async def test_the_looks_of_an_invoice_end_and_a_hint_still_finds_its_money(
     assert await hear(service) == 1
     assert await state_of(service, it.id) == "late"
     await hint(service, it.id)
+    assert await service.rows("outbox") == []
+
+
+async def test_the_looks_of_an_invoice_end_also_at_a_host_that_takes_no_call(
+    service: ServiceHarness, wallet: ScriptedRail
+) -> None:
+    """Until two days after the invoice's end each is put off; the next one is the last."""
+    await begun(service)
+    wallet.looks = [Waiting("429", again_in=15)] * 2
+    service.clock.advance(RESERVATION + 600 + 2 * 86_400 - 1)
+    assert await hear(service) == 1
+    (row,) = await service.rows("outbox")
+    assert row["due_at"] == service.clock() + 15_000
+    service.clock.advance(15)
+    assert await hear(service) == 1
     assert await service.rows("outbox") == []
 
 
