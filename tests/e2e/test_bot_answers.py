@@ -186,16 +186,16 @@ async def test_an_open_form_is_offered_again(world: World) -> None:
     assert "What kind of payment link" in first.text
 
 
-async def test_pictures_and_files_are_answered_like_unknown_words(
+async def test_a_file_that_nobody_asked_for_is_answered_with_how_to_sell_it(
     world: World, run: Process
 ) -> None:
     sam = await seller_with_destination(world)
     await sam.seen(
-        lambda: sam.person.send_document("a.pdf", b"%PDF"), "I'm not sure what to do with that."
+        lambda: sam.person.send_document("a.pdf", b"%PDF"), "I'm not sure what that's for."
     )
     kind = await sam.say("/new", "What kind of payment link")
     await sam.press(kind, "Donation", "What's it called")
-    await sam.seen(lambda: sam.person.send_document("a.pdf", b"%PDF"), "It needs a name")
+    await sam.seen(lambda: sam.person.send_document("a.pdf", b"%PDF"), "I have your file")
     assert made(run, sam.person.id) == 0
 
 

@@ -99,7 +99,8 @@ class Payments(Shop):
         held = twin.held_by(holder, self.now)
         former = twin.attempts[held] if held else None
         if held and former and self._stays(twin, former, way, order):
-            assert self.db.run(post) == PaymentProgress(held, None)
+            is_claimed = former.at(self.now) == "claimed"
+            assert self.db.run(post) == PaymentProgress(held, None, is_claimed=is_claimed)
             return multiple()
         before = deepcopy(twin.attempts)
         if former:

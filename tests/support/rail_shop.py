@@ -91,6 +91,15 @@ class RailShop:
         await until(is_there, seconds)
         return found[-1]
 
+    async def watch(self, page: str) -> None:
+        """Keep the checkout's page open until it is paid: the wallet is asked soon meanwhile."""
+
+        async def is_paid() -> bool:
+            await self.payer.get(page, params={"live": ""})
+            return bool((await self.checkout(page))["state"] == "paid")
+
+        await until(is_paid, 40)
+
     async def shown_invoice(self, page: str) -> str:
         """Return the invoice that the checkout's page shows; it is the interface's too."""
         opened = await self.reach(page, "open")

@@ -21,8 +21,8 @@ CLAIMED_SHARE = 2
 """Units of a drop that claims hold at most, as a divisor of all: the others stay for sale."""
 
 FEW, MANY = 4, 8
-"""Divisors of a drop: a network's share is the quarter of a small one and PAYER_HOLDS units of a
-larger one; of one that is larger still, an eighth may be reserved."""
+"""Divisors of a drop: a network may claim the quarter of a small one and PAYER_HOLDS units of a
+larger one. It may reserve PAYER_HOLDS units, of a large one an eighth."""
 
 SITE = 2
 """How many times the share of a network an IPv6 site has, which is many networks."""
@@ -246,7 +246,7 @@ def may_reserve(
         return False
     if unsold is None:
         return held.checkouts < MOST_OPEN and of_site.checkouts < MOST_OPEN_OF_SITE
-    room = max(share(unsold, cap), unsold // MANY)
+    room = max(min(cap, unsold), unsold // MANY)
     return _fits(held, room, quantity) and _fits(of_site, SITE * room, quantity)
 
 

@@ -369,7 +369,7 @@ async def test_orders_of_several_pieces_count_their_units(database_url: str) -> 
     async with by_bank(database_url, 8) as it:
         where = await it.begin(one(0), quantity="4")
         assert where is not None
-        assert await it.begin(one(1)) is None
+        assert await it.begin(one(1), quantity="2") is None
         await it.claim(one(0), where)
         it.service.clock.advance(RESERVATION)
         await it.sweep()
