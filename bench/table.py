@@ -93,10 +93,11 @@ def tables(rows: Sequence[Row]) -> list[list[tuple[str, ...]]]:
 
 def written(rows: Sequence[Row]) -> str:
     """Write the tables."""
-    return "\n\n".join(map(_aligned, tables(rows)))
+    return "\n\n".join(map(aligned, tables(rows)))
 
 
-def _aligned(lines: Sequence[tuple[str, ...]]) -> str:
+def aligned(lines: Sequence[tuple[str, ...]]) -> str:
+    """Write lines of cells in columns."""
     widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
     return "\n".join("  ".join(map(str.ljust, line, widths)).rstrip() for line in lines)
 
